@@ -1,0 +1,1 @@
+//! mainstay-io.

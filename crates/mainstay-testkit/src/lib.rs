@@ -1,0 +1,5 @@
+//! Generators and oracles for the tests. On plain slices, and without a dependency on `mainstay`, so
+//! that nothing here can share a mistake with the code under test.
+
+pub mod cone;
+pub mod generate;

@@ -1,0 +1,72 @@
+//! What a running fit may be told from outside: stop, how many threads, whom to tell about progress.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
+
+type Progress = dyn Fn(u64, u64) + Send + Sync;
+
+/// Cancellation, thread count and progress of a long computation. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Control {
+    cancelled: Arc<AtomicBool>,
+    progress: Option<Arc<Progress>>,
+    threads: usize,
+}
+
+impl Control {
+    /// Runs to the end on all cores, silently.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Uses `threads` threads; 0 means one per core. Results do not depend on it.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Calls `report(done, total)` as work proceeds.
+    #[must_use]
+    pub fn with_progress(mut self, report: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(report));
+        self
+    }
+
+    /// Asks the computation to stop; it ends with [`Error::Interrupted`].
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Solvers call this at least every few milliseconds of work.
+    pub fn check(&self) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Tells the listener, if any, that `done` of `total` units of work are finished.
+    pub fn progress(&self, done: u64, total: u64) {
+        if let Some(report) = &self.progress {
+            report(done, total);
+        }
+    }
+
+    /// Runs `work` where rayon's parallel iterators use this control's number of threads.
+    pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        if self.threads == 0 {
+            return work();
+        }
+        match rayon::ThreadPoolBuilder::new().num_threads(self.threads).build() {
+            Ok(pool) => pool.install(work),
+            // Too few resources for a pool of our own: the shared one gives the same result.
+            Err(_) => work(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,139 @@
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+
+/// Features, the class of every row, and optional row weights, checked once at the door.
+///
+/// Classes are indices `0..n_classes`; what they are called is the caller's business. In a binary
+/// problem class 1 is the positive one.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    features: Matrix,
+    labels: Vec<usize>,
+    n_classes: usize,
+    weights: Option<Vec<f64>>,
+}
+
+impl Dataset {
+    /// Checks that the parts fit together: equal lengths, finite features, at least two classes.
+    pub fn new(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
+        if let Some((row, column, value)) = features.first_not_finite() {
+            return Err(Error::BadCell {
+                row,
+                column: column.to_string(),
+                problem: format!("{value} is not a finite number; drop or impute it"),
+            });
+        }
+        let bad = |what: String| Err(Error::BadData(what));
+        let (n, p) = (features.nrows(), features.ncols());
+        if n == 0 || p == 0 {
+            return bad(format!("{n} rows and {p} features: at least one of each is needed"));
+        }
+        if labels.len() != n {
+            return bad(format!("{n} rows but {} labels", labels.len()));
+        }
+        if let Some(&label) = labels.iter().find(|&&label| label >= n_classes) {
+            return bad(format!("class index {label}, but there are {n_classes} classes"));
+        }
+        let present = count(&labels, n_classes).iter().filter(|&&c| c > 0).count();
+        if present < 2 {
+            return bad("the labels contain only one class; a classifier needs two".into());
+        }
+        Ok(Self { features, labels, n_classes, weights: None })
+    }
+
+    /// Adds row weights: finite, not negative, leaving at least two classes with positive weight.
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
+        if weights.len() != self.len() {
+            let n = self.len();
+            return Err(Error::BadData(format!("{n} rows but {} weights", weights.len())));
+        }
+        if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+            let value = weights[row];
+            return Err(Error::BadData(format!(
+                "sample_weight[{row}] = {value}: weights must be finite and not negative"
+            )));
+        }
+        let mut totals = vec![0.0; self.n_classes];
+        for (&label, w) in self.labels.iter().zip(&weights) {
+            totals[label] += w;
+        }
+        if totals.iter().filter(|&&t| t > 0.0).count() < 2 {
+            return Err(Error::BadData(
+                "after dropping rows of weight 0 only one class is left".into(),
+            ));
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// The features, one row a sample.
+    pub fn features(&self) -> &Matrix {
+        &self.features
+    }
+
+    /// Class index of every row.
+    pub fn labels(&self) -> &[usize] {
+        &self.labels
+    }
+
+    /// Number of classes, including any that do not occur in these rows.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// Row weights, if any were given.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Never true: an empty data set is refused by [`Dataset::new`].
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.features.ncols()
+    }
+
+    /// +1 where the label is `positive`, -1 elsewhere.
+    pub fn signs(&self, positive: usize) -> Vec<f64> {
+        self.labels.iter().map(|&label| if label == positive { 1.0 } else { -1.0 }).collect()
+    }
+
+    /// The rows `rows`, in that order. A subset may hold fewer classes; `n_classes` stays.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        Self {
+            features: self.features.select_rows(rows),
+            labels: rows.iter().map(|&i| self.labels[i]).collect(),
+            n_classes: self.n_classes,
+            weights: self.weights.as_ref().map(|w| rows.iter().map(|&i| w[i]).collect()),
+        }
+    }
+
+    /// The same rows with other features (scaled, say).
+    #[must_use]
+    pub fn replace_features(&self, features: Matrix) -> Self {
+        assert_eq!(features.nrows(), self.len());
+        Self { features, ..self.clone() }
+    }
+
+    pub(super) fn replace_weights(self, weights: Vec<f64>) -> Self {
+        Self { weights: Some(weights), ..self }
+    }
+}
+
+/// How often each class occurs.
+pub(super) fn count(labels: &[usize], n_classes: usize) -> Vec<usize> {
+    let mut counts = vec![0; n_classes];
+    for &label in labels {
+        counts[label] += 1;
+    }
+    counts
+}

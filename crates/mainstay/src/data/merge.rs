@@ -1,0 +1,108 @@
+//! A canonical form of weighted data: weight 2 and the row twice become the same bits.
+
+use super::Dataset;
+use crate::linalg::Row;
+
+/// A data set without zero weights and repeated rows, in an order that depends only on the
+/// rows themselves, and the way back to the rows as they were given.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    /// Distinct (row, label) pairs; weights are always present.
+    pub data: Dataset,
+    /// For every given row its position in `data`; `None` for rows of weight 0.
+    pub position: Vec<Option<usize>>,
+}
+
+impl Merged {
+    /// Drops rows of weight 0, adds up the weights of equal (row, label) pairs and sorts by a hash
+    /// of the row, so that neither row order nor repetition nor storage (dense or sparse) matters.
+    pub fn new(data: &Dataset) -> Self {
+        let x = data.features();
+        let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
+        let hashes: Vec<u64> = x.rows().map(hash).collect();
+        let key = |i: usize| (hashes[i], data.labels()[i]);
+        let mut order: Vec<usize> = (0..data.len()).filter(|&i| weight(i) > 0.0).collect();
+        order.sort_by(|&a, &b| key(a).cmp(&key(b)).then_with(|| compare(x.row(a), x.row(b))));
+
+        let mut position = vec![None; data.len()];
+        let mut first: Vec<usize> = Vec::with_capacity(order.len());
+        let mut parts: Vec<Vec<f64>> = Vec::with_capacity(order.len());
+        for &i in &order {
+            let same = first
+                .last()
+                .is_some_and(|&f| key(f) == key(i) && compare(x.row(f), x.row(i)).is_eq());
+            if !same {
+                first.push(i);
+                parts.push(Vec::new());
+            }
+            parts[first.len() - 1].push(weight(i));
+            position[i] = Some(first.len() - 1);
+        }
+        // Sorted before adding, so the sum does not depend on the order of the rows.
+        let weights = parts
+            .into_iter()
+            .map(|mut part| {
+                part.sort_by(f64::total_cmp);
+                part.iter().sum()
+            })
+            .collect();
+        Self { data: data.select_rows(&first).replace_weights(weights), position }
+    }
+
+    /// Per-row results of `data` as results of the given rows; dropped rows get `missing`.
+    pub fn spread(&self, values: &[f64], missing: f64) -> Vec<f64> {
+        self.position.iter().map(|p| p.map_or(missing, |k| values[k])).collect()
+    }
+}
+
+/// A fixed hash of the nonzero entries; equal rows hash equally however they are stored.
+fn hash(row: Row<'_>) -> u64 {
+    let mix = |h: u64, v: u64| (h ^ v).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    row.entries()
+        .filter(|(_, v)| *v != 0.0)
+        .fold(0x243F_6A88_85A3_08D3, |h, (j, v)| mix(mix(h, j as u64), v.to_bits()))
+}
+
+fn compare(a: Row<'_>, b: Row<'_>) -> std::cmp::Ordering {
+    let key = |row| Row::entries(row).filter(|(_, v)| *v != 0.0).map(|(j, v)| (j, v.to_bits()));
+    key(a).cmp(key(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Dense, Matrix};
+
+    fn data(rows: &[[f64; 2]], labels: &[usize], weights: Option<&[f64]>) -> Dataset {
+        let x = Dense::from_fn(rows.len(), 2, |i, j| rows[i][j]);
+        let data = Dataset::new(Matrix::from(x), labels.to_vec(), 2).unwrap();
+        match weights {
+            Some(w) => data.with_weights(w.to_vec()).unwrap(),
+            None => data,
+        }
+    }
+
+    #[test]
+    fn repetition_weights_and_row_order_give_the_same_bits() {
+        let repeated = data(
+            &[[1.0, 2.0], [0.0, -0.0], [1.0, 2.0], [3.0, 1.0], [1.0, 2.0]],
+            &[0, 1, 0, 1, 1],
+            None,
+        );
+        let weighted = data(
+            &[[3.0, 1.0], [9.0, 9.0], [1.0, 2.0], [1.0, 2.0], [-0.0, 0.0]],
+            &[1, 0, 1, 0, 1],
+            Some(&[1.0, 0.0, 1.0, 2.0, 1.0]),
+        );
+        let (a, b) = (Merged::new(&repeated), Merged::new(&weighted));
+        assert_eq!(a.data.labels(), b.data.labels());
+        assert_eq!(a.data.weights(), b.data.weights());
+        assert_eq!(a.data.features().values(), b.data.features().values());
+        assert_eq!(a.data.len(), 4);
+        assert_eq!(b.position[1], None);
+        assert_eq!(a.position[0], a.position[2]);
+        assert_ne!(a.position[0], a.position[4]);
+        let rank: Vec<f64> = (0..4).map(f64::from).collect();
+        assert_eq!(a.spread(&rank, f64::NAN)[0], a.spread(&rank, f64::NAN)[2]);
+    }
+}

@@ -1,0 +1,82 @@
+use crate::linalg::{Dense, Matrix};
+
+/// Column means and scales, learned on one set of rows and applied to others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standardize {
+    /// Subtracted from every column.
+    pub means: Vec<f64>,
+    /// Every column is divided by its scale after centring.
+    pub scales: Vec<f64>,
+}
+
+impl Standardize {
+    /// Weighted means and standard deviations (divisor: total weight). A column whose deviation is at
+    /// most 1e-12 max(1, |mean|) is constant: it gets scale 1, so that it becomes 0 exactly or nearly.
+    pub fn learn(x: &Matrix, weights: Option<&[f64]>) -> Self {
+        let (n, p) = (x.nrows(), x.ncols());
+        let unit = vec![1.0; n];
+        let weights = weights.unwrap_or(&unit);
+        let total: f64 = weights.iter().sum();
+        let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
+        let means = x.tr_mul_vec(&shares);
+        // Entries that are not stored are zeros: each contributes mean^2.
+        let mut variance: Vec<f64> = vec![0.0; p];
+        let mut stored = vec![0.0; p];
+        for (row, share) in x.rows().zip(&shares) {
+            for (j, v) in row.entries() {
+                variance[j] += share * (v - means[j]) * (v - means[j]);
+                stored[j] += share;
+            }
+        }
+        let scales = (0..p)
+            .map(|j| {
+                let absent = (1.0 - stored[j]).max(0.0);
+                let sd = (variance[j] + absent * means[j] * means[j]).sqrt();
+                let constant = sd <= 1e-12 * means[j].abs().max(1.0) || !sd.is_finite();
+                if constant { 1.0 } else { sd }
+            })
+            .collect();
+        Self { means, scales }
+    }
+
+    /// (x - mean) / scale, dense.
+    pub fn apply(&self, x: &Matrix) -> Dense {
+        let mut out = x.to_dense();
+        for i in 0..out.nrows() {
+            for (j, v) in out.row_mut(i).iter_mut().enumerate() {
+                *v = (*v - self.means[j]) / self.scales[j];
+            }
+        }
+        out
+    }
+
+    /// Weights and intercept of a model on standardised features, in the original units.
+    pub fn unscale(&self, weights: &[f64], intercept: f64) -> (Vec<f64>, f64) {
+        let w: Vec<f64> = weights.iter().zip(&self.scales).map(|(w, s)| w / s).collect();
+        let shift: f64 = w.iter().zip(&self.means).map(|(w, m)| w * m).sum();
+        (w, intercept - shift)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_do_not_change_when_a_model_is_unscaled() {
+        let x = Dense::from_rows(
+            4,
+            3,
+            vec![1.0, 5.0, 0.0, 3.0, 5.0, 0.0, -2.0, 5.0, 7.0, 0.5, 5.0, 0.0],
+        );
+        let scaling = Standardize::learn(&x.clone().into(), None);
+        assert_eq!(scaling.scales[1], 1.0);
+        let z = scaling.apply(&x.clone().into());
+        assert!(z.column(1).iter().all(|v| *v == 0.0));
+        let (w, b) = ([0.3, 2.0, -1.0], 0.7);
+        let (w_raw, b_raw) = scaling.unscale(&w, b);
+        for (a, c) in z.mul_vec(&w).iter().zip(x.mul_vec(&w_raw)) {
+            assert!((a + b - c - b_raw).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+use serde::{Deserialize, Serialize};
+
+use super::Dataset;
+use crate::error::{Error, Result};
+
+/// How much each class counts, on top of the row weights.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ClassWeight {
+    /// Every class as it is.
+    #[default]
+    None,
+    /// A rule, by name.
+    Rule(ClassRule),
+    /// One factor per class index.
+    Factors(Vec<f64>),
+}
+
+/// Named class-weight rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClassRule {
+    /// Total weight / (classes present * weight of the class): all classes weigh the same.
+    Balanced,
+}
+
+impl ClassWeight {
+    /// `data` with the class factors multiplied into its row weights.
+    pub fn apply(&self, data: Dataset) -> Result<Dataset> {
+        let factors = match self {
+            Self::None => return Ok(data),
+            Self::Rule(ClassRule::Balanced) => balanced(&data),
+            Self::Factors(factors) => factors.clone(),
+        };
+        if factors.len() != data.n_classes() {
+            return Err(Error::param(
+                "class_weight",
+                format!("{} factors", factors.len()),
+                format!("one factor for each of the {} classes", data.n_classes()),
+            ));
+        }
+        let ones = vec![1.0; data.len()];
+        let weights = data.weights().unwrap_or(&ones);
+        let weights = data.labels().iter().zip(weights).map(|(&c, w)| factors[c] * w).collect();
+        data.with_weights(weights)
+    }
+}
+
+fn balanced(data: &Dataset) -> Vec<f64> {
+    let mut totals = vec![0.0; data.n_classes()];
+    for (i, &label) in data.labels().iter().enumerate() {
+        totals[label] += data.weights().map_or(1.0, |w| w[i]);
+    }
+    let present = totals.iter().filter(|&&t| t > 0.0).count() as f64;
+    let sum: f64 = totals.iter().sum();
+    totals.iter().map(|&t| if t > 0.0 { sum / (present * t) } else { 1.0 }).collect()
+}

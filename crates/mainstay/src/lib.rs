@@ -1,0 +1,20 @@
+//! Robust linear classifiers, each with a proof of how good its answer is.
+//!
+//! Data flows one way: [`data`] -> an estimator's `fit` -> [`model::Fitted`] with its
+//! [`Certificate`] -> predictions. One folder per method; what two methods share lives in a
+//! room below them (`linalg`, `data`, `loss`, `model`). This crate opens no file and prints nothing.
+
+pub mod certificate;
+pub mod control;
+pub mod data;
+pub mod error;
+pub mod folds;
+pub mod linalg;
+pub mod loss;
+pub mod methods;
+pub mod model;
+pub mod penalized;
+
+pub use certificate::{Certificate, Status};
+pub use control::Control;
+pub use error::{Error, Result};

@@ -1,0 +1,276 @@
+//! A dense matrix stored by rows.
+
+use faer::linalg::matmul::{matmul, triangular};
+use faer::{Accum, MatMut, MatRef, Par};
+
+use super::vector;
+
+/// Row-major dense matrix.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Dense {
+    nrows: usize,
+    ncols: usize,
+    data: Vec<f64>,
+}
+
+impl Dense {
+    /// All zeros.
+    pub fn zeros(nrows: usize, ncols: usize) -> Self {
+        Self { nrows, ncols, data: vec![0.0; nrows * ncols] }
+    }
+
+    /// The identity of order `n`.
+    pub fn identity(n: usize) -> Self {
+        Self::from_fn(n, n, |i, j| f64::from(u8::from(i == j)))
+    }
+
+    /// Takes over `data`, which holds the rows one after the other.
+    ///
+    /// # Panics
+    /// If `data.len() != nrows * ncols`.
+    pub fn from_rows(nrows: usize, ncols: usize, data: Vec<f64>) -> Self {
+        assert_eq!(data.len(), nrows * ncols, "a {nrows} x {ncols} matrix");
+        Self { nrows, ncols, data }
+    }
+
+    /// Entry (i, j) is `entry(i, j)`.
+    pub fn from_fn(nrows: usize, ncols: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut data = Vec::with_capacity(nrows * ncols);
+        for i in 0..nrows {
+            data.extend((0..ncols).map(|j| entry(i, j)));
+        }
+        Self { nrows, ncols, data }
+    }
+
+    /// Number of rows.
+    pub fn nrows(&self) -> usize {
+        self.nrows
+    }
+
+    /// Number of columns.
+    pub fn ncols(&self) -> usize {
+        self.ncols
+    }
+
+    /// All entries, row by row.
+    pub fn data(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// All entries, row by row.
+    pub fn data_mut(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    /// Gives back the entries, row by row.
+    pub fn into_data(self) -> Vec<f64> {
+        self.data
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.data[i * self.ncols..(i + 1) * self.ncols]
+    }
+
+    /// Row `i`.
+    pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        &mut self.data[i * self.ncols..(i + 1) * self.ncols]
+    }
+
+    /// Column `j`, copied.
+    pub fn column(&self, j: usize) -> Vec<f64> {
+        (0..self.nrows).map(|i| self[(i, j)]).collect()
+    }
+
+    /// The rows `rows`, in that order.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        let mut data = Vec::with_capacity(rows.len() * self.ncols);
+        for &i in rows {
+            data.extend_from_slice(self.row(i));
+        }
+        Self { nrows: rows.len(), ncols: self.ncols, data }
+    }
+
+    /// The columns `first..last`.
+    #[must_use]
+    pub fn columns(&self, first: usize, last: usize) -> Self {
+        Self::from_fn(self.nrows, last - first, |i, j| self[(i, first + j)])
+    }
+
+    /// The transpose, copied.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        Self::from_fn(self.ncols, self.nrows, |i, j| self[(j, i)])
+    }
+
+    /// `self * v`.
+    pub fn mul_vec(&self, v: &[f64]) -> Vec<f64> {
+        (0..self.nrows).map(|i| vector::dot(self.row(i), v)).collect()
+    }
+
+    /// `self' * v`.
+    pub fn tr_mul_vec(&self, v: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.ncols];
+        for (i, &scale) in v.iter().enumerate() {
+            if scale != 0.0 {
+                vector::axpy(scale, self.row(i), &mut out);
+            }
+        }
+        out
+    }
+
+    /// `self * other`.
+    #[must_use]
+    pub fn mul(&self, other: &Self) -> Self {
+        product(self.view(), other.view())
+    }
+
+    /// `self' * other`.
+    #[must_use]
+    pub fn tr_mul(&self, other: &Self) -> Self {
+        product(self.view().transpose(), other.view())
+    }
+
+    /// `self * other'`.
+    #[must_use]
+    pub fn mul_tr(&self, other: &Self) -> Self {
+        product(self.view(), other.view().transpose())
+    }
+
+    /// `self * self'`, both triangles filled.
+    #[must_use]
+    pub fn outer_gram(&self) -> Self {
+        let mut out = Self::zeros(self.nrows, self.nrows);
+        add_lower(&mut out, self.view(), self.view().transpose());
+        out.mirror_lower();
+        out
+    }
+
+    /// `self' * diag(d) * self`, both triangles filled; `d` may have any sign.
+    #[must_use]
+    pub fn weighted_gram(&self, d: &[f64]) -> Self {
+        let mut out = Self::zeros(self.ncols, self.ncols);
+        self.add_weighted_gram(0..self.nrows, d, &mut out);
+        out.mirror_lower();
+        out
+    }
+
+    /// Adds the lower triangle of the sum of `d[i] x_i x_i'` over `rows` to that of `out`.
+    ///
+    /// Rows are scaled in blocks that stay in cache, so the cost is that of one symmetric product.
+    pub(super) fn add_weighted_gram(
+        &self,
+        rows: std::ops::Range<usize>,
+        d: &[f64],
+        out: &mut Self,
+    ) {
+        const BLOCK: usize = 256;
+        let mut scaled = Vec::with_capacity(BLOCK * self.ncols);
+        let mut kept = Vec::with_capacity(BLOCK * self.ncols);
+        let mut rows = rows.filter(|&i| d[i] != 0.0);
+        loop {
+            kept.clear();
+            scaled.clear();
+            for i in rows.by_ref().take(BLOCK) {
+                kept.extend_from_slice(self.row(i));
+                scaled.extend(self.row(i).iter().map(|v| d[i] * v));
+            }
+            if kept.is_empty() {
+                return;
+            }
+            let height = kept.len() / self.ncols;
+            let left = MatRef::from_row_major_slice(&scaled, height, self.ncols);
+            let right = MatRef::from_row_major_slice(&kept, height, self.ncols);
+            add_lower(out, left.transpose(), right);
+        }
+    }
+
+    /// Adds `value` to every diagonal entry.
+    pub fn add_diagonal(&mut self, value: f64) {
+        for i in 0..self.nrows.min(self.ncols) {
+            self[(i, i)] += value;
+        }
+    }
+
+    /// Largest absolute entry.
+    pub fn max_abs(&self) -> f64 {
+        vector::norm_inf(&self.data)
+    }
+
+    /// Copies the lower triangle of a square matrix onto the upper one.
+    pub fn mirror_lower(&mut self) {
+        for i in 0..self.nrows {
+            for j in 0..i {
+                self.data[j * self.ncols + i] = self.data[i * self.ncols + j];
+            }
+        }
+    }
+
+    pub(super) fn view(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.data, self.nrows, self.ncols)
+    }
+
+    pub(super) fn view_mut(&mut self) -> MatMut<'_, f64> {
+        MatMut::from_row_major_slice_mut(&mut self.data, self.nrows, self.ncols)
+    }
+
+    pub(super) fn from_view(view: MatRef<'_, f64>) -> Self {
+        Self::from_fn(view.nrows(), view.ncols(), |i, j| view[(i, j)])
+    }
+}
+
+impl std::ops::Index<(usize, usize)> for Dense {
+    type Output = f64;
+
+    fn index(&self, (i, j): (usize, usize)) -> &f64 {
+        &self.data[i * self.ncols + j]
+    }
+}
+
+impl std::ops::IndexMut<(usize, usize)> for Dense {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
+        &mut self.data[i * self.ncols + j]
+    }
+}
+
+fn product(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Dense {
+    let mut out = Dense::zeros(left.nrows(), right.ncols());
+    matmul(out.view_mut(), Accum::Replace, left, right, 1.0, Par::Seq);
+    out
+}
+
+/// Adds the lower triangle of `left * right` to that of `out`.
+fn add_lower(out: &mut Dense, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
+    use triangular::BlockStructure::{Rectangular, TriangularLower};
+    triangular::matmul(
+        out.view_mut(),
+        TriangularLower,
+        Accum::Add,
+        left,
+        Rectangular,
+        right,
+        Rectangular,
+        1.0,
+        Par::Seq,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weighted_gram_equals_the_sum_of_outer_products() {
+        let a = Dense::from_fn(700, 5, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
+        let d: Vec<f64> = (0..700).map(|i| (i % 5) as f64 - 2.0).collect();
+        let gram = a.weighted_gram(&d);
+        for j in 0..5 {
+            for k in 0..5 {
+                let sum: f64 = (0..700).map(|i| d[i] * a[(i, j)] * a[(i, k)]).sum();
+                // Small integers: every partial sum is exact.
+                assert_eq!(gram[(j, k)], sum);
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Factorisations of small dense matrices, by faer.
+
+use faer::linalg::solvers::{Llt, SolveCore};
+use faer::{Conj, MatMut, Side};
+
+use super::Dense;
+use crate::error::{Error, Result};
+
+/// Cholesky factor of a symmetric positive definite matrix.
+#[derive(Debug, Clone)]
+pub struct Cholesky(Llt<f64>);
+
+impl Cholesky {
+    /// Factors `a` (its lower triangle is read); `None` if it is not numerically positive definite.
+    pub fn new(a: &Dense) -> Option<Self> {
+        if a.data().iter().any(|v| !v.is_finite()) {
+            return None;
+        }
+        a.view().llt(Side::Lower).ok().map(Self)
+    }
+
+    /// Overwrites `b` with the solution of `a x = b`.
+    pub fn solve_in_place(&self, b: &mut [f64]) {
+        let rows = b.len();
+        self.0.solve_in_place_with_conj(Conj::No, MatMut::from_column_major_slice_mut(b, rows, 1));
+    }
+
+    /// Solves `a x = b`.
+    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
+        let mut x = b.to_vec();
+        self.solve_in_place(&mut x);
+        x
+    }
+
+    /// Solves `a X = B`.
+    #[must_use]
+    pub fn solve_matrix(&self, b: &Dense) -> Dense {
+        let mut x = b.clone();
+        self.0.solve_in_place_with_conj(Conj::No, x.view_mut());
+        x
+    }
+
+    /// The lower triangular factor; entries above the diagonal are zero.
+    pub fn lower(&self) -> Dense {
+        let l = self.0.L();
+        Dense::from_fn(l.nrows(), l.nrows(), |i, j| if j <= i { l[(i, j)] } else { 0.0 })
+    }
+}
+
+/// Eigendecomposition of a symmetric matrix.
+#[derive(Debug, Clone)]
+pub struct SymmetricEigen {
+    /// Eigenvalues, ascending.
+    pub values: Vec<f64>,
+    /// Column `j` is the unit eigenvector of `values[j]`.
+    pub vectors: Dense,
+}
+
+impl SymmetricEigen {
+    /// Decomposes `a` (its lower triangle is read).
+    pub fn new(a: &Dense) -> Result<Self> {
+        finite(a, "symmetric eigendecomposition")?;
+        let eigen = a
+            .view()
+            .self_adjoint_eigen(Side::Lower)
+            .map_err(|_| Error::Numerical("symmetric eigendecomposition".into()))?;
+        let values = eigen.S().column_vector().iter().copied().collect();
+        Ok(Self { values, vectors: Dense::from_view(eigen.U()) })
+    }
+}
+
+/// Thin singular value decomposition `a = u diag(s) v'`.
+#[derive(Debug, Clone)]
+pub struct Svd {
+    /// Left singular vectors, one a column.
+    pub u: Dense,
+    /// Singular values, descending.
+    pub s: Vec<f64>,
+    /// Right singular vectors, one a column.
+    pub v: Dense,
+}
+
+impl Svd {
+    /// Decomposes `a`.
+    pub fn new(a: &Dense) -> Result<Self> {
+        finite(a, "singular value decomposition")?;
+        let svd = a
+            .view()
+            .thin_svd()
+            .map_err(|_| Error::Numerical("singular value decomposition".into()))?;
+        let s = svd.S().column_vector().iter().copied().collect();
+        Ok(Self { u: Dense::from_view(svd.U()), s, v: Dense::from_view(svd.V()) })
+    }
+}
+
+/// Thin QR decomposition `a = q r`.
+pub fn thin_qr(a: &Dense) -> (Dense, Dense) {
+    let qr = a.view().qr();
+    let q = Dense::from_view(qr.compute_thin_Q().as_ref());
+    let r = qr.thin_R();
+    let r = Dense::from_fn(r.nrows(), r.ncols(), |i, j| if j >= i { r[(i, j)] } else { 0.0 });
+    (q, r)
+}
+
+fn finite(a: &Dense, what: &str) -> Result<()> {
+    if a.data().iter().all(|v| v.is_finite()) {
+        Ok(())
+    } else {
+        Err(Error::Numerical(format!("{what} of a matrix with infinite or undefined entries")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: &Dense, b: &Dense) -> bool {
+        a.data().iter().zip(b.data()).all(|(x, y)| (x - y).abs() <= 1e-12 * (1.0 + y.abs()))
+    }
+
+    fn sample() -> Dense {
+        Dense::from_fn(6, 4, |i, j| {
+            ((i * 5 + j * 3) % 7) as f64 - 2.5 + f64::from(u8::from(i == j))
+        })
+    }
+
+    #[test]
+    fn factors_multiply_back() {
+        let a = sample();
+        let (q, r) = thin_qr(&a);
+        assert!(close(&q.mul(&r), &a));
+        let svd = Svd::new(&a).unwrap();
+        let us = Dense::from_fn(6, 4, |i, j| svd.u[(i, j)] * svd.s[j]);
+        assert!(close(&us.mul_tr(&svd.v), &a));
+        let gram = a.tr_mul(&a);
+        let eigen = SymmetricEigen::new(&gram).unwrap();
+        let scaled = Dense::from_fn(4, 4, |i, j| eigen.vectors[(i, j)] * eigen.values[j]);
+        assert!(close(&scaled.mul_tr(&eigen.vectors), &gram));
+        let factor = Cholesky::new(&gram).unwrap();
+        assert!(close(&factor.lower().mul_tr(&factor.lower()), &gram));
+        let b = [1.0, -2.0, 0.5, 3.0];
+        let x = factor.solve(&b);
+        for (found, wanted) in gram.mul_vec(&x).iter().zip(b) {
+            assert!((found - wanted).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn an_indefinite_or_broken_matrix_has_no_cholesky_factor() {
+        assert!(Cholesky::new(&Dense::from_rows(2, 2, vec![1.0, 2.0, 2.0, 1.0])).is_none());
+        assert!(Cholesky::new(&Dense::from_rows(1, 1, vec![f64::NAN])).is_none());
+        assert!(SymmetricEigen::new(&Dense::from_rows(1, 1, vec![f64::NAN])).is_err());
+    }
+}

@@ -1,0 +1,403 @@
+//! Feature matrices: dense or compressed sparse rows, behind one set of operations.
+
+use rayon::prelude::*;
+
+use super::{Dense, vector};
+use crate::error::{Error, Result};
+
+/// Rows per parallel task. Fixed, and partial results are added in order, so that sums do not
+/// depend on the number of threads.
+const CHUNK: usize = 2048;
+
+/// Compressed sparse rows; column indices are strictly increasing within a row.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Csr {
+    ncols: usize,
+    starts: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Csr {
+    /// Takes over the three arrays of the usual CSR layout, after checking them.
+    pub fn new(
+        ncols: usize,
+        starts: Vec<usize>,
+        indices: Vec<u32>,
+        values: Vec<f64>,
+    ) -> Result<Self> {
+        let bad = |what: &str| Err(Error::BadData(format!("sparse matrix: {what}")));
+        if starts.first() != Some(&0) || starts.last() != Some(&indices.len()) {
+            return bad("row pointers must start at 0 and end at the number of entries");
+        }
+        if indices.len() != values.len() {
+            return bad("as many column indices as values are needed");
+        }
+        for row in starts.windows(2) {
+            let Some(columns) = indices.get(row[0]..row[1]) else {
+                return bad("row pointers must not decrease");
+            };
+            if columns.windows(2).any(|pair| pair[0] >= pair[1]) {
+                return bad("column indices must increase within a row (sum duplicates first)");
+            }
+            if columns.last().is_some_and(|&last| last as usize >= ncols) {
+                return bad("a column index is beyond the number of columns");
+            }
+        }
+        Ok(Self { ncols, starts, indices, values })
+    }
+
+    /// Number of rows.
+    pub fn nrows(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Number of columns.
+    pub fn ncols(&self) -> usize {
+        self.ncols
+    }
+
+    /// Column indices and values of row `i`.
+    pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
+        let range = self.starts[i]..self.starts[i + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+
+    /// All stored values.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    fn select_rows(&self, rows: &[usize]) -> Self {
+        let mut out = Self { ncols: self.ncols, starts: vec![0], ..Self::default() };
+        for &i in rows {
+            let (indices, values) = self.row(i);
+            out.indices.extend_from_slice(indices);
+            out.values.extend_from_slice(values);
+            out.starts.push(out.indices.len());
+        }
+        out
+    }
+}
+
+/// One row of a [`Matrix`].
+#[derive(Debug, Clone, Copy)]
+pub enum Row<'a> {
+    /// Every entry.
+    Dense(&'a [f64]),
+    /// Column indices and the values there; all other entries are zero.
+    Sparse(&'a [u32], &'a [f64]),
+}
+
+impl<'a> Row<'a> {
+    /// Inner product with a dense vector.
+    pub fn dot(self, w: &[f64]) -> f64 {
+        match self {
+            Self::Dense(values) => vector::dot(values, w),
+            Self::Sparse(indices, values) => {
+                indices.iter().zip(values).map(|(&j, v)| v * w[j as usize]).sum()
+            }
+        }
+    }
+
+    /// `out += scale * self`.
+    pub fn add_scaled_to(self, scale: f64, out: &mut [f64]) {
+        match self {
+            Self::Dense(values) => vector::axpy(scale, values, out),
+            Self::Sparse(indices, values) => {
+                for (&j, v) in indices.iter().zip(values) {
+                    out[j as usize] += scale * v;
+                }
+            }
+        }
+    }
+
+    /// (column, value) of every stored entry; a dense row yields its zeros too.
+    pub fn entries(self) -> impl Iterator<Item = (usize, f64)> + 'a {
+        let (indices, values) = match self {
+            Self::Dense(values) => (None, values),
+            Self::Sparse(indices, values) => (Some(indices), values),
+        };
+        values.iter().enumerate().map(move |(k, &v)| (indices.map_or(k, |i| i[k] as usize), v))
+    }
+
+    /// Squared Euclidean norm.
+    pub fn norm_sq(self) -> f64 {
+        match self {
+            Self::Dense(values) | Self::Sparse(_, values) => vector::norm_sq(values),
+        }
+    }
+}
+
+/// A feature matrix: one row a sample, one column a feature.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Matrix {
+    /// Every entry stored.
+    Dense(Dense),
+    /// Only nonzeros stored.
+    Sparse(Csr),
+}
+
+impl From<Dense> for Matrix {
+    fn from(dense: Dense) -> Self {
+        Self::Dense(dense)
+    }
+}
+
+impl From<Csr> for Matrix {
+    fn from(csr: Csr) -> Self {
+        Self::Sparse(csr)
+    }
+}
+
+impl Matrix {
+    /// Number of rows (samples).
+    pub fn nrows(&self) -> usize {
+        match self {
+            Self::Dense(m) => m.nrows(),
+            Self::Sparse(m) => m.nrows(),
+        }
+    }
+
+    /// Number of columns (features).
+    pub fn ncols(&self) -> usize {
+        match self {
+            Self::Dense(m) => m.ncols(),
+            Self::Sparse(m) => m.ncols(),
+        }
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> Row<'_> {
+        match self {
+            Self::Dense(m) => Row::Dense(m.row(i)),
+            Self::Sparse(m) => {
+                let (indices, values) = m.row(i);
+                Row::Sparse(indices, values)
+            }
+        }
+    }
+
+    /// All rows in order.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        (0..self.nrows()).map(|i| self.row(i))
+    }
+
+    /// All stored values.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Self::Dense(m) => m.data(),
+            Self::Sparse(m) => m.values(),
+        }
+    }
+
+    /// Stored entries per row, on average: the cost of touching a row.
+    pub fn stored_per_row(&self) -> usize {
+        self.values().len() / self.nrows().max(1)
+    }
+
+    /// `self * w`.
+    pub fn mul_vec(&self, w: &[f64]) -> Vec<f64> {
+        (0..self.nrows()).into_par_iter().with_min_len(CHUNK).map(|i| self.row(i).dot(w)).collect()
+    }
+
+    /// `self' * r`.
+    pub fn tr_mul_vec(&self, r: &[f64]) -> Vec<f64> {
+        self.reduce_chunks(
+            self.ncols(),
+            |rows, out: &mut Vec<f64>| {
+                for i in rows {
+                    if r[i] != 0.0 {
+                        self.row(i).add_scaled_to(r[i], out);
+                    }
+                }
+            },
+            |len| vec![0.0; len],
+            |total, part| vector::axpy(1.0, &part, total),
+        )
+    }
+
+    /// `self' * diag(d) * self`, both triangles; `d` may have any sign. Order `ncols`.
+    pub fn weighted_gram(&self, d: &[f64]) -> Dense {
+        let order = self.ncols();
+        let mut gram = self.reduce_chunks(
+            order,
+            |rows, out: &mut Dense| match self {
+                Self::Dense(m) => m.add_weighted_gram(rows, d, out),
+                Self::Sparse(m) => {
+                    for i in rows {
+                        add_sparse_outer(m.row(i), d[i], out);
+                    }
+                }
+            },
+            |order| Dense::zeros(order, order),
+            |total, part| vector::axpy(1.0, part.data(), total.data_mut()),
+        );
+        gram.mirror_lower();
+        gram
+    }
+
+    /// `self * self'`, both triangles. Order `nrows`.
+    pub fn outer_gram(&self) -> Dense {
+        match self {
+            Self::Dense(m) => m.outer_gram(),
+            Self::Sparse(m) => {
+                let mut out = Dense::zeros(m.nrows(), m.nrows());
+                let mut scattered = vec![0.0; m.ncols()];
+                for i in 0..m.nrows() {
+                    self.row(i).add_scaled_to(1.0, &mut scattered);
+                    for j in 0..=i {
+                        out[(i, j)] = self.row(j).dot(&scattered);
+                    }
+                    for &j in m.row(i).0 {
+                        scattered[j as usize] = 0.0;
+                    }
+                }
+                out.mirror_lower();
+                out
+            }
+        }
+    }
+
+    /// The rows `rows`, in that order.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::Dense(m) => Self::Dense(m.select_rows(rows)),
+            Self::Sparse(m) => Self::Sparse(m.select_rows(rows)),
+        }
+    }
+
+    /// Every column multiplied by its scale.
+    #[must_use]
+    pub fn scale_columns(&self, scales: &[f64]) -> Self {
+        let mut out = self.clone();
+        match &mut out {
+            Self::Dense(m) => {
+                for i in 0..m.nrows() {
+                    for (v, s) in m.row_mut(i).iter_mut().zip(scales) {
+                        *v *= s;
+                    }
+                }
+            }
+            Self::Sparse(m) => {
+                for (v, &j) in m.values.iter_mut().zip(&m.indices) {
+                    *v *= scales[j as usize];
+                }
+            }
+        }
+        out
+    }
+
+    /// A dense copy.
+    pub fn to_dense(&self) -> Dense {
+        match self {
+            Self::Dense(m) => m.clone(),
+            Self::Sparse(m) => {
+                let mut out = Dense::zeros(m.nrows(), m.ncols());
+                for i in 0..m.nrows() {
+                    self.row(i).add_scaled_to(1.0, out.row_mut(i));
+                }
+                out
+            }
+        }
+    }
+
+    /// Position of the first stored value that is not finite.
+    pub fn first_not_finite(&self) -> Option<(usize, usize, f64)> {
+        // One cheap pass decides the common case.
+        if self.values().iter().map(|v| v * 0.0).sum::<f64>() == 0.0 {
+            return None;
+        }
+        (0..self.nrows()).find_map(|i| {
+            self.row(i).entries().find(|(_, v)| !v.is_finite()).map(|(j, v)| (i, j, v))
+        })
+    }
+
+    /// Sums `work` over fixed chunks of rows, in parallel, adding the parts in row order.
+    fn reduce_chunks<T: Send>(
+        &self,
+        size: usize,
+        work: impl Fn(std::ops::Range<usize>, &mut T) + Sync,
+        zero: impl Fn(usize) -> T + Sync,
+        add: impl Fn(&mut T, T),
+    ) -> T {
+        let n = self.nrows();
+        let part = |chunk: usize| {
+            let mut out = zero(size);
+            work(chunk * CHUNK..n.min((chunk + 1) * CHUNK), &mut out);
+            out
+        };
+        let chunks = n.div_ceil(CHUNK).max(1);
+        let mut total = part(0);
+        // A bounded number of partial results in flight keeps memory independent of n.
+        const IN_FLIGHT: usize = 8;
+        let mut next = 1;
+        while next < chunks {
+            let last = chunks.min(next + IN_FLIGHT);
+            let parts: Vec<T> = (next..last).into_par_iter().map(part).collect();
+            for p in parts {
+                add(&mut total, p);
+            }
+            next = last;
+        }
+        total
+    }
+}
+
+fn add_sparse_outer((indices, values): (&[u32], &[f64]), weight: f64, out: &mut Dense) {
+    if weight == 0.0 {
+        return;
+    }
+    for (a, (&i, &v)) in indices.iter().zip(values).enumerate() {
+        let scaled = weight * v;
+        let row = out.row_mut(i as usize);
+        for (&j, &u) in indices[..=a].iter().zip(values) {
+            row[j as usize] += scaled * u;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (Matrix, Matrix) {
+        let dense = Dense::from_fn(5000, 4, |i, j| {
+            let v = (i * 31 + j * 17) % 9;
+            if v < 5 { 0.0 } else { v as f64 - 6.0 }
+        });
+        let (mut starts, mut indices, mut values) = (vec![0], vec![], vec![]);
+        for i in 0..dense.nrows() {
+            for (j, &v) in dense.row(i).iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                indices.push(u32::try_from(j).unwrap());
+                values.push(v);
+            }
+            starts.push(indices.len());
+        }
+        (dense.into(), Csr::new(4, starts, indices, values).unwrap().into())
+    }
+
+    #[test]
+    fn dense_and_sparse_agree_on_every_operation() {
+        let (dense, sparse) = pair();
+        assert_eq!(sparse.to_dense(), dense.to_dense());
+        let w = [1.0, -2.0, 3.0, 0.5];
+        assert_eq!(dense.mul_vec(&w), sparse.mul_vec(&w));
+        let r: Vec<f64> = (0..5000).map(|i| f64::from(i % 7 - 3)).collect();
+        assert_eq!(dense.tr_mul_vec(&r), sparse.tr_mul_vec(&r));
+        assert_eq!(dense.weighted_gram(&r), sparse.weighted_gram(&r));
+        let few = [3, 1, 4999];
+        let (d, s) = (dense.select_rows(&few), sparse.select_rows(&few));
+        assert_eq!(d.outer_gram(), s.outer_gram());
+        assert_eq!(d.scale_columns(&w).to_dense(), s.scale_columns(&w).to_dense());
+    }
+
+    #[test]
+    fn malformed_sparse_input_is_refused() {
+        assert!(Csr::new(2, vec![0, 1], vec![2], vec![1.0]).is_err());
+        assert!(Csr::new(2, vec![0, 2], vec![1, 1], vec![1.0, 1.0]).is_err());
+        assert!(Csr::new(2, vec![0, 2, 1], vec![0], vec![1.0]).is_err());
+        assert!(Csr::new(2, vec![], vec![], vec![]).is_err());
+    }
+}

@@ -1,0 +1,14 @@
+//! Vectors, rows (dense and sparse) and factorisations. All arithmetic is `f64`.
+//!
+//! The factorisations are faer's; they are wrapped in functions on [`Dense`] so that the rest of
+//! the crate compiles none of faer's generics and always runs them on one thread (parallelism
+//! lives in the outer loops, which keeps results independent of the number of threads).
+
+mod dense;
+mod factor;
+mod matrix;
+pub mod vector;
+
+pub use dense::Dense;
+pub use factor::{Cholesky, Svd, SymmetricEigen, thin_qr};
+pub use matrix::{Csr, Matrix, Row};

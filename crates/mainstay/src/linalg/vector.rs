@@ -1,0 +1,58 @@
+//! Operations on plain slices.
+
+/// Inner product. Four accumulators let the compiler use vector registers.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    let mut acc = [0.0; 8];
+    let (a_chunks, a_rest) = a.as_chunks::<8>();
+    let (b_chunks, b_rest) = b.as_chunks::<8>();
+    for (x, y) in a_chunks.iter().zip(b_chunks) {
+        for k in 0..8 {
+            acc[k] += x[k] * y[k];
+        }
+    }
+    let tail: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+    ((acc[0] + acc[4]) + (acc[1] + acc[5])) + ((acc[2] + acc[6]) + (acc[3] + acc[7])) + tail
+}
+
+/// `y += scale * x`.
+pub fn axpy(scale: f64, x: &[f64], y: &mut [f64]) {
+    debug_assert_eq!(x.len(), y.len());
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += scale * x;
+    }
+}
+
+/// Squared Euclidean norm.
+pub fn norm_sq(a: &[f64]) -> f64 {
+    dot(a, a)
+}
+
+/// Euclidean norm, without overflow or underflow of the squares.
+pub fn norm(a: &[f64]) -> f64 {
+    let largest = norm_inf(a);
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    if (1e-140..1e140).contains(&largest) {
+        return norm_sq(a).sqrt();
+    }
+    largest * a.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
+}
+
+/// Largest absolute entry; 0 for an empty slice.
+pub fn norm_inf(a: &[f64]) -> f64 {
+    a.iter().fold(0.0, |m, v| f64::max(m, v.abs()))
+}
+
+/// Sum of absolute entries.
+pub fn norm_1(a: &[f64]) -> f64 {
+    a.iter().map(|v| v.abs()).sum()
+}
+
+/// Multiplies every entry by `scale`.
+pub fn scale(a: &mut [f64], scale: f64) {
+    for v in a {
+        *v *= scale;
+    }
+}

@@ -1,0 +1,84 @@
+//! Fitted models: score, predict, and what a fit tells about itself.
+
+mod fitted;
+mod linear;
+mod one_versus_rest;
+mod output;
+
+pub use fitted::{Estimator, Fitted};
+pub use linear::{Linear, Link};
+pub use one_versus_rest::{BinaryFit, BinaryProblem, one_versus_rest};
+pub use output::{Output, Outputs};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, Matrix};
+
+/// Everything needed to score new rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Model {
+    /// One hyperplane (two classes) or one per class.
+    Linear(Linear),
+}
+
+impl Model {
+    /// Number of features a row must have.
+    pub fn n_features(&self) -> usize {
+        match self {
+            Self::Linear(m) => m.n_features(),
+        }
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        match self {
+            Self::Linear(m) => m.n_classes(),
+        }
+    }
+
+    /// Scores: one column for two classes (positive means class 1), otherwise one a class.
+    pub fn decision(&self, x: &Matrix) -> Result<Dense> {
+        if x.ncols() != self.n_features() {
+            return Err(Error::Mismatch(format!(
+                "the data have {} features, the model was fitted on {}",
+                x.ncols(),
+                self.n_features()
+            )));
+        }
+        Ok(match self {
+            Self::Linear(m) => m.decision(x),
+        })
+    }
+
+    /// The predicted class index of every row.
+    pub fn predict(&self, x: &Matrix) -> Result<Vec<usize>> {
+        Ok(choose(&self.decision(x)?))
+    }
+
+    /// Class probabilities, one column a class; `None` where the model defines none.
+    pub fn probabilities(&self, x: &Matrix) -> Result<Option<Dense>> {
+        let scores = self.decision(x)?;
+        Ok(match self {
+            Self::Linear(m) => m.link.probabilities(&scores),
+        })
+    }
+
+    /// Checks a model that came from outside: lengths and finiteness.
+    pub fn validate(&self) -> Result<()> {
+        match self {
+            Self::Linear(m) => m.validate(),
+        }
+    }
+}
+
+/// The class each row of scores speaks for: the sign of one score, or the first largest of many.
+pub fn choose(scores: &Dense) -> Vec<usize> {
+    let best = |row: &[f64]| match row {
+        [score] => usize::from(*score > 0.0),
+        _ => row.iter().enumerate().fold(0, |best, (k, s)| if *s > row[best] { k } else { best }),
+    };
+    (0..scores.nrows()).map(|i| best(scores.row(i))).collect()
+}

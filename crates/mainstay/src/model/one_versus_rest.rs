@@ -1,0 +1,95 @@
+use rayon::prelude::*;
+
+use super::{Fitted, Linear, Link, Model};
+use crate::certificate::Certificate;
+use crate::control::Control;
+use crate::data::Merged;
+use crate::error::Result;
+use crate::linalg::{Dense, Matrix};
+
+/// Two classes, told apart by sign; weights are positive.
+#[derive(Debug)]
+pub struct BinaryProblem<'a> {
+    /// One row a sample.
+    pub x: &'a Matrix,
+    /// +1 or -1.
+    pub y: Vec<f64>,
+    /// Positive weight of every row.
+    pub weights: &'a [f64],
+}
+
+/// A linear answer to a [`BinaryProblem`].
+#[derive(Debug, Clone)]
+pub struct BinaryFit {
+    /// Weight of every feature.
+    pub weights: Vec<f64>,
+    /// Added to every score.
+    pub intercept: f64,
+    /// The proof, where there is one.
+    pub certificate: Option<Certificate>,
+    /// Iterations used.
+    pub n_iter: usize,
+    /// Named results with one number a row.
+    pub row_outputs: Vec<(&'static str, Vec<f64>)>,
+    /// Named results with one number a problem.
+    pub outputs: Vec<(&'static str, f64)>,
+    /// Plain sentences the user should read.
+    pub warnings: Vec<String>,
+}
+
+/// Solves one binary problem for two classes, and one a class (that class against the rest) for
+/// more, in parallel, and puts the answers together. Per-row results go back to the rows as given.
+pub fn one_versus_rest(
+    merged: &Merged,
+    link: Link,
+    tol: f64,
+    control: &Control,
+    solve: impl Fn(&BinaryProblem<'_>) -> Result<BinaryFit> + Sync,
+) -> Result<Fitted> {
+    let data = &merged.data;
+    let unit = vec![1.0; data.len()];
+    let weights = data.weights().unwrap_or(&unit);
+    let one = |positive: usize| {
+        solve(&BinaryProblem { x: data.features(), y: data.signs(positive), weights })
+    };
+    let fits: Vec<BinaryFit> = if data.n_classes() == 2 {
+        vec![one(1)?]
+    } else {
+        control.install(|| (0..data.n_classes()).into_par_iter().map(one).collect::<Result<_>>())?
+    };
+
+    let model = Model::Linear(Linear {
+        coef: fits.iter().map(|f| f.weights.clone()).collect(),
+        intercept: fits.iter().map(|f| f.intercept).collect(),
+        link,
+    });
+    let mut fitted = Fitted::new(model, fits.iter().map(|f| f.n_iter).max().unwrap_or(1));
+    fitted.tol = tol;
+    fitted.certificates = fits.iter().filter_map(|f| f.certificate).collect();
+    for f in &fits {
+        for warning in &f.warnings {
+            if !fitted.warnings.contains(warning) {
+                fitted.warnings.push(warning.clone());
+            }
+        }
+    }
+    for (k, (name, _)) in fits[0].outputs.iter().enumerate() {
+        let values: Vec<f64> = fits.iter().map(|f| f.outputs[k].1).collect();
+        fitted = match values.as_slice() {
+            [value] => fitted.with(name, *value),
+            _ => fitted.with(name, values),
+        };
+    }
+    for (k, (name, _)) in fits[0].row_outputs.iter().enumerate() {
+        let columns: Vec<Vec<f64>> =
+            fits.iter().map(|f| merged.spread(&f.row_outputs[k].1, 0.0)).collect();
+        fitted = match columns.as_slice() {
+            [column] => fitted.with(name, column.clone()),
+            _ => {
+                let rows = merged.position.len();
+                fitted.with(name, &Dense::from_fn(rows, columns.len(), |i, j| columns[j][i]))
+            }
+        };
+    }
+    Ok(fitted)
+}

@@ -1,0 +1,122 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a fit tells beside its model, by public name without the trailing underscore
+/// (`z`, `worst_rows`, `cv_results`, ...).
+pub type Outputs = BTreeMap<String, Output>;
+
+/// A value that Rust, JSON and Python understand alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Output {
+    /// Yes or no.
+    Flag(bool),
+    /// A count or an index.
+    Integer(i64),
+    /// A number.
+    Number(#[serde(with = "number")] f64),
+    /// A word.
+    Text(String),
+    /// One number each.
+    Vector(#[serde(with = "numbers")] Vec<f64>),
+    /// One count or index each.
+    Integers(Vec<i64>),
+    /// One word each.
+    Texts(Vec<String>),
+    /// Numbers in rows.
+    Matrix(Vec<FloatRow>),
+    /// Named columns (a data frame in Python).
+    Table(Vec<(String, Output)>),
+    /// Named parts (a dict in Python).
+    Parts(Vec<(String, Output)>),
+}
+
+/// One row of [`Output::Matrix`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FloatRow(#[serde(with = "numbers")] pub Vec<f64>);
+
+impl From<f64> for Output {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<Vec<f64>> for Output {
+    fn from(values: Vec<f64>) -> Self {
+        Self::Vector(values)
+    }
+}
+
+impl From<Vec<i64>> for Output {
+    fn from(values: Vec<i64>) -> Self {
+        Self::Integers(values)
+    }
+}
+
+impl From<bool> for Output {
+    fn from(value: bool) -> Self {
+        Self::Flag(value)
+    }
+}
+
+impl From<i64> for Output {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<&crate::linalg::Dense> for Output {
+    fn from(m: &crate::linalg::Dense) -> Self {
+        Self::Matrix((0..m.nrows()).map(|i| FloatRow(m.row(i).to_vec())).collect())
+    }
+}
+
+/// JSON has no infinities: numbers that are not finite travel as words.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum JsonNumber {
+    Finite(f64),
+    Word(String),
+}
+
+impl JsonNumber {
+    fn new(value: f64) -> Self {
+        if value.is_finite() { Self::Finite(value) } else { Self::Word(value.to_string()) }
+    }
+
+    fn get<E: serde::de::Error>(&self) -> Result<f64, E> {
+        match self {
+            Self::Finite(value) => Ok(*value),
+            Self::Word(word) => word.parse().map_err(E::custom),
+        }
+    }
+}
+
+mod number {
+    use super::JsonNumber;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+    pub(super) fn serialize<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
+        JsonNumber::new(*value).serialize(out)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+        JsonNumber::deserialize(input)?.get()
+    }
+}
+
+mod numbers {
+    use super::JsonNumber;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(values: &[f64], out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(values.iter().map(|v| JsonNumber::new(*v)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<f64>, D::Error> {
+        Vec::<JsonNumber>::deserialize(input)?.iter().map(JsonNumber::get).collect()
+    }
+}

@@ -1,0 +1,5 @@
+//! Penalised empirical loss, ROLIN's Eq. (15): the baseline every robust method is measured against.
+
+mod estimator;
+
+pub use estimator::{Alpha, Normalize, Penalized, PenalizedParams, Penalty};
