@@ -1,2 +1,103 @@
-//! x
-fn main() {}
+//! Developer commands: `cargo xtask ci` is what continuous integration runs.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  ci       every check, Rust and Python, in this order: rust, wheel, python
+  rust     format, lints, Rust tests, doc tests
+  wheel    build the Python package and install it into .venv
+  python   lint and test the installed Python package
+  bench    measure us and the peers in one run and rewrite BENCHMARKS.md
+  fuzz     run every fuzz target for a minute (needs nightly and cargo-fuzz)";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let rest: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
+    let result = match args.first().map(String::as_str) {
+        Some("ci") => rust().and_then(|()| wheel()).and_then(|()| python()),
+        Some("rust") => rust(),
+        Some("wheel") => wheel(),
+        Some("python") => python(),
+        Some("bench") => bench(&rest),
+        Some("fuzz") => fuzz(),
+        _ => Err(USAGE.into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Outcome = Result<(), String>;
+
+fn rust() -> Outcome {
+    run("cargo", &["fmt", "--all", "--check"])?;
+    run("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    run("cargo", &["test", "--workspace", "--all-targets"])?;
+    run("cargo", &["test", "--workspace", "--doc"])
+}
+
+fn wheel() -> Outcome {
+    let python = venv()?;
+    run(&python, &["-m", "pip", "install", "--quiet", "--upgrade", "pip"])?;
+    run(&python, &["-m", "pip", "install", "--quiet", ".[test]"])
+}
+
+fn python() -> Outcome {
+    let python = venv()?;
+    run(&python, &["-m", "ruff", "check", "python"])?;
+    run(&python, &["-m", "ruff", "format", "--check", "python"])?;
+    run(&python, &["-m", "pytest", "--quiet", "python/tests"])
+}
+
+fn bench(args: &[&str]) -> Outcome {
+    let python = venv()?;
+    run("cargo", &["build", "--release", "--package", "mainstay-bench"])?;
+    run(&python, &["-m", "pip", "install", "--quiet", ".[bench]"])?;
+    let mut command = vec!["benches/run.py"];
+    command.extend(args);
+    run(&python, &command)
+}
+
+fn fuzz() -> Outcome {
+    for target in ["csv", "libsvm", "model_file"] {
+        run("cargo", &["+nightly", "fuzz", "run", target, "--", "-max_total_time=60"])?;
+    }
+    Ok(())
+}
+
+/// The interpreter of `.venv`, which is created if it is not there.
+fn venv() -> Result<String, String> {
+    let home = root().join(".venv");
+    let bin = if cfg!(windows) { home.join("Scripts/python.exe") } else { home.join("bin/python") };
+    if !bin.exists() {
+        let system = env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+        run(&system, &["-m", "venv", &home.to_string_lossy()])?;
+    }
+    Ok(bin.to_string_lossy().into_owned())
+}
+
+fn run(program: &str, args: &[&str]) -> Outcome {
+    let shown = format!("{} {}", Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy()), args.join(" "));
+    println!("==> {shown}");
+    let start = Instant::now();
+    let status = Command::new(program)
+        .args(args)
+        .current_dir(root())
+        .status()
+        .map_err(|e| format!("{program}: {e}"))?;
+    println!("    {:.0} s", start.elapsed().as_secs_f64());
+    if status.success() { Ok(()) } else { Err(format!("failed: {shown}")) }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| ".".into(), Path::to_path_buf)
+}

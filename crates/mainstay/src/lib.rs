@@ -5,6 +5,7 @@
 //! room below them (`linalg`, `data`, `loss`, `model`). This crate opens no file and prints nothing.
 
 pub mod certificate;
+pub mod certify;
 pub mod control;
 pub mod data;
 pub mod error;

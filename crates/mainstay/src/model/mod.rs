@@ -2,6 +2,7 @@
 
 mod fitted;
 mod linear;
+pub mod metrics;
 mod one_versus_rest;
 mod output;
 
