@@ -1,10 +1,15 @@
 use serde::{Deserialize, Serialize};
 
+use super::certificate::certify;
+use super::newton::newton;
+use super::problem::Problem;
+use super::scaled::Scaled;
+use super::solution::Budget;
 use crate::control::Control;
-use crate::data::{ClassWeight, Dataset};
+use crate::data::{ClassWeight, Dataset, Merged, Standardize};
 use crate::error::{Error, Result, require};
 use crate::loss::Loss;
-use crate::model::{Estimator, Fitted};
+use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, Link, one_versus_rest};
 
 /// Which penalty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -115,7 +120,73 @@ impl PenalizedParams {
 pub struct Penalized(PenalizedParams);
 
 impl Estimator for Penalized {
-    fn fit(&self, _data: &Dataset, _control: &Control) -> Result<Fitted> {
-        Err(Error::Numerical(format!("{:?} is not solved yet", self.0.loss)))
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let params = &self.0;
+        let merged = Merged::new(&params.class_weight.apply(data.clone())?);
+        let link = match params.loss {
+            Loss::Logistic => Link::Logistic,
+            Loss::ModifiedHuber => Link::Clip,
+            Loss::Hinge | Loss::SquaredHinge => Link::None,
+        };
+        let (Alpha::Fixed(alpha), Normalize::Fixed(normalize)) = (params.alpha, params.normalize)
+        else {
+            return Err(Error::Numerical("cross-validation is not there yet".into()));
+        };
+        one_versus_rest(&merged, link, params.tol, control, |binary| {
+            self.solve(binary, alpha, normalize, control)
+        })
+    }
+}
+
+impl Penalized {
+    fn solve(
+        &self,
+        binary: &BinaryProblem<'_>,
+        alpha: f64,
+        normalize: bool,
+        control: &Control,
+    ) -> Result<BinaryFit> {
+        let params = &self.0;
+        let total: f64 = binary.weights.iter().sum();
+        let shares: Vec<f64> = binary.weights.iter().map(|c| c / total).collect();
+        let units = if normalize {
+            Standardize::learn(binary.x, Some(binary.weights)).scales
+        } else {
+            vec![1.0; binary.x.ncols()]
+        };
+        let ratio = match params.penalty {
+            Penalty::L2 => 0.0,
+            Penalty::L1 => 1.0,
+            Penalty::ElasticNet => params.l1_ratio,
+        };
+        let problem = Problem {
+            x: binary.x,
+            y: &binary.y,
+            shares: &shares,
+            loss: params.loss.get(),
+            l1: alpha * ratio,
+            l2: alpha * (1.0 - ratio),
+            units: &units,
+        };
+        let budget = Budget { tol: params.tol, max_iter: params.max_iter, control };
+        if ratio > 0.0 || params.loss == Loss::Hinge {
+            return Err(Error::Numerical(format!(
+                "{:?} with {:?} is not solved yet",
+                params.loss, params.penalty
+            )));
+        }
+        let scaled = Scaled::new(&problem);
+        let solution = newton(&scaled, None, &budget)?;
+        let answer = scaled.answer(&solution.v, solution.b, solution.duals);
+        let certificate = certify(&problem, &answer);
+        Ok(BinaryFit {
+            weights: answer.weights,
+            intercept: answer.intercept,
+            certificate: Some(certificate),
+            n_iter: solution.n_iter.max(1),
+            row_outputs: Vec::new(),
+            outputs: Vec::new(),
+            warnings: Vec::new(),
+        })
     }
 }

@@ -1,0 +1,65 @@
+use crate::linalg::{Matrix, vector};
+use crate::loss::MarginLoss;
+
+/// Penalised mean loss of a linear classifier, ROLIN's Eq. (15) with a free intercept:
+///
+/// $$\min_{w,b}\ \sum_i s_i\,\varphi\big(y_i(x_i^\top w + b)\big)
+///   + \sum_j \lambda\,|u_j w_j| + \tfrac{\mu}{2}(u_j w_j)^2 .$$
+///
+/// The shares $s_i$ are the row weights divided by their sum. $u_j$ is the unit in which the
+/// penalty sees feature $j$: 1 as the data are given, the feature's standard deviation when it is
+/// standardised first (centring moves only the intercept, which is free). `alpha` and `l1_ratio`
+/// $\rho$ give $\lambda = \alpha\rho$ and $\mu = \alpha(1-\rho)$.
+pub(super) struct Problem<'a> {
+    /// One row a sample.
+    pub x: &'a Matrix,
+    /// +1 or -1.
+    pub y: &'a [f64],
+    /// $s_i$: positive, adding up to 1.
+    pub shares: &'a [f64],
+    /// $\varphi$.
+    pub loss: &'static dyn MarginLoss,
+    /// $\lambda$.
+    pub l1: f64,
+    /// $\mu$.
+    pub l2: f64,
+    /// $u_j$.
+    pub units: &'a [f64],
+}
+
+/// A point of the primal and one of the dual.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    /// $w$, in the units of the data.
+    pub weights: Vec<f64>,
+    /// $b$.
+    pub intercept: f64,
+    /// $a_i$, a candidate for $-\varphi'$ at the margin of row $i$; need not be feasible.
+    pub duals: Vec<f64>,
+}
+
+impl Problem<'_> {
+    /// $y_i(x_i^\top w + b)$ of every row.
+    pub(super) fn margins(&self, weights: &[f64], intercept: f64) -> Vec<f64> {
+        let mut margins = self.x.mul_vec(weights);
+        for (m, y) in margins.iter_mut().zip(self.y) {
+            *m = y * (*m + intercept);
+        }
+        margins
+    }
+
+    /// The value that is minimised.
+    pub(super) fn objective(&self, weights: &[f64], intercept: f64) -> f64 {
+        let margins = self.margins(weights, intercept);
+        let loss: f64 = margins.iter().zip(self.shares).map(|(m, s)| s * self.loss.value(*m)).sum();
+        let seen: Vec<f64> = weights.iter().zip(self.units).map(|(w, u)| u * w).collect();
+        let mut penalty = 0.0;
+        if self.l1 > 0.0 {
+            penalty += self.l1 * vector::norm_1(&seen);
+        }
+        if self.l2 > 0.0 {
+            penalty += 0.5 * self.l2 * vector::norm(&seen).powi(2);
+        }
+        loss + penalty
+    }
+}

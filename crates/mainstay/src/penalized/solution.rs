@@ -1,0 +1,28 @@
+use crate::control::Control;
+
+/// What a solver found, in the units of [`super::scaled::Scaled`].
+#[derive(Debug, Clone)]
+pub(super) struct Solution {
+    pub v: Vec<f64>,
+    pub b: f64,
+    /// Candidate dual of every row.
+    pub duals: Vec<f64>,
+    pub n_iter: usize,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget<'a> {
+    /// Relative gap to aim for.
+    pub tol: f64,
+    pub max_iter: usize,
+    pub control: &'a Control,
+}
+
+impl Budget<'_> {
+    /// The absolute gap that is small enough at objective `value`, with room for the repairs of
+    /// the certificate.
+    pub(super) fn target(&self, value: f64) -> f64 {
+        0.1 * self.tol * value.abs().max(1.0)
+    }
+}
