@@ -1,1 +1,81 @@
-//! mainstay-py.
+//! The module `mainstay._core`: convert, release the interpreter's lock, call, convert back.
+//!
+//! Every method goes through `mainstay::methods` by name, so a new one needs no code here.
+
+mod convert;
+mod fitted;
+mod run;
+
+use mainstay::data::Dataset;
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use fitted::Fitted;
+use run::{run, threads, to_python};
+
+/// Fits the method called `method` to the rows of `x`.
+///
+/// `params` are the public parameters by name, checked here; `y` holds class indices
+/// `0..n_classes`. `n_jobs` is scikit-learn's; it never changes a result. `progress(done, total)`
+/// is called now and then from the calling thread.
+#[pyfunction]
+#[pyo3(signature = (method, params, x, y, n_classes, *, sample_weight=None, n_jobs=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+fn fit(
+    py: Python<'_>,
+    method: &str,
+    params: &Bound<'_, PyDict>,
+    x: &Bound<'_, PyAny>,
+    y: PyReadonlyArray1<'_, i64>,
+    n_classes: usize,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    n_jobs: Option<i64>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Fitted> {
+    let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
+    let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
+    let features = convert::matrix(x)?;
+    let labels = y.as_array().iter().map(|&c| usize::try_from(c)).collect::<Result<Vec<_>, _>>();
+    let labels = labels.map_err(|_| PyValueError::new_err("class indices must not be negative"))?;
+    let weights = sample_weight.map(|w| w.as_array().to_vec());
+    let fitted = run(py, threads(n_jobs)?, progress, move |control| {
+        let mut data = Dataset::new(features, labels, n_classes)?;
+        if let Some(weights) = weights {
+            data = data.with_weights(weights)?;
+        }
+        estimator.fit(&data, control)
+    })?;
+    Ok(Fitted::new(fitted))
+}
+
+/// Checks the parameters of a method without fitting it.
+#[pyfunction]
+fn check_params(method: &str, params: &Bound<'_, PyDict>) -> PyResult<()> {
+    let params = convert::dict_to_json(params)?;
+    let checked = mainstay::methods::find(method).and_then(|m| m.estimator(&params));
+    checked.map(|_| ()).map_err(|e| to_python(&e))
+}
+
+/// Every method: name on the command line, class in Python, one line of summary, NaN allowed.
+#[pyfunction]
+fn methods() -> Vec<(&'static str, &'static str, &'static str, bool)> {
+    mainstay::methods::METHODS.iter().map(|m| (m.name, m.class, m.summary, m.allows_nan)).collect()
+}
+
+/// The demo data set as CSV text: a header, 30 features and the diagnosis in the last column.
+#[pyfunction]
+fn demo_csv() -> &'static str {
+    mainstay::data::demo()
+}
+
+/// Compiled half of the Python package `mainstay`.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::{Fitted, check_params, demo_csv, fit, methods};
+
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::number;
+
 /// An upper and a lower bound on the optimal value of a minimisation problem.
 ///
 /// `primal` is the objective of the returned point, `dual` the value of a dual feasible point.
@@ -9,8 +11,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// Objective of the returned point.
+    #[serde(with = "number")]
     pub primal: f64,
     /// A lower bound on the optimal objective.
+    #[serde(with = "number")]
     pub dual: f64,
 }
 

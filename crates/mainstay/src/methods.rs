@@ -45,6 +45,33 @@ impl Method {
     }
 }
 
+/// Every parameter has a default, so a parameter that fails is one that fails alone: the error
+/// names it.
 fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
-    T::deserialize(params).map_err(|e| Error::BadParams(e.to_string()))
+    T::deserialize(params).map_err(|error| {
+        let guilty = params.as_object().into_iter().flatten().find_map(|(name, value)| {
+            let alone = Value::from_iter([(name.clone(), value.clone())]);
+            let error = T::deserialize(&alone).err()?.to_string();
+            let unknown = error.starts_with("unknown field");
+            Some(if unknown { error } else { format!("`{name}` = {value}: {error}") })
+        });
+        Error::BadParams(guilty.unwrap_or_else(|| error.to_string()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn message(params: &Value) -> String {
+        find("l2").unwrap().estimator(params).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_bad_parameter_is_named_with_its_value() {
+        assert!(message(&json!({"tol": "small"})).starts_with("`tol` = \"small\": invalid type"));
+        assert!(message(&json!({"tol": 1e-3, "max_iter": -4})).starts_with("`max_iter` = -4: "));
+        assert!(message(&json!({"tols": 1e-3})).starts_with("unknown field `tols`, expected one of"));
+    }
 }

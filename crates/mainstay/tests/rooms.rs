@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Rooms from the ground up; rooms in one line do not know each other.
 const FLOORS: &[&[&str]] = &[
-    &["error", "certificate", "control"],
+    &["error", "json", "certificate", "control"],
     &["linalg"],
     &["data"],
     &["loss", "uncertainty"],

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 /// How much each class counts, on top of the row weights.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected nothing, \"balanced\" or one factor per class")]
 pub enum ClassWeight {
     /// Every class as it is.
     #[default]

@@ -5,9 +5,10 @@ use crate::certificate::{Certificate, Status};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::json::number;
 
 /// Checked parameters that can be fitted to data.
-pub trait Estimator: Sync {
+pub trait Estimator: Send + Sync {
     /// Fits a model; stopping early is a [`Status`], not an error.
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted>;
 }
@@ -20,6 +21,7 @@ pub struct Fitted {
     /// One per binary problem; empty where the method has no certificate.
     pub certificates: Vec<Certificate>,
     /// The gap that was asked for.
+    #[serde(with = "number")]
     pub tol: f64,
     /// Iterations of the solver, the largest over binary problems; at least 1.
     pub n_iter: usize,

@@ -1,0 +1,139 @@
+//! Values at the border: parameters and matrices in, results out.
+
+use mainstay::linalg::{Csr, Dense, Matrix};
+use mainstay::model::Output;
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde_json::Value;
+
+use crate::run::to_python;
+
+/// A parameter as the JSON value it would be in a model file. `name` is for the error message.
+pub(crate) fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let refuse = |what: &str| {
+        let shown = value.repr().map_or_else(|_| String::new(), |r| r.to_string());
+        Err(PyValueError::new_err(format!("`{name}` = {shown}: {what}")))
+    };
+    if value.is_none() {
+        Ok(Value::Null)
+    } else if value.is_instance_of::<PyBool>() {
+        Ok(Value::from(value.extract::<bool>()?))
+    } else if value.is_instance_of::<PyInt>() {
+        match value.extract::<i64>().map(Value::from).or_else(|_| value.extract().map(u64::into)) {
+            Ok(integer) => Ok(integer),
+            Err(_) => refuse("too large an integer"),
+        }
+    } else if value.is_instance_of::<PyFloat>() {
+        serde_json::Number::from_f64(value.extract()?)
+            .map_or_else(|| refuse("must be a finite number"), |number| Ok(Value::Number(number)))
+    } else if let Ok(text) = value.cast::<PyString>() {
+        Ok(Value::from(text.to_cow()?.into_owned()))
+    } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        value.try_iter()?.map(|item| to_json(name, &item?)).collect::<PyResult<Vec<_>>>().map(Value::from)
+    } else if let Ok(dict) = value.cast::<PyDict>() {
+        dict_to_json(dict)
+    } else if value.hasattr("tolist")? {
+        // numpy scalars and arrays
+        to_json(name, &value.call_method0("tolist")?)
+    } else {
+        refuse("a value of this type has no meaning here")
+    }
+}
+
+/// Parameters by name; errors speak of the name.
+pub(crate) fn dict_to_json(params: &Bound<'_, PyDict>) -> PyResult<Value> {
+    let mut object = serde_json::Map::new();
+    for (key, value) in params {
+        let key: String = key.extract()?;
+        object.insert(key.clone(), to_json(&key, &value)?);
+    }
+    Ok(Value::Object(object))
+}
+
+/// A JSON value as Python objects.
+pub(crate) fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::Null => Ok(py.None().into_bound(py)),
+        Value::Bool(flag) => Ok(PyBool::new(py, *flag).to_owned().into_any()),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(integer), _) => Ok(integer.into_pyobject(py)?.into_any()),
+            (None, Some(integer)) => Ok(integer.into_pyobject(py)?.into_any()),
+            (None, None) => Ok(number.as_f64().into_pyobject(py)?.into_any()),
+        },
+        Value::String(text) => Ok(PyString::new(py, text).into_any()),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| from_json(py, item)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, items)?.into_any())
+        }
+        Value::Object(fields) => {
+            let dict = PyDict::new(py);
+            for (key, field) in fields {
+                dict.set_item(key, from_json(py, field)?)?;
+            }
+            Ok(dict.into_any())
+        }
+    }
+}
+
+/// Features: a float64 array of any memory layout, or a CSR matrix as the tuple
+/// (`indptr` int64, `indices` int64, `data` float64, number of columns).
+pub(crate) fn matrix(x: &Bound<'_, PyAny>) -> PyResult<Matrix> {
+    if let Ok(array) = x.extract::<PyReadonlyArray2<'_, f64>>() {
+        let view = array.as_array();
+        let (rows, columns) = view.dim();
+        let data = view.as_slice().map_or_else(|| view.iter().copied().collect(), <[f64]>::to_vec);
+        return Ok(Dense::from_rows(rows, columns, data).into());
+    }
+    type Parts<'py> =
+        (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>, usize);
+    let (starts, indices, values, columns): Parts<'_> = x.extract().map_err(|_| {
+        PyValueError::new_err("X must be a 2-D float64 array or the parts of a CSR matrix")
+    })?;
+    let bad = |_| PyValueError::new_err("sparse matrix: an index is negative or too large");
+    let starts = starts.as_array().iter().map(|&i| usize::try_from(i)).collect::<Result<_, _>>();
+    let indices = indices.as_array().iter().map(|&j| u32::try_from(j)).collect::<Result<_, _>>();
+    let values = values.as_array().to_vec();
+    Csr::new(columns, starts.map_err(bad)?, indices.map_err(bad)?, values)
+        .map(Matrix::from)
+        .map_err(|e| to_python(&e))
+}
+
+/// A float64 array of two dimensions.
+pub(crate) fn array2<'py>(py: Python<'py>, m: &Dense) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let shape = [m.nrows(), m.ncols()];
+    PyArray1::from_slice(py, m.data()).reshape(shape)
+}
+
+/// Rows of equal length as a float64 array of two dimensions.
+pub(crate) fn rows<'py, 'a>(
+    py: Python<'py>,
+    rows: impl ExactSizeIterator<Item = &'a [f64]>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let count = rows.len();
+    let data: Vec<f64> = rows.flatten().copied().collect();
+    let columns = data.len().checked_div(count).unwrap_or(0);
+    PyArray1::from_vec(py, data).reshape([count, columns])
+}
+
+/// Arrays for numbers, dicts for tables and named parts.
+pub(crate) fn output<'py>(py: Python<'py>, value: &Output) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Output::Flag(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Output::Integer(integer) => integer.into_pyobject(py)?.into_any(),
+        Output::Number(number) => number.into_pyobject(py)?.into_any(),
+        Output::Text(text) => PyString::new(py, text).into_any(),
+        Output::Vector(values) => PyArray1::from_slice(py, values).into_any(),
+        Output::Integers(values) => PyArray1::from_slice(py, values).into_any(),
+        Output::Texts(values) => PyList::new(py, values)?.into_any(),
+        Output::Matrix(values) => rows(py, values.iter().map(|row| row.0.as_slice()))?.into_any(),
+        Output::Table(parts) | Output::Parts(parts) => {
+            let dict = PyDict::new(py);
+            for (name, part) in parts {
+                dict.set_item(name, output(py, part)?)?;
+            }
+            dict.into_any()
+        }
+    })
+}

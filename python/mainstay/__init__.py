@@ -1,0 +1,41 @@
+"""Robust linear classifiers, each with a proof of how good its answer is.
+
+Every estimator is a scikit-learn classifier; the numerics are compiled. See the class docstrings
+for the problem each one solves, and ``objective_`` and ``dual_gap_`` of a fitted model for how
+close to the optimum it provably is.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mainstay import datasets
+    from mainstay._files import load, save
+    from mainstay._penalized import PenalizedClassifier
+
+# Where each public name lives. Modules load on first use, so importing the package costs nothing.
+_HOMES = {
+    "PenalizedClassifier": "_penalized",
+    "load": "_files",
+    "save": "_files",
+}
+_MODULES = ("datasets",)
+
+__all__ = ["PenalizedClassifier", "datasets", "load", "save"]  # noqa: F822
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = _import_module(f"{__name__}.{name}")
+    elif name == "__version__":
+        value = _import_module(f"{__name__}._core").__version__
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,0 +1,275 @@
+"""What all classifiers share: checks, label coding, the one call into Rust, prediction.
+
+A class built on this is a docstring, a signature and the name of its method::
+
+    class MyClassifier(WeightedClassifier):
+        _method = "my-method"  # the name in the compiled table of methods
+        _accepts_sparse = True
+
+        def __init__(self, C=1.0, *, tol=1e-6): ...
+
+All parameters of ``__init__`` go to Rust under their own names, where they are checked; those that
+Rust never sees are ``n_jobs`` and ``verbose``. Results come back by name and become attributes with a
+trailing underscore. Hooks, for what does not fit this: ``_method_name`` (when a parameter chooses the
+method), ``_core_params``, ``_gives_probabilities``, and ``_fit``'s ``extra`` for inputs other than
+``X``, ``y`` and weights.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state
+
+from mainstay import _core
+from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
+
+
+class BaseClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier fitted by the compiled method ``_method``, without sample weights."""
+
+    _method = None
+    _accepts_sparse = False
+    _allows_nan = False
+
+    def fit(self, X, y):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit(X, y)
+
+    def decision_function(self, X):
+        """Score rows: positive means ``classes_[1]``; with more classes, one score a class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        X = self._check_rows(X)
+        return self._model.decision(X, self._n_jobs())
+
+    def predict(self, X):
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        X = self._check_rows(X)
+        return self.classes_[self._model.predict(X, self._n_jobs())]
+
+    @available_if(lambda self: self._gives_probabilities())
+    def predict_proba(self, X):
+        """Probability of every class, columns in the order of ``classes_``.
+
+        Exists where the loss defines probabilities. Rows sum to 1 and the largest entry of a row
+        belongs to the class ``predict`` names.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        X = self._check_rows(X)
+        return self._model.probabilities(X, self._n_jobs())
+
+    # Hooks
+
+    def _method_name(self):
+        return self._method
+
+    def _gives_probabilities(self):
+        return False
+
+    def _core_params(self):
+        """Parameters as Rust knows them; needs ``classes_``."""
+        params = self.get_params(deep=False)
+        params.pop("n_jobs", None)
+        params.pop("verbose", None)
+        if isinstance(params.get("class_weight"), dict):
+            params["class_weight"] = _class_factors(params["class_weight"], self.classes_)
+        if "random_state" in params:
+            params["random_state"] = _seed(params["random_state"])
+        return params
+
+    # The one fit
+
+    def _fit(self, X, y, sample_weight=None, **extra):
+        X, y = validate_data(self, X, y, **self._check_options())
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
+            core = _core.fit(
+                self._method_name(),
+                self._core_params(),
+                _core_matrix(X),
+                codes.astype(np.int64, copy=False),
+                len(self.classes_),
+                sample_weight=sample_weight,
+                n_jobs=self._n_jobs(),
+                progress=progress,
+                **extra,
+            )
+        self._set_fitted(core)
+        self._warn()
+        return self
+
+    def _set_fitted(self, core):
+        """Make the results of a fit public."""
+        self._model = core
+        self.n_iter_ = core.n_iter
+        if core.coef is not None:
+            self.coef_, self.intercept_ = core.coef, core.intercept
+        if core.dual_gap is not None:
+            objectives = core.objectives
+            self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
+            self.dual_gap_ = core.dual_gap
+        for name, value in core.outputs().items():
+            setattr(self, f"{name}_", value)
+
+    def _warn(self):
+        for sentence in self._model.warnings:
+            warnings.warn(sentence, UserWarning, stacklevel=4)
+        if self._model.status == "not-certified":
+            warnings.warn(
+                f"the proven relative gap is {self._model.dual_gap:.1e}, above tol="
+                f"{self._model.tol:.1e}: raise max_iter, relax tol or rescale the features",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # Data
+
+    def _check_options(self):
+        return {
+            "accept_sparse": "csr" if self._accepts_sparse else False,
+            "dtype": np.float64,
+            "ensure_all_finite": "allow-nan" if self._allows_nan else True,
+        }
+
+    def _check_rows(self, X):
+        check_is_fitted(self)
+        return _core_matrix(validate_data(self, X, reset=False, **self._check_options()))
+
+    def _n_jobs(self):
+        return getattr(self, "n_jobs", None)
+
+    def _is_pairwise(self):
+        return getattr(self, "kernel", None) == "precomputed"
+
+    if SKLEARN_HAS_TAG_OBJECTS:
+
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.input_tags.sparse = self._accepts_sparse
+            tags.input_tags.allow_nan = self._allows_nan
+            tags.input_tags.pairwise = self._is_pairwise()
+            return tags
+
+    else:
+
+        def _more_tags(self):
+            return {"allow_nan": self._allows_nan, "pairwise": self._is_pairwise()}
+
+
+class WeightedClassifier(BaseClassifier):
+    """A classifier whose rows may carry weights."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row; 2 is the row twice and 0 its absence, to the last digit.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit(X, y, sample_weight)
+
+
+class _Progress:
+    """One line on standard error while a fit runs, where ``verbose`` asks for it."""
+
+    def __init__(self, name, verbose):
+        self.name, self.verbose, self.shown = name, verbose, False
+
+    def __enter__(self):
+        return self._show if self.verbose else None
+
+    def __exit__(self, *_):
+        if self.shown:
+            print(file=sys.stderr)
+
+    def _show(self, done, total):
+        share = f" ({done / total:.0%})" if total else ""
+        print(f"\r{self.name}: {done}/{total}{share}", end="", file=sys.stderr, flush=True)
+        self.shown = True
+
+
+def _core_matrix(X):
+    """Features as the compiled module takes them: a float64 array, or the parts of a CSR matrix."""
+    if not sparse.issparse(X):
+        return X
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    indptr = X.indptr.astype(np.int64, copy=False)
+    return indptr, X.indices.astype(np.int64, copy=False), X.data, X.shape[1]
+
+
+def _class_factors(class_weight, classes):
+    """One factor per class; a class that is not named counts once."""
+    keys = list(class_weight)
+    unknown = [key for key in keys if key not in classes]
+    if unknown and len(keys) - len(unknown) < len(classes):
+        raise ValueError(f"`class_weight` names {unknown}, but the classes are {list(classes)}")
+    return [float(class_weight.get(label, 1.0)) for label in classes.tolist()]
+
+
+def _seed(random_state):
+    """Seed of the compiled generator; None is 0, so that nothing is random unless asked for."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

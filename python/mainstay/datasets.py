@@ -1,0 +1,61 @@
+"""Data sets that need no download."""
+
+import csv
+import io
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from mainstay import _core
+
+__all__ = ["load_demo"]
+
+
+def load_demo(*, return_X_y=False, as_frame=False):
+    """Load the Wisconsin diagnostic breast cancer data (569 rows, 30 features, 2 classes).
+
+    The classes are ``"B"`` (benign, code 0) and ``"M"`` (malignant, code 1). The command line uses
+    the same data where none are given.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give ``data`` and ``target`` as pandas objects.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With ``data``, ``target``, ``target_names``, ``feature_names``, ``frame`` and ``DESCR``.
+
+    Examples
+    --------
+    >>> from mainstay.datasets import load_demo
+    >>> load_demo().data.shape
+    (569, 30)
+    """
+    header, *rows = csv.reader(io.StringIO(_core.demo_csv()))
+    names = np.array(["B", "M"])
+    data = np.array([row[:-1] for row in rows], dtype=np.float64)
+    target = np.array([row[-1] for row in rows]) == names[1]
+    target = target.astype(np.int64)
+    frame = None
+    if as_frame:
+        import pandas as pd
+
+        data = pd.DataFrame(data, columns=header[:-1])
+        target = pd.Series(target, name=header[-1])
+        frame = data.assign(**{header[-1]: target})
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        target_names=names,
+        feature_names=header[:-1],
+        frame=frame,
+        DESCR="Wisconsin diagnostic breast cancer: features of cell nuclei in digitised images of "
+        "fine needle aspirates. Wolberg, Mangasarian, Street, Street (1993), UCI Machine Learning "
+        "Repository, doi:10.24432/C5DW2B, CC BY 4.0.",
+    )
