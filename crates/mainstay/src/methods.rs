@@ -1,5 +1,6 @@
 //! Every method by name: one table for the command line, Python and the model files.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ pub struct Method {
     /// Whether a missing value (NaN) is a legal feature value.
     pub allows_nan: bool,
     build: fn(&Value) -> Result<Box<dyn Estimator>>,
+    defaults: fn() -> Value,
 }
 
 /// All methods, in the order in which `mainstay methods` lists them.
@@ -28,6 +30,7 @@ pub const METHODS: &[Method] = &[Method {
     summary: "ridge-penalised logistic regression or SVM: the plain baseline",
     allows_nan: false,
     build: |params| Ok(Box::new(parse::<PenalizedParams>(params)?.check()?)),
+    defaults: defaults::<PenalizedParams>,
 }];
 
 /// The method called `name`, on the command line or in Python.
@@ -43,6 +46,15 @@ impl Method {
     pub fn estimator(&self, params: &Value) -> Result<Box<dyn Estimator>> {
         (self.build)(params)
     }
+
+    /// Every parameter with its default, as a JSON object.
+    pub fn defaults(&self) -> Value {
+        (self.defaults)()
+    }
+}
+
+fn defaults<T: Default + Serialize>() -> Value {
+    serde_json::to_value(T::default()).unwrap_or_default()
 }
 
 /// Every parameter has a default, so a parameter that fails is one that fails alone: the error

@@ -1,0 +1,66 @@
+"""Measure mainstay and its peers in one run and rewrite BENCHMARKS.md.
+
+    cargo xtask bench                 everything
+    cargo xtask bench penalized       one group
+    cargo xtask bench --data DIR      also the cases on real data (see docs/datasets.md)
+
+Run it on an otherwise idle machine.
+"""
+
+import argparse
+import importlib
+import os
+import platform
+from pathlib import Path
+
+import numpy
+import scipy
+import sklearn
+
+import harness
+import mainstay
+
+ROOT = Path(__file__).resolve().parent.parent
+GROUPS = ["penalized", "reading"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("groups", nargs="*", default=GROUPS, help=f"of {', '.join(GROUPS)}")
+    parser.add_argument("--data", type=Path, default=os.environ.get("MAINSTAY_DATA"))
+    args = parser.parse_args()
+    for group in args.groups or GROUPS:
+        module = importlib.import_module(f"cases_{group}")
+        print(f"== {group}", flush=True)
+        results = []
+        for case in module.cases(args.data):
+            results.append(harness.measure(case))
+            print(harness.table(results[-1:]), flush=True)
+        text = [f"## {module.TITLE}", "", harness.table(results), ""]
+        for line in getattr(module, "growth", lambda: [])():
+            print(line, flush=True)
+            text.append(line)
+        section = ROOT / "benches" / "results" / f"{group}.md"
+        section.parent.mkdir(exist_ok=True)
+        section.write_text("\n".join(text).rstrip() + "\n")
+    write_report()
+
+
+def write_report():
+    """Join the sections of all groups that were ever measured."""
+    head = f"""# Benchmarks
+
+Written by `cargo xtask bench`; every table comes from one process that runs us and the peers in turn and takes
+medians. Ratios compare; seconds depend on the machine ({os.cpu_count()} cores, {platform.machine()}, Python
+{platform.python_version()}, numpy {numpy.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__},
+mainstay {mainstay.__version__}). "Gap reached" is (objective - certified lower bound) / max(1, objective) for every
+contender alike, evaluated on our problem definition with our certificate's lower bound.
+
+"""
+    sections = [ROOT / "benches" / "results" / f"{group}.md" for group in GROUPS]
+    body = "\n".join(s.read_text() for s in sections if s.exists())
+    (ROOT / "BENCHMARKS.md").write_text(head + body)
+
+
+if __name__ == "__main__":
+    main()
