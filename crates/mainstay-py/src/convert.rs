@@ -31,7 +31,11 @@ pub(crate) fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if let Ok(text) = value.cast::<PyString>() {
         Ok(Value::from(text.to_cow()?.into_owned()))
     } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        value.try_iter()?.map(|item| to_json(name, &item?)).collect::<PyResult<Vec<_>>>().map(Value::from)
+        value
+            .try_iter()?
+            .map(|item| to_json(name, &item?))
+            .collect::<PyResult<Vec<_>>>()
+            .map(Value::from)
     } else if let Ok(dict) = value.cast::<PyDict>() {
         dict_to_json(dict)
     } else if value.hasattr("tolist")? {
@@ -64,7 +68,8 @@ pub(crate) fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
         },
         Value::String(text) => Ok(PyString::new(py, text).into_any()),
         Value::Array(items) => {
-            let items = items.iter().map(|item| from_json(py, item)).collect::<PyResult<Vec<_>>>()?;
+            let items =
+                items.iter().map(|item| from_json(py, item)).collect::<PyResult<Vec<_>>>()?;
             Ok(PyList::new(py, items)?.into_any())
         }
         Value::Object(fields) => {
@@ -77,6 +82,9 @@ pub(crate) fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     }
 }
 
+type CsrParts<'py> =
+    (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>, usize);
+
 /// Features: a float64 array of any memory layout, or a CSR matrix as the tuple
 /// (`indptr` int64, `indices` int64, `data` float64, number of columns).
 pub(crate) fn matrix(x: &Bound<'_, PyAny>) -> PyResult<Matrix> {
@@ -86,9 +94,7 @@ pub(crate) fn matrix(x: &Bound<'_, PyAny>) -> PyResult<Matrix> {
         let data = view.as_slice().map_or_else(|| view.iter().copied().collect(), <[f64]>::to_vec);
         return Ok(Dense::from_rows(rows, columns, data).into());
     }
-    type Parts<'py> =
-        (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>, usize);
-    let (starts, indices, values, columns): Parts<'_> = x.extract().map_err(|_| {
+    let (starts, indices, values, columns): CsrParts<'_> = x.extract().map_err(|_| {
         PyValueError::new_err("X must be a 2-D float64 array or the parts of a CSR matrix")
     })?;
     let bad = |_| PyValueError::new_err("sparse matrix: an index is negative or too large");
@@ -126,7 +132,7 @@ pub(crate) fn output<'py>(py: Python<'py>, value: &Output) -> PyResult<Bound<'py
         Output::Text(text) => PyString::new(py, text).into_any(),
         Output::Vector(values) => PyArray1::from_slice(py, values).into_any(),
         Output::Integers(values) => PyArray1::from_slice(py, values).into_any(),
-        Output::Texts(values) => PyList::new(py, values)?.into_any(),
+        Output::Texts(values) => py.import("numpy")?.call_method1("array", (values,))?,
         Output::Matrix(values) => rows(py, values.iter().map(|row| row.0.as_slice()))?.into_any(),
         Output::Table(parts) | Output::Parts(parts) => {
             let dict = PyDict::new(py);

@@ -90,7 +90,6 @@ impl Fitted {
     fn coef<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         match &self.0.model {
             Model::Linear(m) => convert::rows(py, m.coef.iter().map(Vec::as_slice)).map(Some),
-            #[expect(unreachable_patterns, reason = "models that are not linear will come")]
             _ => Ok(None),
         }
     }
@@ -100,7 +99,6 @@ impl Fitted {
     fn intercept<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         match &self.0.model {
             Model::Linear(m) => Some(PyArray1::from_slice(py, &m.intercept)),
-            #[expect(unreachable_patterns, reason = "models that are not linear will come")]
             _ => None,
         }
     }

@@ -22,7 +22,11 @@ use run::{run, threads, to_python};
 /// is called now and then from the calling thread.
 #[pyfunction]
 #[pyo3(signature = (method, params, x, y, n_classes, *, sample_weight=None, n_jobs=None, progress=None))]
-#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "the arguments of a Python function, as PyO3 hands them over"
+)]
 fn fit(
     py: Python<'_>,
     method: &str,
@@ -77,5 +81,6 @@ mod _core {
     use super::{Fitted, check_params, demo_csv, fit, methods};
 
     #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }

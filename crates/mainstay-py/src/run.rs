@@ -28,7 +28,9 @@ pub(crate) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     match n_jobs {
         None => Ok(1),
-        Some(0) => Err(PyValueError::new_err("`n_jobs` = 0: must be positive, or -1 for all cores")),
+        Some(0) => {
+            Err(PyValueError::new_err("`n_jobs` = 0: must be positive, or -1 for all cores"))
+        }
         Some(n) => {
             let size = usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
             Ok(if n > 0 { size.min(4096) } else { (cores + 1).saturating_sub(size).max(1) })

@@ -73,7 +73,9 @@ mod tests {
         let back: Pair = serde_json::from_str(&text).unwrap();
         assert_eq!(back, pair);
         assert!(back.many[1].is_sign_negative());
-        assert!(serde_json::from_str::<Pair>(r#"{"one": "NaN", "many": []}"#).unwrap().one.is_nan());
+        assert!(
+            serde_json::from_str::<Pair>(r#"{"one": "NaN", "many": []}"#).unwrap().one.is_nan()
+        );
         assert!(serde_json::from_str::<Pair>(r#"{"one": "many", "many": []}"#).is_err());
     }
 }

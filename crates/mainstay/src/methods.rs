@@ -84,6 +84,8 @@ mod tests {
     fn a_bad_parameter_is_named_with_its_value() {
         assert!(message(&json!({"tol": "small"})).starts_with("`tol` = \"small\": invalid type"));
         assert!(message(&json!({"tol": 1e-3, "max_iter": -4})).starts_with("`max_iter` = -4: "));
-        assert!(message(&json!({"tols": 1e-3})).starts_with("unknown field `tols`, expected one of"));
+        assert!(
+            message(&json!({"tols": 1e-3})).starts_with("unknown field `tols`, expected one of")
+        );
     }
 }
