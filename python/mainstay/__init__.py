@@ -21,7 +21,7 @@ _HOMES = {
 }
 _MODULES = ("datasets",)
 
-__all__ = ["PenalizedClassifier", "datasets", "load", "save"]  # noqa: F822
+__all__ = ["PenalizedClassifier", "datasets", "load", "save"]
 
 
 def __getattr__(name):

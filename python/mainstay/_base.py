@@ -8,11 +8,13 @@ A class built on this is a docstring, a signature and the name of its method::
 
         def __init__(self, C=1.0, *, tol=1e-6): ...
 
-All parameters of ``__init__`` go to Rust under their own names, where they are checked; those that
-Rust never sees are ``n_jobs`` and ``verbose``. Results come back by name and become attributes with a
-trailing underscore. Hooks, for what does not fit this: ``_method_name`` (when a parameter chooses the
-method), ``_core_params``, ``_gives_probabilities``, and ``_fit``'s ``extra`` for inputs other than
-``X``, ``y`` and weights.
+All parameters of ``__init__`` go to Rust under their own names, where they are checked; only
+``n_jobs`` and ``verbose`` stay here. Results come back by name and become attributes with a
+trailing underscore. Hooks, for what does not fit this: ``_method_name`` (when a parameter chooses
+the method), ``_core_params``, ``_gives_probabilities``, and ``_fit``'s ``extra`` for inputs other
+than ``X``, ``y`` and weights (a keyword argument of ``_core.fit``). Functions that need no fit
+(certificates of predictions, damage done on purpose) are functions of ``_core`` of their own; they
+take ``_core.Fitted``, or ``coef`` and ``intercept`` of any linear model, and ``core_matrix(X)``.
 """
 
 import sys
@@ -134,7 +136,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
             core = _core.fit(
                 self._method_name(),
                 self._core_params(),
-                _core_matrix(X),
+                core_matrix(X),
                 codes.astype(np.int64, copy=False),
                 len(self.classes_),
                 sample_weight=sample_weight,
@@ -181,7 +183,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_rows(self, X):
         check_is_fitted(self)
-        return _core_matrix(validate_data(self, X, reset=False, **self._check_options()))
+        return core_matrix(validate_data(self, X, reset=False, **self._check_options()))
 
     def _n_jobs(self):
         return getattr(self, "n_jobs", None)
@@ -246,7 +248,7 @@ class _Progress:
         self.shown = True
 
 
-def _core_matrix(X):
+def core_matrix(X):
     """Features as the compiled module takes them: a float64 array, or the parts of a CSR matrix."""
     if not sparse.issparse(X):
         return X

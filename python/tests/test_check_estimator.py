@@ -1,0 +1,40 @@
+"""scikit-learn's own checks: all of them, none excused."""
+
+import itertools
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mainstay import PenalizedClassifier
+
+LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
+
+# Every estimator in every setting that takes another path through the code.
+ESTIMATORS = [
+    *(
+        PenalizedClassifier(loss=loss, penalty=penalty)
+        for loss, penalty in itertools.product(LOSSES, ("l2", "l1", "elasticnet"))
+    ),
+    PenalizedClassifier(alpha="cv", normalize="auto"),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_no_check_is_switched_off_by_a_tag(estimator):
+    try:
+        from sklearn.utils import get_tags
+    except ImportError:  # scikit-learn 1.5
+        tags = estimator._get_tags()
+        off = ("_skip_test", "no_validation", "non_deterministic", "poor_score", "_xfail_checks")
+        assert not any(tags[name] for name in off)
+    else:
+        tags = get_tags(estimator)
+        assert not tags._skip_test
+        assert not tags.no_validation
+        assert not tags.non_deterministic
+        assert not tags.classifier_tags.poor_score
