@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::number;
-
 /// An upper and a lower bound on the optimal value of a minimisation problem.
 ///
 /// `primal` is the objective of the returned point, `dual` the value of a dual feasible point.
@@ -11,10 +9,10 @@ use crate::json::number;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// Objective of the returned point.
-    #[serde(with = "number")]
+    #[serde(with = "crate::json::number")]
     pub primal: f64,
     /// A lower bound on the optimal objective.
-    #[serde(with = "number")]
+    #[serde(with = "crate::json::number")]
     pub dual: f64,
 }
 

@@ -1,4 +1,6 @@
 //! Numbers in JSON, which has no infinities: those that are not finite travel as words.
+//!
+//! For `#[serde(with = "crate::json::number")]` and its plural.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +24,7 @@ impl JsonNumber {
     }
 }
 
-/// For `#[serde(with = "number")]` on an `f64`.
+/// One number.
 pub(crate) mod number {
     use super::JsonNumber;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -37,7 +39,7 @@ pub(crate) mod number {
     }
 }
 
-/// For `#[serde(with = "numbers")]` on a `Vec<f64>`.
+/// A list of numbers.
 pub(crate) mod numbers {
     use super::JsonNumber;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -48,34 +50,5 @@ pub(crate) mod numbers {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<f64>, D::Error> {
         Vec::<JsonNumber>::deserialize(input)?.iter().map(JsonNumber::get).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Pair {
-        #[serde(with = "number")]
-        one: f64,
-        #[serde(with = "numbers")]
-        many: Vec<f64>,
-    }
-
-    #[test]
-    fn every_number_but_nan_payloads_survives_the_way_through_json() {
-        let pair = Pair {
-            one: f64::NEG_INFINITY,
-            many: vec![0.1 + 0.2, -0.0, f64::MAX, f64::MIN_POSITIVE / 3.0, f64::INFINITY],
-        };
-        let text = serde_json::to_string(&pair).unwrap();
-        let back: Pair = serde_json::from_str(&text).unwrap();
-        assert_eq!(back, pair);
-        assert!(back.many[1].is_sign_negative());
-        assert!(
-            serde_json::from_str::<Pair>(r#"{"one": "NaN", "many": []}"#).unwrap().one.is_nan()
-        );
-        assert!(serde_json::from_str::<Pair>(r#"{"one": "many", "many": []}"#).is_err());
     }
 }

@@ -5,7 +5,6 @@ use crate::certificate::{Certificate, Status};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::json::number;
 
 /// Checked parameters that can be fitted to data.
 pub trait Estimator: Send + Sync {
@@ -21,7 +20,7 @@ pub struct Fitted {
     /// One per binary problem; empty where the method has no certificate.
     pub certificates: Vec<Certificate>,
     /// The gap that was asked for.
-    #[serde(with = "number")]
+    #[serde(with = "crate::json::number")]
     pub tol: f64,
     /// Iterations of the solver, the largest over binary problems; at least 1.
     pub n_iter: usize,

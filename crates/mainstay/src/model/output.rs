@@ -2,8 +2,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::{number, numbers};
-
 /// What a fit tells beside its model, by public name without the trailing underscore
 /// (`z`, `worst_rows`, `cv_results`, ...).
 pub type Outputs = BTreeMap<String, Output>;
@@ -17,11 +15,11 @@ pub enum Output {
     /// A count or an index.
     Integer(i64),
     /// A number.
-    Number(#[serde(with = "number")] f64),
+    Number(#[serde(with = "crate::json::number")] f64),
     /// A word.
     Text(String),
     /// One number each.
-    Vector(#[serde(with = "numbers")] Vec<f64>),
+    Vector(#[serde(with = "crate::json::numbers")] Vec<f64>),
     /// One count or index each.
     Integers(Vec<i64>),
     /// One word each.
@@ -37,7 +35,7 @@ pub enum Output {
 /// One row of [`Output::Matrix`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct FloatRow(#[serde(with = "numbers")] pub Vec<f64>);
+pub struct FloatRow(#[serde(with = "crate::json::numbers")] pub Vec<f64>);
 
 impl From<f64> for Output {
     fn from(value: f64) -> Self {
