@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// Objective of the returned point.
+    #[serde(with = "crate::json::number")]
     pub primal: f64,
     /// A lower bound on the optimal objective.
+    #[serde(with = "crate::json::number")]
     pub dual: f64,
 }
 

@@ -9,6 +9,7 @@ pub mod control;
 pub mod data;
 pub mod error;
 pub mod folds;
+mod json;
 pub mod linalg;
 pub mod loss;
 pub mod methods;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Rooms from the ground up; rooms in one line do not know each other.
 const FLOORS: &[&[&str]] = &[
-    &["error", "certificate", "control"],
+    &["error", "certificate", "control", "json"],
     &["linalg"],
     &["data"],
     &["loss", "uncertainty"],

@@ -20,6 +20,7 @@ pub struct Fitted {
     /// One per binary problem; empty where the method has no certificate.
     pub certificates: Vec<Certificate>,
     /// The gap that was asked for.
+    #[serde(with = "crate::json::number")]
     pub tol: f64,
     /// Iterations of the solver, the largest over binary problems; at least 1.
     pub n_iter: usize,

@@ -15,11 +15,11 @@ pub enum Output {
     /// A count or an index.
     Integer(i64),
     /// A number.
-    Number(#[serde(with = "number")] f64),
+    Number(#[serde(with = "crate::json::number")] f64),
     /// A word.
     Text(String),
     /// One number each.
-    Vector(#[serde(with = "numbers")] Vec<f64>),
+    Vector(#[serde(with = "crate::json::numbers")] Vec<f64>),
     /// One count or index each.
     Integers(Vec<i64>),
     /// One word each.
@@ -35,7 +35,7 @@ pub enum Output {
 /// One row of [`Output::Matrix`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct FloatRow(#[serde(with = "numbers")] pub Vec<f64>);
+pub struct FloatRow(#[serde(with = "crate::json::numbers")] pub Vec<f64>);
 
 impl From<f64> for Output {
     fn from(value: f64) -> Self {
@@ -70,53 +70,5 @@ impl From<i64> for Output {
 impl From<&crate::linalg::Dense> for Output {
     fn from(m: &crate::linalg::Dense) -> Self {
         Self::Matrix((0..m.nrows()).map(|i| FloatRow(m.row(i).to_vec())).collect())
-    }
-}
-
-/// JSON has no infinities: numbers that are not finite travel as words.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum JsonNumber {
-    Finite(f64),
-    Word(String),
-}
-
-impl JsonNumber {
-    fn new(value: f64) -> Self {
-        if value.is_finite() { Self::Finite(value) } else { Self::Word(value.to_string()) }
-    }
-
-    fn get<E: serde::de::Error>(&self) -> Result<f64, E> {
-        match self {
-            Self::Finite(value) => Ok(*value),
-            Self::Word(word) => word.parse().map_err(E::custom),
-        }
-    }
-}
-
-mod number {
-    use super::JsonNumber;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
-    pub(super) fn serialize<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
-        JsonNumber::new(*value).serialize(out)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
-        JsonNumber::deserialize(input)?.get()
-    }
-}
-
-mod numbers {
-    use super::JsonNumber;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(values: &[f64], out: S) -> Result<S::Ok, S::Error> {
-        out.collect_seq(values.iter().map(|v| JsonNumber::new(*v)))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<f64>, D::Error> {
-        Vec::<JsonNumber>::deserialize(input)?.iter().map(JsonNumber::get).collect()
     }
 }
