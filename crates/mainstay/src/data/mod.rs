@@ -1,13 +1,20 @@
-//! Data sets in memory: features, class indices, weights; merging and scaling of rows.
+//! Data in memory: raw columns and labels, their encoding as features and classes, data sets
+//! with weights, merging and scaling of rows.
 
 mod dataset;
 mod demo;
+mod encoder;
+mod label;
 mod merge;
 mod standardize;
+mod table;
 mod weights;
 
 pub use dataset::Dataset;
 pub use demo::demo;
+pub use encoder::{Encoded, Encoder, Encoding, Missing};
+pub use label::{Classes, Label};
 pub use merge::Merged;
 pub use standardize::Standardize;
+pub use table::{Cells, Column, MISSING, Table, WordList, is_missing};
 pub use weights::ClassWeight;

@@ -68,6 +68,11 @@ impl Csr {
         &self.values
     }
 
+    /// The same entries in a matrix of `ncols` columns; an error if an entry lies beyond.
+    pub fn with_ncols(self, ncols: usize) -> Result<Self> {
+        Self::new(ncols, self.starts, self.indices, self.values)
+    }
+
     fn select_rows(&self, rows: &[usize]) -> Self {
         let mut out = Self { ncols: self.ncols, starts: vec![0], ..Self::default() };
         for &i in rows {

@@ -1,0 +1,272 @@
+//! Delimited text into raw columns.
+//!
+//! A record ends at a line feed outside quotes; blank lines are skipped; spaces around a cell are
+//! not part of it. A column holds numbers if every cell that is not missing is one, text otherwise.
+
+use mainstay::data::{Cells, Column, Table, WordList, is_missing};
+
+use crate::blocks::{Block, Blocks, Limits, Records};
+use crate::error::{Error, Result};
+use crate::source::{ReadOptions, Source};
+
+/// Candidates for a delimiter that was not given, the usual first.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+pub(crate) fn read(source: &Source, options: &ReadOptions, limits: Limits) -> Result<Table> {
+    let name = source.name();
+    let mut text = options.categorical.clone();
+    loop {
+        let columns = read_once(source, &name, options, &text, limits)?;
+        // A column whose first word comes late was first taken for numbers, and the exact text of
+        // its numbers is lost: `01` and `1` would be one category. Those columns are read again.
+        let late: Vec<String> =
+            columns.iter().filter(|c| c.is_mixed()).map(|c| c.name.clone()).collect();
+        if late.is_empty() {
+            let columns = columns.into_iter().map(Growing::finish).collect();
+            return Table::new(columns).map_err(Error::content(&name));
+        }
+        text.extend(late);
+    }
+}
+
+fn read_once(
+    source: &Source,
+    name: &str,
+    options: &ReadOptions,
+    text: &[String],
+    limits: Limits,
+) -> Result<Vec<Growing>> {
+    let mut blocks = Blocks::new(source.open()?, name, Records::Lines, limits);
+    if blocks.peek()?.starts_with(b"\xef\xbb\xbf") {
+        blocks.skip(3);
+    }
+    let delimiter = match options.delimiter {
+        Some(delimiter) => delimiter,
+        None => guess_delimiter(blocks.peek()?),
+    };
+    blocks.set_records(Records::Quoted(delimiter));
+    let first = blocks.next()?.ok_or_else(|| Error::file(name, "the file is empty"))?;
+    let (names, body) = header(first, name, delimiter, options.header)?;
+    let kinds: Vec<Kind> =
+        names.iter().map(|n| if text.contains(n) { Kind::Words } else { Kind::Numbers }).collect();
+    let grammar = Grammar { name, delimiter, kinds };
+    let mut columns: Vec<Growing> = names.into_iter().map(Growing::new).collect();
+    let mut accept = |cells: Vec<Cells>| {
+        for (column, part) in columns.iter_mut().zip(cells) {
+            column.parts.push(part);
+        }
+        Ok(())
+    };
+    accept(grammar.parse(&body)?)?;
+    blocks.parse(|block| grammar.parse(block), accept)?;
+    if columns[0].parts.iter().all(|part| len(part) == 0) {
+        return Err(Error::file(name, "there is a header but no row of data"));
+    }
+    Ok(columns)
+}
+
+/// Names of the columns and the block without its header.
+fn header(block: Block, name: &str, delimiter: u8, given: bool) -> Result<(Vec<String>, Block)> {
+    let mut reader = reader(&block.bytes, delimiter);
+    let mut record = ::csv::ByteRecord::new();
+    let found =
+        reader.read_byte_record(&mut record).map_err(|e| Error::file(name, e.to_string()))?;
+    if !found {
+        return Err(Error::file(name, "the file is empty"));
+    }
+    if !given {
+        return Ok(((1..=record.len()).map(|j| format!("column{j}")).collect(), block));
+    }
+    let line = block.line + record.position().map_or(0, |p| p.line() - 1);
+    let mut names = Vec::with_capacity(record.len());
+    for (j, cell) in record.iter().enumerate() {
+        let word = std::str::from_utf8(cell).map_err(|_| {
+            Error::line(name, line, "the header is not UTF-8; save the file as UTF-8")
+        })?;
+        names.push(match word.trim() {
+            "" => format!("column{}", j + 1),
+            word => word.to_owned(),
+        });
+    }
+    let position = reader.position();
+    let (start, line) = (position.byte(), block.line + position.line() - 1);
+    let start = usize::try_from(start).unwrap_or(usize::MAX).min(block.bytes.len());
+    let bytes = block.bytes[start..].to_vec();
+    Ok((names, Block { bytes, line }))
+}
+
+fn reader(bytes: &[u8], delimiter: u8) -> ::csv::Reader<&[u8]> {
+    ::csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(bytes)
+}
+
+/// The candidate that cuts the first records into the same number of cells, the larger the better.
+fn guess_delimiter(start: &[u8]) -> u8 {
+    const RECORDS: usize = 20;
+    let cells = |delimiter: u8| -> Option<usize> {
+        let mut reader = reader(start, delimiter);
+        let mut record = ::csv::ByteRecord::new();
+        let mut common = None;
+        for _ in 0..RECORDS {
+            if !reader.read_byte_record(&mut record).ok()? {
+                break;
+            }
+            // The last record may be cut by the end of the bytes at hand.
+            let cut = usize::try_from(reader.position().byte()).is_ok_and(|b| b >= start.len());
+            match common {
+                None => common = Some(record.len()),
+                Some(_) if cut => {}
+                Some(len) if len == record.len() => {}
+                Some(_) => return None,
+            }
+        }
+        common.filter(|len| *len > 1)
+    };
+    let mut best = (1, b',');
+    for delimiter in DELIMITERS {
+        if let Some(count) = cells(delimiter).filter(|count| *count > best.0) {
+            best = (count, delimiter);
+        }
+    }
+    if best.0 > 1 {
+        return best.1;
+    }
+    // Ragged under every candidate: the one most frequent in the first line, whose reader will
+    // say which line is ragged.
+    let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
+    let count = |delimiter: u8| line.iter().filter(|b| **b == delimiter).count();
+    DELIMITERS.into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',')
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Numbers,
+    Words,
+}
+
+/// What is known of the file when its blocks are parsed.
+struct Grammar<'a> {
+    name: &'a str,
+    delimiter: u8,
+    kinds: Vec<Kind>,
+}
+
+impl Grammar<'_> {
+    fn parse(&self, block: &Block) -> Result<Vec<Cells>> {
+        let mut kinds = self.kinds.clone();
+        loop {
+            let (cells, words) = self.parse_as(block, &kinds)?;
+            if words.is_empty() {
+                return Ok(cells);
+            }
+            for j in words {
+                kinds[j] = Kind::Words;
+            }
+        }
+    }
+
+    /// The cells of a block, and which columns taken for numbers hold a word.
+    fn parse_as(&self, block: &Block, kinds: &[Kind]) -> Result<(Vec<Cells>, Vec<usize>)> {
+        let mut columns: Vec<Cells> = kinds
+            .iter()
+            .map(|kind| match kind {
+                Kind::Numbers => Cells::Numbers(Vec::new()),
+                Kind::Words => Cells::Words(WordList::default()),
+            })
+            .collect();
+        let mut words = Vec::new();
+        let mut reader = reader(&block.bytes, self.delimiter);
+        let mut record = ::csv::ByteRecord::new();
+        loop {
+            let more = reader.read_byte_record(&mut record);
+            if !more.map_err(|e| Error::file(self.name, e.to_string()))? {
+                return Ok((columns, words));
+            }
+            let line = || block.line + record.position().map_or(0, |p| p.line() - 1);
+            if record.len() != kinds.len() {
+                return Err(Error::line(self.name, line(), ragged(record.len(), kinds.len())));
+            }
+            for (j, (column, cell)) in columns.iter_mut().zip(&record).enumerate() {
+                let cell = cell.trim_ascii();
+                match column {
+                    Cells::Numbers(values) => match number(cell) {
+                        Some(value) => values.push(value),
+                        None if words.contains(&j) => {}
+                        None => words.push(j),
+                    },
+                    Cells::Words(list) => {
+                        let word = std::str::from_utf8(cell).map_err(|_| {
+                            let problem = "not UTF-8; save the file as UTF-8";
+                            Error::line(self.name, line(), problem)
+                        })?;
+                        list.push(Some(word).filter(|w| !is_missing(w)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn ragged(found: usize, expected: usize) -> String {
+    let cells = |n: usize| if n == 1 { "1 cell".into() } else { format!("{n} cells") };
+    format!("{}, but the first record has {}", cells(found), cells(expected))
+}
+
+/// The value of a cell, NaN if it is missing, `None` if it is a word.
+fn number(cell: &[u8]) -> Option<f64> {
+    match fast_float2::parse(cell) {
+        Ok(value) => Some(value),
+        Err(_) => is_missing(std::str::from_utf8(cell).ok()?).then_some(f64::NAN),
+    }
+}
+
+/// A column while its blocks arrive.
+struct Growing {
+    name: String,
+    parts: Vec<Cells>,
+}
+
+impl Growing {
+    fn new(name: String) -> Self {
+        Self { name, parts: Vec::new() }
+    }
+
+    /// Whether some blocks hold numbers and others words.
+    fn is_mixed(&self) -> bool {
+        let words = self.parts.iter().any(|part| matches!(part, Cells::Words(_)));
+        let numbers =
+            |part: &Cells| matches!(part, Cells::Numbers(v) if v.iter().any(|v| !v.is_nan()));
+        words && self.parts.iter().any(numbers)
+    }
+
+    fn finish(self) -> Column {
+        let total = self.parts.iter().map(len).sum();
+        if self.parts.iter().all(|part| matches!(part, Cells::Numbers(_))) {
+            let mut all = Vec::with_capacity(total);
+            for part in self.parts {
+                if let Cells::Numbers(values) = part {
+                    all.extend(values);
+                }
+            }
+            return Column::numbers(self.name, all);
+        }
+        let mut all = WordList::default();
+        for part in self.parts {
+            match part {
+                Cells::Words(list) => all.append(&list),
+                Cells::Numbers(missing) => missing.iter().for_each(|_| all.push(None)),
+            }
+        }
+        Column { name: self.name, cells: Cells::Words(all) }
+    }
+}
+
+fn len(cells: &Cells) -> usize {
+    match cells {
+        Cells::Numbers(values) => values.len(),
+        Cells::Words(list) => list.len(),
+    }
+}
