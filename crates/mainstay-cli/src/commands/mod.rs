@@ -1,0 +1,6 @@
+//! One file per command.
+
+pub(crate) mod evaluate;
+pub(crate) mod fit;
+pub(crate) mod list;
+pub(crate) mod predict;
