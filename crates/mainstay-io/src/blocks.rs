@@ -17,7 +17,7 @@ pub(crate) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { block: 4 << 20, record: 256 << 20 }
+        Self { block: 1 << 20, record: 256 << 20 }
     }
 }
 
@@ -157,7 +157,7 @@ impl<'a, R: Read> Blocks<'a, R> {
     }
 }
 
-fn newlines(bytes: &[u8]) -> u64 {
+pub(crate) fn newlines(bytes: &[u8]) -> u64 {
     bytes.iter().map(|b| u64::from(*b == b'\n')).sum()
 }
 

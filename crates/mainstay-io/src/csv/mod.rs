@@ -3,11 +3,14 @@
 //! A record ends at a line feed outside quotes; blank lines are skipped; spaces around a cell are
 //! not part of it. A column holds numbers if every cell that is not missing is one, text otherwise.
 
-use mainstay::data::{Cells, Column, Table, WordList, is_missing};
+use mainstay::data::{Cells, Column, Table, WordList};
+
+mod cells;
 
 use crate::blocks::{Block, Blocks, Limits, Records};
 use crate::error::{Error, Result};
 use crate::source::{ReadOptions, Source};
+use cells::{Grammar, Kind};
 
 /// Candidates for a delimiter that was not given, the usual first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -139,88 +142,6 @@ fn guess_delimiter(start: &[u8]) -> u8 {
     let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
     let count = |delimiter: u8| line.iter().filter(|b| **b == delimiter).count();
     DELIMITERS.into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',')
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    Numbers,
-    Words,
-}
-
-/// What is known of the file when its blocks are parsed.
-struct Grammar<'a> {
-    name: &'a str,
-    delimiter: u8,
-    kinds: Vec<Kind>,
-}
-
-impl Grammar<'_> {
-    fn parse(&self, block: &Block) -> Result<Vec<Cells>> {
-        let mut kinds = self.kinds.clone();
-        loop {
-            let (cells, words) = self.parse_as(block, &kinds)?;
-            if words.is_empty() {
-                return Ok(cells);
-            }
-            for j in words {
-                kinds[j] = Kind::Words;
-            }
-        }
-    }
-
-    /// The cells of a block, and which columns taken for numbers hold a word.
-    fn parse_as(&self, block: &Block, kinds: &[Kind]) -> Result<(Vec<Cells>, Vec<usize>)> {
-        let mut columns: Vec<Cells> = kinds
-            .iter()
-            .map(|kind| match kind {
-                Kind::Numbers => Cells::Numbers(Vec::new()),
-                Kind::Words => Cells::Words(WordList::default()),
-            })
-            .collect();
-        let mut words = Vec::new();
-        let mut reader = reader(&block.bytes, self.delimiter);
-        let mut record = ::csv::ByteRecord::new();
-        loop {
-            let more = reader.read_byte_record(&mut record);
-            if !more.map_err(|e| Error::file(self.name, e.to_string()))? {
-                return Ok((columns, words));
-            }
-            let line = || block.line + record.position().map_or(0, |p| p.line() - 1);
-            if record.len() != kinds.len() {
-                return Err(Error::line(self.name, line(), ragged(record.len(), kinds.len())));
-            }
-            for (j, (column, cell)) in columns.iter_mut().zip(&record).enumerate() {
-                let cell = cell.trim_ascii();
-                match column {
-                    Cells::Numbers(values) => match number(cell) {
-                        Some(value) => values.push(value),
-                        None if words.contains(&j) => {}
-                        None => words.push(j),
-                    },
-                    Cells::Words(list) => {
-                        let word = std::str::from_utf8(cell).map_err(|_| {
-                            let problem = "not UTF-8; save the file as UTF-8";
-                            Error::line(self.name, line(), problem)
-                        })?;
-                        list.push(Some(word).filter(|w| !is_missing(w)));
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn ragged(found: usize, expected: usize) -> String {
-    let cells = |n: usize| if n == 1 { "1 cell".into() } else { format!("{n} cells") };
-    format!("{}, but the first record has {}", cells(found), cells(expected))
-}
-
-/// The value of a cell, NaN if it is missing, `None` if it is a word.
-fn number(cell: &[u8]) -> Option<f64> {
-    match fast_float2::parse(cell) {
-        Ok(value) => Some(value),
-        Err(_) => is_missing(std::str::from_utf8(cell).ok()?).then_some(f64::NAN),
-    }
 }
 
 /// A column while its blocks arrive.
