@@ -7,5 +7,5 @@ mod weights;
 
 pub use dataset::Dataset;
 pub use merge::Merged;
-pub use standardize::Standardize;
+pub use standardize::{Standardize, deviations};
 pub use weights::ClassWeight;
