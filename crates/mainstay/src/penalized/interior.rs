@@ -154,7 +154,7 @@ impl State {
             *ridge += hold;
         }
         let system = System::new(problem.z, &weights, &ridge);
-        let context = Context { problem, margins, r, imbalance, weights, hold, system };
+        let context = Context { problem, margins, r, imbalance, weights: &weights, hold, system };
 
         let whole = 2.0 + 2.0 * self.columns.len() as f64 / n as f64;
         let products = self.products(problem.shares);
@@ -337,7 +337,7 @@ struct Context<'a, 'b> {
     margins: &'a [f64],
     r: &'a [f64],
     imbalance: f64,
-    weights: Vec<f64>,
+    weights: &'a [f64],
     hold: Vec<f64>,
     system: System<'a>,
 }
