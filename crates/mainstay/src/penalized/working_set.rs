@@ -30,12 +30,15 @@ pub(super) fn working_set(
     let mut working: Vec<usize> =
         if p <= FEW { (0..p).collect() } else { (0..p).filter(|&j| v[j] != 0.0).collect() };
     let mut n_iter = 0;
+    // Early rounds need not be solved to the end: the set will change.
+    let mut tol = if working.len() == p { budget.tol } else { budget.tol.max(1e-2) };
     loop {
         let part = problem.z.select_columns(&working);
         let pick = |all: &[f64]| -> Vec<f64> { working.iter().map(|&j| all[j]).collect() };
         let sub =
             Scaled { z: &part, l1: pick(&problem.l1), l2: pick(&problem.l2), ..problem.clone() };
-        let left = Budget { max_iter: budget.max_iter.saturating_sub(n_iter).max(1), ..*budget };
+        let left =
+            Budget { tol, max_iter: budget.max_iter.saturating_sub(n_iter).max(1), ..*budget };
         let found = match (hinge, working.is_empty()) {
             (true, _) => interior(&sub, &left)?,
             (false, true) => newton(&sub, Some((&[], b)), Steps::Direct, &left)?,
@@ -48,7 +51,7 @@ pub(super) fn working_set(
         }
         b = found.b;
         let done = |v: Vec<f64>, duals| Ok(Solution::new(v, b, duals, n_iter));
-        if working.len() == p || n_iter >= budget.max_iter {
+        if working.len() == p && tol <= budget.tol || n_iter >= budget.max_iter {
             return done(v, found.duals);
         }
 
@@ -57,18 +60,21 @@ pub(super) fn working_set(
         let margins = sub.margins(&found.v, b);
         let imbalance: f64 = pull.iter().sum();
         let point = Point { margins: &margins, v: &v, duals: &found.duals, r: &r, imbalance };
-        if problem.gap(&point) <= 2.0 * budget.target(problem.value(&margins, &v)) {
+        let value = problem.value(&margins, &v);
+        let gap = problem.gap(&point);
+        if gap <= 2.0 * budget.target(value) {
             return done(v, found.duals);
-        }
-        let mut inside = vec![false; p];
-        for &j in &working {
-            inside[j] = true;
         }
         let excess = |j: usize| r[j].abs() / problem.l1[j];
-        let mut violators: Vec<usize> = (0..p).filter(|&j| !inside[j] && excess(j) > 1.0).collect();
-        if violators.is_empty() {
+        let mut outside = vec![true; p];
+        for &j in &working {
+            outside[j] = false;
+        }
+        let mut violators: Vec<usize> = (0..p).filter(|&j| outside[j] && excess(j) > 1.0).collect();
+        if violators.is_empty() && tol <= budget.tol {
             return done(v, found.duals);
         }
+        tol = (0.1 * gap / value.abs().max(1.0)).min(0.1 * tol).max(budget.tol);
         violators.sort_by(|&i, &j| excess(j).total_cmp(&excess(i)).then(i.cmp(&j)));
         let support = v.iter().filter(|x| **x != 0.0).count();
         violators.truncate(support.max(20));
