@@ -111,5 +111,9 @@ class PenalizedClassifier(WeightedClassifier):
     def _method_name(self):
         return self.penalty if self.penalty in ("l1", "elasticnet") else "l2"
 
+    @classmethod
+    def _from_core_params(cls, method, params, classes):
+        return super()._from_core_params(method, {"penalty": method, **params}, classes)
+
     def _gives_probabilities(self):
         return self.loss in ("logistic", "modified_huber")

@@ -3,6 +3,7 @@
 //! Every method goes through `mainstay::methods` by name, so a new one needs no code here.
 
 mod convert;
+mod files;
 mod fitted;
 mod run;
 
@@ -77,6 +78,8 @@ fn demo_csv() -> &'static str {
 /// Compiled half of the Python package `mainstay`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::files::{load, save};
     #[pymodule_export]
     use super::{Fitted, check_params, demo_csv, fit, methods};
 
