@@ -1,11 +1,12 @@
 //! Model files, through the one reader and writer of `mainstay-io`.
 
+use std::io;
 use std::path::PathBuf;
 
 use mainstay::data::{Classes, Label};
 use mainstay::methods;
 use mainstay_io::{Error, ModelFile};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 use serde_json::Value;
@@ -18,11 +19,7 @@ use crate::run::to_python;
 fn file_error(error: Error) -> PyErr {
     match error {
         Error::Read { ref source, .. } | Error::Write { ref source, .. } => {
-            match source.raw_os_error() {
-                // Python picks the subclass from the number.
-                Some(code) => PyOSError::new_err((code, error.to_string())),
-                None => PyOSError::new_err(error.to_string()),
-            }
+            io::Error::new(source.kind(), error.to_string()).into()
         }
         Error::Core(core) => to_python(&core),
         other => PyValueError::new_err(other.to_string()),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::model::Estimator;
-use crate::penalized::PenalizedParams;
+use crate::penalized::{PenalizedParams, Penalty};
 
 /// What a user should know about a method before choosing it.
 #[derive(Debug, Clone, Copy)]
@@ -24,14 +24,34 @@ pub struct Method {
 }
 
 /// All methods, in the order in which `mainstay methods` lists them.
-pub const METHODS: &[Method] = &[Method {
-    name: "l2",
-    class: "PenalizedClassifier",
-    summary: "ridge-penalised logistic regression or SVM: the plain baseline",
-    allows_nan: false,
-    build: |params| Ok(Box::new(parse::<PenalizedParams>(params)?.check()?)),
-    defaults: defaults::<PenalizedParams>,
-}];
+pub const METHODS: &[Method] = &[
+    Method {
+        name: "l2",
+        class: "PenalizedClassifier",
+        summary: "ridge-penalised logistic regression or SVM: the plain baseline",
+        allows_nan: false,
+        build: |params| penalized(params, Penalty::L2),
+        defaults: || to_json(&PenalizedParams { penalty: Penalty::L2, ..Default::default() }),
+    },
+    Method {
+        name: "l1",
+        class: "PenalizedClassifier",
+        summary: "the same with an L1 penalty: uses few features",
+        allows_nan: false,
+        build: |params| penalized(params, Penalty::L1),
+        defaults: || to_json(&PenalizedParams { penalty: Penalty::L1, ..Default::default() }),
+    },
+    Method {
+        name: "elasticnet",
+        class: "PenalizedClassifier",
+        summary: "the same with a mix of both penalties: few features, correlated ones together",
+        allows_nan: false,
+        build: |params| penalized(params, Penalty::ElasticNet),
+        defaults: || {
+            to_json(&PenalizedParams { penalty: Penalty::ElasticNet, ..Default::default() })
+        },
+    },
+];
 
 /// The method called `name`, on the command line or in Python.
 pub fn find(name: &str) -> Result<&'static Method> {
@@ -53,8 +73,8 @@ impl Method {
     }
 }
 
-fn defaults<T: Default + Serialize>() -> Value {
-    serde_json::to_value(T::default()).unwrap_or_default()
+fn to_json(params: &impl Serialize) -> Value {
+    serde_json::to_value(params).unwrap_or_default()
 }
 
 /// Every parameter has a default, so a parameter that fails is one that fails alone: the error
@@ -69,6 +89,16 @@ fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
         });
         Error::BadParams(guilty.unwrap_or_else(|| error.to_string()))
     })
+}
+
+/// The method's name settles the penalty; a parameter that says otherwise is an error.
+fn penalized(params: &Value, penalty: Penalty) -> Result<Box<dyn Estimator>> {
+    let given: PenalizedParams = parse(params)?;
+    if params.get("penalty").is_some_and(|p| !p.is_null()) && given.penalty != penalty {
+        let (found, needed) = (to_json(&given.penalty), to_json(&penalty));
+        return Err(Error::param("penalty", found, format!("{needed} for this method")));
+    }
+    Ok(Box::new(PenalizedParams { penalty, ..given }.check()?))
 }
 
 #[cfg(test)]
