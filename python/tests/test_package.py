@@ -79,3 +79,15 @@ def test_the_demo_data_are_those_of_scikit_learn():
     np.testing.assert_array_equal(ours.target, 1 - theirs.target)
     assert list(ours.target_names) == ["B", "M"]
     assert len(ours.feature_names) == 30
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+def test_the_compiled_defaults_are_those_of_the_signature(cls):
+    """Parameters that stay in Python (`n_jobs`, `verbose`) are the only difference."""
+    python = {n: p.default for n, p in inspect.signature(cls).parameters.items()}
+    for name in {row[0] for row in _core.methods() if row[1] == cls.__name__}:
+        compiled = _core.defaults(name)
+        assert compiled.keys() == python.keys() - {"n_jobs", "verbose"}
+        chosen = {"penalty"}  # by the method's name
+        for key, value in compiled.items():
+            assert key in chosen or value == python[key], f"{name}: {key}"
