@@ -1,4 +1,5 @@
 //! Model files, through the one reader and writer of `mainstay-io`.
+#![expect(clippy::needless_pass_by_value, reason = "arguments as PyO3 hands them over")]
 
 use std::io;
 use std::path::PathBuf;
