@@ -284,11 +284,11 @@ def core_matrix(X):
 
 def _class_factors(class_weight, classes):
     """One factor per class; a class that is not named counts once."""
-    keys = list(class_weight)
-    unknown = [key for key in keys if key not in classes]
-    if unknown and len(keys) - len(unknown) < len(classes):
-        raise ValueError(f"`class_weight` names {unknown}, but the classes are {list(classes)}")
-    return [float(class_weight.get(label, 1.0)) for label in classes.tolist()]
+    labels = classes.tolist()
+    unknown = [key for key in class_weight if key not in labels]
+    if unknown and len(class_weight) - len(unknown) < len(labels):
+        raise ValueError(f"`class_weight` names {unknown}, but the classes are {labels}")
+    return [float(class_weight.get(label, 1.0)) for label in labels]
 
 
 def _seed(random_state):
