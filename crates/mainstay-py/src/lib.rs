@@ -3,6 +3,7 @@
 //! Every method goes through `mainstay::methods` by name, so a new one needs no code here.
 
 mod convert;
+mod files;
 mod fitted;
 mod run;
 
@@ -68,6 +69,13 @@ fn methods() -> Vec<(&'static str, &'static str, &'static str, bool)> {
     mainstay::methods::METHODS.iter().map(|m| (m.name, m.class, m.summary, m.allows_nan)).collect()
 }
 
+/// Every parameter of a method with its default.
+#[pyfunction]
+fn defaults<'py>(py: Python<'py>, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
+    convert::from_json(py, &method.defaults())
+}
+
 /// The demo data set as CSV text: a header, 30 features and the diagnosis in the last column.
 #[pyfunction]
 fn demo_csv() -> &'static str {
@@ -78,7 +86,9 @@ fn demo_csv() -> &'static str {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Fitted, check_params, demo_csv, fit, methods};
+    use super::files::{load, save};
+    #[pymodule_export]
+    use super::{Fitted, check_params, defaults, demo_csv, fit, methods};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

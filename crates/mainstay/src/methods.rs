@@ -31,7 +31,7 @@ pub const METHODS: &[Method] = &[
         summary: "ridge-penalised logistic regression or SVM: the plain baseline",
         allows_nan: false,
         build: |params| penalized(params, Penalty::L2),
-        defaults: || penalized_defaults(Penalty::L2),
+        defaults: || to_json(&PenalizedParams { penalty: Penalty::L2, ..Default::default() }),
     },
     Method {
         name: "l1",
@@ -39,7 +39,7 @@ pub const METHODS: &[Method] = &[
         summary: "the same with an L1 penalty: uses few features",
         allows_nan: false,
         build: |params| penalized(params, Penalty::L1),
-        defaults: || penalized_defaults(Penalty::L1),
+        defaults: || to_json(&PenalizedParams { penalty: Penalty::L1, ..Default::default() }),
     },
     Method {
         name: "elasticnet",
@@ -47,7 +47,9 @@ pub const METHODS: &[Method] = &[
         summary: "the same with a mix of both penalties: few features, correlated ones together",
         allows_nan: false,
         build: |params| penalized(params, Penalty::ElasticNet),
-        defaults: || penalized_defaults(Penalty::ElasticNet),
+        defaults: || {
+            to_json(&PenalizedParams { penalty: Penalty::ElasticNet, ..Default::default() })
+        },
     },
 ];
 
@@ -71,8 +73,8 @@ impl Method {
     }
 }
 
-fn defaults<T: Default + Serialize>() -> Value {
-    serde_json::to_value(T::default()).unwrap_or_default()
+fn to_json(params: &impl Serialize) -> Value {
+    serde_json::to_value(params).unwrap_or_default()
 }
 
 /// Every parameter has a default, so a parameter that fails is one that fails alone: the error
@@ -93,21 +95,10 @@ fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
 fn penalized(params: &Value, penalty: Penalty) -> Result<Box<dyn Estimator>> {
     let given: PenalizedParams = parse(params)?;
     if params.get("penalty").is_some_and(|p| !p.is_null()) && given.penalty != penalty {
-        let name = |penalty| {
-            serde_json::to_value(penalty).map_or_else(|_| String::new(), |v| v.to_string())
-        };
-        return Err(Error::param(
-            "penalty",
-            name(given.penalty),
-            format!("{} for this method", name(penalty)),
-        ));
+        let (found, needed) = (to_json(&given.penalty), to_json(&penalty));
+        return Err(Error::param("penalty", found, format!("{needed} for this method")));
     }
     Ok(Box::new(PenalizedParams { penalty, ..given }.check()?))
-}
-
-fn penalized_defaults(penalty: Penalty) -> Value {
-    let params = PenalizedParams { penalty, ..PenalizedParams::default() };
-    serde_json::to_value(params).unwrap_or_default()
 }
 
 #[cfg(test)]
