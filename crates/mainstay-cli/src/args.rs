@@ -12,6 +12,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
   mainstay fit patients.csv --target outcome -o model.json
   mainstay predict model.json new.csv -o out.csv --proba
   mainstay evaluate model.json test.csv
+  mainstay certify model.json new.csv -o radii.csv
 
 Exit codes: 0 done (and certified, where the method has a certificate), 1 done but not certified
 to `tol`, 2 could not do it.")]
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Judge a model on labelled rows
     Evaluate(Evaluate),
+    /// How much it takes to flip each prediction
+    Certify(Certify),
     /// List the methods
     Methods,
     /// List the embedded data sets
@@ -165,6 +168,48 @@ pub(crate) struct Evaluate {
     /// Column that holds the class (default: the one the model was fitted with)
     #[arg(long, short, value_name = "COL")]
     pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// The attacks a witness can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WitnessKind {
+    /// Euclidean distance
+    L2,
+    /// Sum of absolute changes
+    L1,
+    /// Largest change
+    Linf,
+    /// Fewest features set to zero
+    Deletions,
+    /// Features of the least total value set to zero
+    DeletionValue,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay certify model.json new.csv                     to standard output
+  mainstay certify model.json new.csv --witness l2 -o radii.csv
+  mainstay certify model.json new.csv --value glucose=3 --value age=0
+
+For every row: the decision value, the least change in three norms and the fewest features set to
+zero that flip the prediction; `inf` where nothing does. Changes are in the model's feature space, after one-hot
+encoding. Exact for linear models.")]
+pub(crate) struct Certify {
+    /// A file written by `mainstay fit` or by mainstay.save in Python
+    pub(crate) model: PathBuf,
+    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input
+    pub(crate) data: PathBuf,
+    /// What deleting a feature costs, 1 if not said (may be repeated)
+    #[arg(long = "value", value_name = "FEATURE=COST")]
+    pub(crate) values: Vec<String>,
+    /// Add the flipped row itself
+    #[arg(long, value_name = "KIND")]
+    pub(crate) witness: Option<WitnessKind>,
+    /// Where to write the table, as CSV (default: standard output)
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

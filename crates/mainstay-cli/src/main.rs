@@ -9,6 +9,7 @@ mod console;
 mod failure;
 mod input;
 mod settings;
+mod table;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Fit(fit) => commands::fit::run(fit, &console),
         Command::Predict(predict) => commands::predict::run(predict, &console),
         Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),
+        Command::Certify(certify) => commands::certify::run(certify, &console),
         Command::Methods => commands::list::methods(&console),
         Command::Datasets => commands::list::datasets(&console),
         Command::Completions { shell } => commands::list::completions(*shell, &console),

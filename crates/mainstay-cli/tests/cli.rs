@@ -139,8 +139,8 @@ fn every_broken_input_gets_one_clear_line() {
     fails(&fit("twice.csv", b"x,x,y\n1,2,a\n2,3,b\n"), "`x`");
     fails(&fit("bytes.csv", b"x,y\n1,a\n2,\xff\xfe\n3,b\n"), "UTF-8");
     fails(&fit("one.csv", b"x,y\n1,a\n2,a\n"), "class");
-    fails(&fit("missing.csv", b"x,y\n1,a\n,b\n"), "column x");
-    fails(&fit("infinite.csv", b"x,y\n1,a\ninf,b\n"), "column x");
+    fails(&fit("missing.csv", b"x,y\n1,a\n,b\n"), "column `x`");
+    fails(&fit("infinite.csv", b"x,y\n1,a\ninf,b\n"), "column `x`");
     fails(&fit("nothing.csv", b"y\na\nb\n"), "column");
     fails(&fit("cut.csv.gz", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1]), "cut.csv.gz");
     fails(&fit("cut.parquet", b"PAR1abcd"), "cut.parquet");
@@ -248,7 +248,7 @@ fn sparse_files_go_through_the_same_door() {
 
 #[test]
 fn every_command_explains_itself_with_an_example() {
-    for command in ["fit", "predict", "evaluate", "completions"] {
+    for command in ["fit", "predict", "evaluate", "certify", "completions"] {
         let help = out(&mainstay(&[command, "--help"]));
         assert!(help.contains("Example"), "{command}");
         assert!(help.contains(&format!("mainstay {command}")), "{command}");
@@ -269,4 +269,22 @@ fn same_input_and_seed_give_the_same_bytes_on_any_number_of_threads() {
     fit("1", &one);
     fit("2", &two);
     assert_eq!(fs::read(one).unwrap(), fs::read(two).unwrap());
+}
+
+#[test]
+fn a_certificate_comes_with_a_witness_that_flips() {
+    let folder = Folder::new();
+    let data = folder.write("line.csv", "x,y\n-3,a\n-1,a\n1,b\n3,b\n");
+    let model = folder.text("model.json");
+    assert_eq!(mainstay(&["fit", &data, "--target", "y", "-o", &model]).status.code(), Some(0));
+    let table = out(&mainstay(&["certify", &model, &data, "--witness", "l2", "--json"]));
+    let found: serde_json::Value = serde_json::from_str(&table).unwrap();
+    // By symmetry the boundary is at 0, so the radius of a row is its distance to 0.
+    for (row, x) in [3.0, 1.0, 1.0, 3.0].into_iter().enumerate() {
+        assert!((found["radius_l2"][row].as_f64().unwrap() - x).abs() < 1e-3);
+    }
+    let witness = found["witness_x"][3].as_f64().unwrap();
+    let flipped = with_input(&["predict", &model, "-"], format!("x\n{witness}\n").as_bytes());
+    assert_eq!(out(&flipped), "predicted\na\n");
+    fails(&mainstay(&["certify", &model, &data, "--value", "z=1"]), "`z`");
 }

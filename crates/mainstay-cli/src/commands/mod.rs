@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod certify;
 pub(crate) mod evaluate;
 pub(crate) mod fit;
 pub(crate) mod list;

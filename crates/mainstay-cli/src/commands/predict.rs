@@ -1,14 +1,12 @@
 //! `mainstay predict`: the class of every row.
 
-use std::io::Write as _;
-
-use mainstay::data::{Cells, Column, Table};
+use mainstay::data::{Column, Table};
 use mainstay_io::ModelFile;
 
 use crate::args::Predict;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
-use crate::input;
+use crate::{input, table};
 
 pub(crate) fn run(args: &Predict, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
@@ -43,31 +41,6 @@ pub(crate) fn run(args: &Predict, console: &Console) -> Outcome {
             columns.push(Column::numbers(format!("probability_{name}"), probabilities.column(k)));
         }
     }
-    write(args, console, &Table::new(columns)?)?;
+    table::write(&Table::new(columns)?, args.output.as_deref(), console)?;
     Ok(Ending::Done)
-}
-
-fn write(args: &Predict, console: &Console, table: &Table) -> Outcome<()> {
-    if let Some(path) = &args.output {
-        return Ok(mainstay_io::write_file(path, |out| mainstay_io::write_csv(out, table))?);
-    }
-    if console.json() {
-        let object: serde_json::Map<String, serde_json::Value> = table
-            .columns()
-            .iter()
-            .map(|column| {
-                let cells = match &column.cells {
-                    Cells::Numbers(values) => serde_json::json!(values),
-                    Cells::Words(words) => {
-                        (0..words.len()).map(|i| words.get(i)).collect::<Vec<_>>().into()
-                    }
-                };
-                (column.name.clone(), cells)
-            })
-            .collect();
-        return console.print("", &object);
-    }
-    let mut out = std::io::stdout().lock();
-    mainstay_io::write_csv(&mut out, table)?;
-    Ok(out.flush()?)
 }
