@@ -144,6 +144,7 @@ fn bad_csv_gets_one_clear_line() {
         (b"a,b\n1,2\n3,4,5\n", "t.csv, line 3: 3 cells, but the first record has 2 cells"),
         (big.as_bytes(), "t.csv, line 2000002: 3 cells, but the first record has 2 cells"),
         (b"a,b\n1,2\n\"x,4\n5,6\n", "t.csv, line 3: a quote is opened but never closed"),
+        (b"a,b\r\n1,\"2\"\r\n\r\n3\r\n", "t.csv, line 4: 1 cell, but the first record has 2 cells"),
         (b"a,a\n1,2\n", "t.csv: two columns are called `a`; rename one"),
         (b"a,b\n1,2\n3,\xff\n", "t.csv, line 3: not UTF-8; save the file as UTF-8"),
         (b"a,\xff\n1,2\n", "t.csv, line 1: the header is not UTF-8; save the file as UTF-8"),

@@ -2,7 +2,7 @@
 
 use mainstay::data::{Cells, WordList, is_missing};
 
-use super::{DELIMITERS, reader};
+use super::{DELIMITERS, reader, record_start};
 use crate::blocks::Block;
 use crate::error::{Error, Result};
 
@@ -50,7 +50,7 @@ impl Grammar<'_> {
             if !more.map_err(|e| Error::file(self.name, e.to_string()))? {
                 return Ok(());
             }
-            let line = || block.line + record.position().map_or(0, |p| p.line() - 1);
+            let line = || block.line_at(record_start(&block.bytes, &record));
             if record.len() != self.kinds.len() {
                 return Err(self.ragged(line(), record.len()));
             }
@@ -62,7 +62,6 @@ impl Grammar<'_> {
 
     fn parse_plain(&self, block: &Block, sink: &mut Sink) -> Result<()> {
         let bytes = block.bytes.as_slice();
-        let line = |at: usize| block.line + crate::blocks::newlines(&bytes[..at]);
         let ends = |byte: &u8| *byte == self.delimiter || *byte == b'\n' || *byte == b'\r';
         let last = self.kinds.len() - 1;
         let mut at = 0;
@@ -83,14 +82,15 @@ impl Grammar<'_> {
                     at += used;
                 } else {
                     let end = rest.iter().position(ends).unwrap_or(rest.len());
-                    sink.push(j, &rest[..end]).map_err(|NotUtf8| self.not_utf8(line(at)))?;
+                    sink.push(j, &rest[..end])
+                        .map_err(|NotUtf8| self.not_utf8(block.line_at(at)))?;
                     at += end;
                 }
                 let more = bytes.get(at) == Some(&self.delimiter);
                 if more != (j < last) {
                     let record = bytes[start..].split(|b| matches!(b, b'\n' | b'\r')).next();
                     let cells = record.unwrap_or_default().split(|b| *b == self.delimiter).count();
-                    return Err(self.ragged(line(start), cells));
+                    return Err(self.ragged(block.line_at(start), cells));
                 }
                 at += usize::from(more);
             }
@@ -178,7 +178,11 @@ mod tests {
         [Grammar::parse_plain, Grammar::parse_quoted].map(|parse| {
             let mut sink = Sink::new(kinds);
             parse(&grammar, &block, &mut sink).map_err(|e| e.to_string())?;
-            Ok((format!("{:?}", sink.columns), sink.words))
+            let shown = |cells: &Cells| match cells {
+                Cells::Numbers(values) => format!("{values:?}"),
+                Cells::Words(list) => format!("{:?} {:?}", list.codes(), list.words()),
+            };
+            Ok((sink.columns.iter().map(shown).collect(), sink.words))
         })
     }
 
