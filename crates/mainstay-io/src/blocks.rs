@@ -39,6 +39,12 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// At least as many as there are records, unless line ends are of the old kind.
+    pub(crate) fn lines(&self) -> usize {
+        let last = usize::from(self.bytes.last().is_some_and(|b| *b != b'\n'));
+        usize::try_from(newlines(&self.bytes)).unwrap_or(0) + last
+    }
+
     /// The line of the byte at `at`, counted from 1 in the whole input.
     pub(crate) fn line_at(&self, at: usize) -> u64 {
         self.line + newlines(&self.bytes[..at])
@@ -238,8 +244,8 @@ mod tests {
             let parts = blocks(text, block, 1000).unwrap();
             let mut at = 0;
             for part in &parts {
-                let lines = text[..at].iter().filter(|b| **b == b'\n').count();
-                assert_eq!(part.line, lines as u64 + 1);
+                let lines = text[..at].split(|b| *b == b'\n').count();
+                assert_eq!(part.line, lines as u64);
                 at += part.bytes.len();
                 assert!(ends.contains(&at), "block size {block}: cut at {at}");
             }

@@ -1,5 +1,7 @@
 //! Model files: exact round trips, damage found, nothing half-written.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::Path;
 
@@ -159,7 +161,8 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
 #[test]
 fn devices_are_written_to_and_survive() {
     use std::os::unix::fs::FileTypeExt;
-    let error = write_file(Path::new("/dev/full"), |out| out.write_all(&[0; 100_000])).unwrap_err();
+    let error =
+        write_file(Path::new("/dev/full"), |out| out.write_all(&vec![0; 100_000])).unwrap_err();
     assert!(error.to_string().starts_with("cannot write `/dev/full`: No space left"), "{error}");
     write_file(Path::new("/dev/null"), |out| out.write_all(b"x")).unwrap();
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());

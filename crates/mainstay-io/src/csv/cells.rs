@@ -24,8 +24,9 @@ impl Grammar<'_> {
     /// The cells of a block. A column taken for numbers comes back as words if it holds one.
     pub(super) fn parse(&self, block: &Block) -> Result<Vec<Cells>> {
         let mut kinds = self.kinds.clone();
+        let rows = block.lines();
         loop {
-            let mut sink = Sink::new(&kinds);
+            let mut sink = Sink::new(&kinds, rows);
             // Without quotes, and with a delimiter that is no part of a number, a number can be
             // read where it stands, without looking for its end first.
             if !block.bytes.contains(&b'"') && DELIMITERS.contains(&self.delimiter) {
@@ -119,9 +120,9 @@ struct Sink {
 struct NotUtf8;
 
 impl Sink {
-    fn new(kinds: &[Kind]) -> Self {
+    fn new(kinds: &[Kind], rows: usize) -> Self {
         let empty = |kind: &Kind| match kind {
-            Kind::Numbers => Cells::Numbers(Vec::new()),
+            Kind::Numbers => Cells::Numbers(Vec::with_capacity(rows)),
             Kind::Words => Cells::Words(WordList::default()),
         };
         Self { columns: kinds.iter().map(empty).collect(), words: Vec::new() }
@@ -176,7 +177,7 @@ mod tests {
         let grammar = Grammar { name: "t", delimiter: b',', kinds: kinds.to_vec() };
         let block = Block { bytes: text.as_bytes().to_vec(), line: 5 };
         [Grammar::parse_plain, Grammar::parse_quoted].map(|parse| {
-            let mut sink = Sink::new(kinds);
+            let mut sink = Sink::new(kinds, 0);
             parse(&grammar, &block, &mut sink).map_err(|e| e.to_string())?;
             let shown = |cells: &Cells| match cells {
                 Cells::Numbers(values) => format!("{values:?}"),
@@ -192,7 +193,7 @@ mod tests {
             cells in proptest::collection::vec(("[ ]?(-?[0-9]{1,3}(\\.[0-9]{0,3})?(e[0-9])?|NA||x|nan|inf|1e|-|\\.)[ ]?", "(,|,|,|\n|\r\n|\n\n)"), 0..40),
             width in 1_usize..4,
         ) {
-            let ragged: String = cells.iter().map(|(cell, end)| format!("{cell}{end}")).collect();
+            let ragged: String = cells.iter().flat_map(|(cell, end)| [cell.as_str(), end]).collect();
             let even: String = cells
                 .chunks_exact(width)
                 .map(|row| row.iter().map(|(cell, _)| cell.as_str()).collect::<Vec<_>>().join(",") + "\n")

@@ -148,7 +148,7 @@ fn guess_delimiter(start: &[u8]) -> u8 {
     // Ragged under every candidate: the one most frequent in the first line, whose reader will
     // say which line is ragged.
     let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
-    let count = |delimiter: u8| line.iter().filter(|b| **b == delimiter).count();
+    let count = |delimiter: u8| line.split(|b| *b == delimiter).count();
     DELIMITERS.into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',')
 }
 
