@@ -1,6 +1,8 @@
 //! Readers on hostile input: the fuzzing corpus, and thousands of mutations of it. Every answer is
 //! a value or a typed error of one line; none is a panic.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

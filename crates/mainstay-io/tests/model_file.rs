@@ -1,5 +1,7 @@
 //! Model files: exact round trips, damage found, nothing half-written.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::Path;
 
@@ -159,7 +161,8 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
 #[test]
 fn devices_are_written_to_and_survive() {
     use std::os::unix::fs::FileTypeExt;
-    let error = write_file(Path::new("/dev/full"), |out| out.write_all(&[0; 100_000])).unwrap_err();
+    let error =
+        write_file(Path::new("/dev/full"), |out| out.write_all(&vec![0; 100_000])).unwrap_err();
     assert!(error.to_string().starts_with("cannot write `/dev/full`: No space left"), "{error}");
     write_file(Path::new("/dev/null"), |out| out.write_all(b"x")).unwrap();
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
@@ -206,4 +209,14 @@ fn raw_rows_are_encoded_as_the_model_needs_them() {
     assert_eq!(message, "the data have 9 features, the model was fitted on 3");
     assert!(matches!(wide, Input::Sparse(_)));
     assert!(file.encode(&sparse).is_err());
+}
+
+#[test]
+fn the_kept_file_is_read_and_written_byte_for_byte() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/model_file/small.json");
+    let bytes = model().to_bytes().unwrap();
+    let kept = fs::read(&path).unwrap_or_default();
+    assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&kept));
+    assert_eq!(ModelFile::load(&path).unwrap(), model());
 }

@@ -1,6 +1,11 @@
 //! Parquet files as other programs write them (see the corpus of the fuzzing targets).
 
 #![cfg(feature = "parquet")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    reason = "a test fails by panicking, and reading is exact"
+)]
 
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 
 use mainstay::data::{Cells, WordList, is_missing};
 
-use super::{DELIMITERS, reader};
+use super::{DELIMITERS, reader, record_start};
 use crate::blocks::Block;
 use crate::error::{Error, Result};
 
@@ -24,8 +24,9 @@ impl Grammar<'_> {
     /// The cells of a block. A column taken for numbers comes back as words if it holds one.
     pub(super) fn parse(&self, block: &Block) -> Result<Vec<Cells>> {
         let mut kinds = self.kinds.clone();
+        let rows = block.lines();
         loop {
-            let mut sink = Sink::new(&kinds);
+            let mut sink = Sink::new(&kinds, rows);
             // Without quotes, and with a delimiter that is no part of a number, a number can be
             // read where it stands, without looking for its end first.
             if !block.bytes.contains(&b'"') && DELIMITERS.contains(&self.delimiter) {
@@ -50,7 +51,7 @@ impl Grammar<'_> {
             if !more.map_err(|e| Error::file(self.name, e.to_string()))? {
                 return Ok(());
             }
-            let line = || block.line + record.position().map_or(0, |p| p.line() - 1);
+            let line = || block.line_at(record_start(&block.bytes, &record));
             if record.len() != self.kinds.len() {
                 return Err(self.ragged(line(), record.len()));
             }
@@ -62,7 +63,6 @@ impl Grammar<'_> {
 
     fn parse_plain(&self, block: &Block, sink: &mut Sink) -> Result<()> {
         let bytes = block.bytes.as_slice();
-        let line = |at: usize| block.line + crate::blocks::newlines(&bytes[..at]);
         let ends = |byte: &u8| *byte == self.delimiter || *byte == b'\n' || *byte == b'\r';
         let last = self.kinds.len() - 1;
         let mut at = 0;
@@ -83,14 +83,15 @@ impl Grammar<'_> {
                     at += used;
                 } else {
                     let end = rest.iter().position(ends).unwrap_or(rest.len());
-                    sink.push(j, &rest[..end]).map_err(|NotUtf8| self.not_utf8(line(at)))?;
+                    sink.push(j, &rest[..end])
+                        .map_err(|NotUtf8| self.not_utf8(block.line_at(at)))?;
                     at += end;
                 }
                 let more = bytes.get(at) == Some(&self.delimiter);
                 if more != (j < last) {
                     let record = bytes[start..].split(|b| matches!(b, b'\n' | b'\r')).next();
                     let cells = record.unwrap_or_default().split(|b| *b == self.delimiter).count();
-                    return Err(self.ragged(line(start), cells));
+                    return Err(self.ragged(block.line_at(start), cells));
                 }
                 at += usize::from(more);
             }
@@ -119,9 +120,9 @@ struct Sink {
 struct NotUtf8;
 
 impl Sink {
-    fn new(kinds: &[Kind]) -> Self {
+    fn new(kinds: &[Kind], rows: usize) -> Self {
         let empty = |kind: &Kind| match kind {
-            Kind::Numbers => Cells::Numbers(Vec::new()),
+            Kind::Numbers => Cells::Numbers(Vec::with_capacity(rows)),
             Kind::Words => Cells::Words(WordList::default()),
         };
         Self { columns: kinds.iter().map(empty).collect(), words: Vec::new() }
@@ -176,9 +177,13 @@ mod tests {
         let grammar = Grammar { name: "t", delimiter: b',', kinds: kinds.to_vec() };
         let block = Block { bytes: text.as_bytes().to_vec(), line: 5 };
         [Grammar::parse_plain, Grammar::parse_quoted].map(|parse| {
-            let mut sink = Sink::new(kinds);
+            let mut sink = Sink::new(kinds, 0);
             parse(&grammar, &block, &mut sink).map_err(|e| e.to_string())?;
-            Ok((format!("{:?}", sink.columns), sink.words))
+            let shown = |cells: &Cells| match cells {
+                Cells::Numbers(values) => format!("{values:?}"),
+                Cells::Words(list) => format!("{:?} {:?}", list.codes(), list.words()),
+            };
+            Ok((sink.columns.iter().map(shown).collect(), sink.words))
         })
     }
 
@@ -188,7 +193,7 @@ mod tests {
             cells in proptest::collection::vec(("[ ]?(-?[0-9]{1,3}(\\.[0-9]{0,3})?(e[0-9])?|NA||x|nan|inf|1e|-|\\.)[ ]?", "(,|,|,|\n|\r\n|\n\n)"), 0..40),
             width in 1_usize..4,
         ) {
-            let ragged: String = cells.iter().map(|(cell, end)| format!("{cell}{end}")).collect();
+            let ragged: String = cells.iter().flat_map(|(cell, end)| [cell.as_str(), end]).collect();
             let even: String = cells
                 .chunks_exact(width)
                 .map(|row| row.iter().map(|(cell, _)| cell.as_str()).collect::<Vec<_>>().join(",") + "\n")

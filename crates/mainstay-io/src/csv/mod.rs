@@ -80,7 +80,7 @@ fn header(block: Block, name: &str, delimiter: u8, given: bool) -> Result<(Vec<S
     if !given {
         return Ok(((1..=record.len()).map(|j| format!("column{j}")).collect(), block));
     }
-    let line = block.line + record.position().map_or(0, |p| p.line() - 1);
+    let line = block.line_at(record_start(&block.bytes, &record));
     let mut names = Vec::with_capacity(record.len());
     for (j, cell) in record.iter().enumerate() {
         let word = std::str::from_utf8(cell).map_err(|_| {
@@ -91,11 +91,19 @@ fn header(block: Block, name: &str, delimiter: u8, given: bool) -> Result<(Vec<S
             word => word.to_owned(),
         });
     }
-    let position = reader.position();
-    let (start, line) = (position.byte(), block.line + position.line() - 1);
-    let start = usize::try_from(start).unwrap_or(usize::MAX).min(block.bytes.len());
-    let bytes = block.bytes[start..].to_vec();
+    let end = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
+    let end = end.min(block.bytes.len());
+    let line = block.line_at(end);
+    let bytes = block.bytes[end..].to_vec();
     Ok((names, Block { bytes, line }))
+}
+
+/// Where a record starts, after the line ends that the reader counts to it.
+fn record_start(bytes: &[u8], record: &::csv::ByteRecord) -> usize {
+    let start = record.position().map_or(0, ::csv::Position::byte);
+    let start = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
+    let ends = bytes[start..].iter().take_while(|b| matches!(b, b'\n' | b'\r'));
+    start + ends.count()
 }
 
 fn reader(bytes: &[u8], delimiter: u8) -> ::csv::Reader<&[u8]> {
@@ -140,7 +148,7 @@ fn guess_delimiter(start: &[u8]) -> u8 {
     // Ragged under every candidate: the one most frequent in the first line, whose reader will
     // say which line is ragged.
     let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
-    let count = |delimiter: u8| line.iter().filter(|b| **b == delimiter).count();
+    let count = |delimiter: u8| line.split(|b| *b == delimiter).count();
     DELIMITERS.into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',')
 }
 

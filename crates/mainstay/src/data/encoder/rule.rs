@@ -152,7 +152,7 @@ fn median(values: &mut [f64]) -> f64 {
 fn most_frequent(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let mut best = (0, 0.0);
-    for run in values.chunk_by(|a, b| a == b) {
+    for run in values.chunk_by(|a, b| a.total_cmp(b).is_eq()) {
         if run.len() > best.0 {
             best = (run.len(), run[0]);
         }
