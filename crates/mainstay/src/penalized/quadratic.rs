@@ -2,9 +2,11 @@ use super::scaled::soft;
 use crate::linalg::{Cholesky, Dense, Matrix, vector};
 
 /// Sweeps over the coordinates before the support is solved for exactly.
-const SWEEPS: usize = 4;
+const SWEEPS: usize = 10;
 /// Rounds of sweeps and support solves before the outer iteration gets its turn.
 const ROUNDS: usize = 100;
+/// Weights that one support solve may drop.
+const CUTS: usize = 5;
 /// Largest support that is worth a factorisation.
 const MOST_SUPPORT: usize = 1500;
 
@@ -132,7 +134,7 @@ impl<'a> Quadratic<'a> {
         if support.len() > MOST_SUPPORT {
             return;
         }
-        for _ in 0..60 {
+        for _ in 0..CUTS {
             let k = support.len();
             let mut part = Dense::from_fn(k, k, |a, b| h[(support[a], support[b])]);
             // Singular where fewer rows are curved than weights are in use: a step along the flat

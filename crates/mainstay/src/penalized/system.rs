@@ -1,6 +1,6 @@
 use crate::linalg::{Cholesky, Dense, Matrix, vector};
 
-/// With this many columns or fewer the other form is never worth its rounding errors.
+/// With this many columns or fewer the second form is never worth its rounding errors.
 const FEW_COLUMNS: usize = 500;
 /// Steps of iterative refinement.
 const REFINEMENTS: usize = 2;
@@ -11,8 +11,8 @@ const REFINEMENTS: usize = 2;
 ///   \begin{pmatrix} x\\ b\end{pmatrix} = \begin{pmatrix} h\\ g\end{pmatrix},
 ///   \qquad D = \mathrm{diag}(d) \ge 0,\ T = \mathrm{diag}(\tau) > 0,$$
 ///
-/// factored in the smaller of the two dimensions: as it stands unless there are many more columns
-/// than rows, else through $S = I + D^{1/2} Z T^{-1} Z^\top D^{1/2}$ (Woodbury), which is less
+/// factored in the smaller of the two dimensions: as it stands unless there are more columns than
+/// rows, else through $S = I + D^{1/2} Z T^{-1} Z^\top D^{1/2}$ (Woodbury), which is less
 /// accurate when $\tau$ spans many orders of magnitude. Refinement restores the digits.
 pub(super) struct System<'a> {
     z: &'a Matrix,
@@ -28,12 +28,12 @@ enum Form {
 
 impl<'a> System<'a> {
     /// Factors the system for $d$ = `weights`, $\tau$ = `ridge`.
-    pub(super) fn new(z: &'a Matrix, weights: &'a [f64], ridge: &'a [f64]) -> Self {
-        let form = if z.ncols() <= FEW_COLUMNS.max(4 * z.nrows()) {
-            columns(z, weights, ridge)
-        } else {
-            rows(z, weights, ridge)
-        };
+    ///
+    /// `accurate` keeps to the first form as long as it is affordable.
+    pub(super) fn new(z: &'a Matrix, weights: &'a [f64], ridge: &'a [f64], accurate: bool) -> Self {
+        let most = if accurate { FEW_COLUMNS.max(4 * z.nrows()) } else { z.nrows() };
+        let form =
+            if z.ncols() <= most { columns(z, weights, ridge) } else { rows(z, weights, ridge) };
         Self { z, weights, ridge, form }
     }
 
