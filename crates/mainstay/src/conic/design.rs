@@ -32,7 +32,7 @@ struct Wide {
 
 impl Design {
     /// Adds the constant feature if `intercept`, scales, and reduces to the row space if that is smaller.
-    pub fn new(features: &Matrix, intercept: bool) -> Result<Self> {
+    pub(super) fn new(features: &Matrix, intercept: bool) -> Result<Self> {
         let (n, p) = (features.nrows(), features.ncols());
         let width = p + usize::from(intercept);
         let mut data = Vec::with_capacity(n * width);
@@ -54,7 +54,7 @@ impl Design {
     }
 
     /// Coordinates that are already in solver units (a factor of a kernel matrix).
-    pub fn from_coordinates(mut x: Dense) -> Self {
+    pub(super) fn from_coordinates(mut x: Dense) -> Self {
         let unit = power_of_two(x.max_abs());
         vector::scale(x.data_mut(), 1.0 / unit);
         Self::scaled(x, unit, false)
@@ -80,17 +80,17 @@ impl Design {
     }
 
     /// Rows divided by `unit`, in the user's coordinates.
-    pub fn user_rows(&self) -> &Dense {
+    pub(super) fn user_rows(&self) -> &Dense {
         self.wide.as_ref().map_or(&self.x, |w| &w.rows)
     }
 
     /// Solver coordinates of a vector as coordinates of `user_rows`.
-    pub fn lift(&self, v: &[f64]) -> Vec<f64> {
+    pub(super) fn lift(&self, v: &[f64]) -> Vec<f64> {
         self.wide.as_ref().map_or_else(|| v.to_vec(), |wide| wide.basis.mul_vec(v))
     }
 
     /// Weights and intercept in the user's units, from coordinates of `user_rows`.
-    pub fn model(&self, v: &[f64]) -> Result<(Vec<f64>, f64)> {
+    pub(super) fn model(&self, v: &[f64]) -> Result<(Vec<f64>, f64)> {
         let mut w: Vec<f64> = v.iter().map(|v| v / self.unit).collect();
         let intercept = if self.intercept { w.pop().unwrap_or(0.0) } else { 0.0 };
         if w.iter().chain([&intercept]).all(|v| v.is_finite()) {

@@ -72,7 +72,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// The solver's own gap, relative to `floor` or the objective.
-    pub fn gap(&self, floor: f64) -> f64 {
+    pub(super) fn gap(&self, floor: f64) -> f64 {
         (self.upper - self.lower) / self.upper.abs().max(floor)
     }
 }
@@ -94,7 +94,7 @@ pub(super) struct Point {
 
 impl Point {
     /// Cost n p (rank + 1).
-    pub fn new(rows: &Rows<'_>, w: &[f64], factor: &Dense) -> Self {
+    pub(super) fn new(rows: &Rows<'_>, w: &[f64], factor: &Dense) -> Self {
         let margins = rows.x.mul_vec(w);
         let a = margins.iter().zip(rows.y).map(|(m, y)| (1.0 - y * m).max(0.0)).collect();
         let rho = rows.x.mul_tr(factor);
@@ -105,7 +105,7 @@ impl Point {
     }
 
     /// The same point with $V$ multiplied by `scale`.
-    pub fn rescale(&mut self, scale: f64) {
+    pub(super) fn rescale(&mut self, scale: f64) {
         vector::scale(self.rho.data_mut(), scale.sqrt());
         vector::scale(&mut self.s, scale);
         self.update();

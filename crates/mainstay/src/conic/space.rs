@@ -29,12 +29,12 @@ struct KernelSpace {
 
 impl Space {
     /// Features as they are, with a constant one if `intercept`.
-    pub fn linear(merged: &Merged, intercept: bool) -> Result<Self> {
+    pub(super) fn linear(merged: &Merged, intercept: bool) -> Result<Self> {
         Ok(Self { design: Design::new(merged.data.features(), intercept)?, kernel: None })
     }
 
     /// Appendix A: the kernel problem is the linear one on the rows of a factor of the kernel matrix.
-    pub fn kernel(merged: &Merged, function: KernelFunction, intercept: bool) -> Result<Self> {
+    pub(super) fn kernel(merged: &Merged, function: KernelFunction, intercept: bool) -> Result<Self> {
         let x = merged.data.features();
         let mut gram = match function {
             KernelFunction::Precomputed => {
@@ -60,12 +60,12 @@ impl Space {
     }
 
     /// The binary problem with labels `y` and weights `c`.
-    pub fn rows<'a>(&'a self, y: &'a [f64], c: &'a [f64]) -> Rows<'a> {
+    pub(super) fn rows<'a>(&'a self, y: &'a [f64], c: &'a [f64]) -> Rows<'a> {
         Rows { x: &self.design.x, y, c, damping: &self.design.damping }
     }
 
     /// $\lambda$ in solver units.
-    pub fn price(&self, price: f64) -> Result<f64> {
+    pub(super) fn price(&self, price: f64) -> Result<f64> {
         let scaled = price * self.design.unit * self.design.unit;
         if scaled.is_finite() && scaled > 0.0 {
             Ok(scaled)
@@ -76,12 +76,12 @@ impl Space {
 
     /// Objectives below this (in solver units) count as this in the relative gap: 1 in the user's
     /// units, or smaller, so that tiny features do not end the fit at once.
-    pub fn floor(&self) -> f64 {
+    pub(super) fn floor(&self) -> f64 {
         (self.design.unit * self.design.unit).clamp(f64::MIN_POSITIVE, 1.0)
     }
 
     /// Judges an answer and turns it into the user's units.
-    pub fn finish(&self, rows: &Rows<'_>, form: Form, answer: &Answer) -> Result<BinaryFit> {
+    pub(super) fn finish(&self, rows: &Rows<'_>, form: Form, answer: &Answer) -> Result<BinaryFit> {
         let budget = match form {
             Form::Budget(budget) => Some(budget),
             Form::Price(_) => None,
@@ -151,7 +151,7 @@ impl Space {
     }
 
     /// The model of these binary answers.
-    pub fn model(&self, merged: &Merged, fits: &[BinaryFit]) -> Model {
+    pub(super) fn model(&self, merged: &Merged, fits: &[BinaryFit]) -> Model {
         let intercept = fits.iter().map(|f| f.intercept).collect();
         let Some(kernel) = &self.kernel else {
             let coef = fits.iter().map(|f| f.weights.clone()).collect();

@@ -23,7 +23,7 @@ pub(super) struct Spectrum {
 
 impl Spectrum {
     /// With $h = k\lambda c t$, $g = k^2\lambda c t^2$, the best of a few $k \le 1$ that make $S \succ 0$.
-    pub fn new(rows: &Rows<'_>, point: &Point, price: f64, form: Form) -> Result<Self> {
+    pub(super) fn new(rows: &Rows<'_>, point: &Point, price: f64, form: Form) -> Result<Self> {
         let h: Vec<f64> = rows.c.iter().zip(&point.t).map(|(c, t)| price * c * t).collect();
         let g: Vec<f64> = h.iter().zip(&point.t).map(|(h, t)| h * t).collect();
         let eigen = SymmetricEigen::new(&rows.x.weighted_gram(&g))?;
@@ -61,7 +61,7 @@ impl Spectrum {
     }
 
     /// The dual point behind `lower`.
-    pub fn dual(&self, rows: &Rows<'_>, point: &Point, price: f64) -> Dual {
+    pub(super) fn dual(&self, rows: &Rows<'_>, point: &Point, price: f64) -> Dual {
         let k = self.shrink;
         let h: Vec<f64> = rows.c.iter().zip(&point.t).map(|(c, t)| k * price * c * t).collect();
         let g = h.iter().zip(&point.t).map(|(h, t)| k * h * t).collect();
@@ -70,7 +70,7 @@ impl Spectrum {
 
     /// Unit-norm matrix of all clearly negative directions of $S$, steeper ones longer; `None` if
     /// $S$ has none.
-    pub fn growth(&self) -> Option<Dense> {
+    pub(super) fn growth(&self) -> Option<Dense> {
         let steepest = *self.values.first()?;
         if steepest >= 0.0 {
             return None;
