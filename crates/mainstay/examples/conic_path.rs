@@ -2,7 +2,7 @@
 //!
 //! Reports for every shape the time of the path, the worst proven gap and the Newton iterations.
 
-#![expect(clippy::print_stdout, reason = "a program to be looked at")]
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program that times")]
 
 use std::time::Instant;
 

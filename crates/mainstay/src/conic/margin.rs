@@ -47,7 +47,8 @@ pub(super) fn margin_svm(
         best.n_iter = iter;
         best.look(rows, u, &it);
         let gap = best.upper - best.lower;
-        if gap <= tol * best.upper.abs().max(1e-300) || best.lower > unbounded {
+        let proven = best.upper.is_finite() && gap <= tol * best.upper.max(f64::MIN_POSITIVE);
+        if proven || best.lower > unbounded {
             break;
         }
         if !it.advance(rows, u) {
