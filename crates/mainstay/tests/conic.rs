@@ -245,7 +245,8 @@ fn the_bound_is_below_the_best_0_1_solution_of_all() {
             .collect();
         for c in [0.2, 1.0, 5.0] {
             let fitted = fit(&price(c), &data);
-            let best = values.iter().map(|(k, v)| v + c * f64::from(*k)).fold(f64::INFINITY, f64::min);
+            let best =
+                values.iter().map(|(k, v)| v + c * f64::from(*k)).fold(f64::INFINITY, f64::min);
             certified(&fitted, "enumeration");
             let bound = number(&fitted, "zero_one_bound");
             assert!(bound <= best * (1.0 + 1e-7) && bound > 0.0, "{bound} {best}");
@@ -567,11 +568,8 @@ fn cross_validation_is_the_same_for_any_number_of_threads() {
 fn a_predefined_split_and_a_precomputed_kernel_cross_validate() {
     let data = make_outliers(60, 3, 0.2, Outliers::None, 0.1, 1).unwrap();
     let split = Cv::Splits(vec![((0..40).collect(), (40..60).collect())]);
-    let params = ConicCvParams {
-        kappas: Kappas::Values(vec![0.3, 0.05]),
-        cv: split,
-        ..Default::default()
-    };
+    let params =
+        ConicCvParams { kappas: Kappas::Values(vec![0.3, 0.05]), cv: split, ..Default::default() };
     let linear = params.clone().check().unwrap().fit(&data, &Control::new()).unwrap();
     let kernel = ConicCvParams { kernel: KernelKind::Precomputed, ..params.clone() };
     let by_kernel = kernel.check().unwrap().fit(&gram(&data, |v| v), &Control::new()).unwrap();
@@ -629,7 +627,8 @@ fn three_classes_go_one_against_the_rest() {
 fn the_hinge_path_is_certified() {
     for (n, p) in [(60, 4), (20, 40)] {
         let (x, y) = two_clouds(8, n, p, 1.0);
-        let path = hinge_path(&dataset(&x, &y), &hinge_grid(20), true, 1e-6, &Control::new()).unwrap();
+        let path =
+            hinge_path(&dataset(&x, &y), &hinge_grid(20), true, 1e-6, &Control::new()).unwrap();
         for fitted in &path {
             assert_eq!(fitted.status(), Status::Certified, "{:?}", fitted.certificates);
         }

@@ -74,9 +74,7 @@ impl Geometry<'_> {
                 let full = chosen.outer_gram();
                 Dense::from_fn(m, m, |a, b| root[a] * full[(a, b)] * root[b])
             }
-            Self::Gram(k) => {
-                Dense::from_fn(m, m, |a, b| root[a] * k[(used[a], used[b])] * root[b])
-            }
+            Self::Gram(k) => Dense::from_fn(m, m, |a, b| root[a] * k[(used[a], used[b])] * root[b]),
         };
         let eigen = SymmetricEigen::new(&gram)?;
         let project = |v: &[f64]| {
@@ -135,12 +133,7 @@ pub(super) fn verdict(
     Ok(Verdict { certificate: Certificate { primal, dual: dual.max(0.0) }, z, shape: g })
 }
 
-fn objective(
-    geometry: Geometry<'_>,
-    y: &[f64],
-    c: &[f64],
-    claim: &Claim<'_>,
-) -> (f64, Vec<f64>) {
+fn objective(geometry: Geometry<'_>, y: &[f64], c: &[f64], claim: &Claim<'_>) -> (f64, Vec<f64>) {
     let (scores, norm) = geometry.image(claim.w);
     let a: Vec<f64> = scores.iter().zip(y).map(|(m, y)| (1.0 - y * m).max(0.0)).collect();
     let (mut s, mut trace) = (vec![0.0; y.len()], 0.0);

@@ -51,8 +51,8 @@ pub struct ConicCvParams {
     pub tol: f64,
     /// Iteration limit of every fit.
     pub max_iter: usize,
-    /// Seed of the folds.
-    pub random_state: u64,
+    /// Seed of the folds; none is 0.
+    pub random_state: Option<u64>,
 }
 
 impl Default for ConicCvParams {
@@ -68,7 +68,7 @@ impl Default for ConicCvParams {
             fit_intercept: one.fit_intercept,
             tol: one.tol,
             max_iter: one.max_iter,
-            random_state: 0,
+            random_state: None,
         }
     }
 }
@@ -89,7 +89,12 @@ impl ConicCvParams {
             Cv::Folds(folds) => require(*folds >= 2, "cv", folds, "at least 2")?,
             Cv::Splits(splits) => {
                 let full = splits.iter().all(|(train, test)| !train.is_empty() && !test.is_empty());
-                require(full && !splits.is_empty(), "cv", "splits", "pairs of non-empty row lists")?;
+                require(
+                    full && !splits.is_empty(),
+                    "cv",
+                    "splits",
+                    "pairs of non-empty row lists",
+                )?;
             }
         }
         let one = ConicParams {
@@ -130,10 +135,13 @@ impl ConicSvcCv {
 
     fn splits(&self, data: &Dataset) -> Result<Vec<Split>> {
         let splits = match &self.params.cv {
-            Cv::Folds(folds) => stratified(data.labels(), *folds, 1, self.params.random_state),
+            Cv::Folds(folds) => {
+                stratified(data.labels(), *folds, 1, self.params.random_state.unwrap_or(0))
+            }
             Cv::Splits(splits) => {
                 let n = data.len();
-                if let Some(row) = splits.iter().flat_map(|(a, b)| a.iter().chain(b)).find(|r| **r >= n)
+                if let Some(row) =
+                    splits.iter().flat_map(|(a, b)| a.iter().chain(b)).find(|r| **r >= n)
                 {
                     return Err(Error::param("cv", row, format!("row positions below {n}")));
                 }
@@ -148,7 +156,8 @@ impl ConicSvcCv {
             let first = data.labels()[split.train[0]];
             if split.train.iter().all(|&i| data.labels()[i] == first) {
                 return Err(Error::BadData(
-                    "cv: the rows to fit on in one split are all of one class; use fewer folds".into(),
+                    "cv: the rows to fit on in one split are all of one class; use fewer folds"
+                        .into(),
                 ));
             }
         }

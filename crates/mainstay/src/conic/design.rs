@@ -32,7 +32,7 @@ struct Wide {
 
 impl Design {
     /// Adds the constant feature if `intercept`, scales, and reduces to the row space if that is smaller.
-    pub(super) fn new(features: &Matrix, intercept: bool) -> Result<Self> {
+    pub(super) fn new(features: &Matrix, intercept: bool) -> Self {
         let (n, p) = (features.nrows(), features.ncols());
         let width = p + usize::from(intercept);
         let mut data = Vec::with_capacity(n * width);
@@ -50,7 +50,7 @@ impl Design {
         for v in &mut data {
             *v /= unit;
         }
-        Ok(Self::scaled(Dense::from_rows(n, width, data), unit, intercept))
+        Self::scaled(Dense::from_rows(n, width, data), unit, intercept)
     }
 
     /// Coordinates that are already in solver units (a factor of a kernel matrix).
@@ -103,5 +103,23 @@ impl Design {
 
 /// The power of two at or below `value`, 1 for zero; its inverse is finite too.
 fn power_of_two(value: f64) -> f64 {
-    if value > 0.0 { 2f64.powi(value.log2().floor().clamp(-1020.0, 1020.0) as i32) } else { 1.0 }
+    // The sign and exponent bits of a normal number are the power of two below it.
+    let power = f64::from_bits(value.to_bits() & (0x7FF << 52));
+    if value > 0.0 { power.clamp(f64::MIN_POSITIVE, 0.5 / f64::MIN_POSITIVE) } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_exact_and_invertible() {
+        for (value, power) in [(1.0, 1.0), (3.9, 2.0), (0.3, 0.25), (0.0, 1.0)] {
+            assert!((power_of_two(value) - power).abs() < f64::EPSILON);
+        }
+        for value in [f64::MAX, f64::MIN_POSITIVE, 5e-324] {
+            let power = power_of_two(value);
+            assert!((1.0 / power).is_finite() && power > 0.0 && power.to_bits() << 12 == 0);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::newton::Limits;
-use super::problem::{Answer, Form, Rows};
+use super::problem::{Answer, Form};
 use super::solver::{solve, solve_path};
 use super::space::{Space, first_rows};
 use super::suspects::suspects;
@@ -155,9 +155,10 @@ impl Estimator for ConicSvc {
         let setup = Setup::new(&self.0, data)?;
         let fits = each_class(&setup.merged, control, |binary| {
             let rows = setup.space.rows(&binary.y, binary.weights);
+            let total: f64 = rows.c.iter().sum();
             let form = match self.0.c {
                 Some(c) => Form::Price(setup.space.price(c)?),
-                None => setup.budget(&rows, self.0.kappa.unwrap_or(DEFAULT_KAPPA)),
+                None => Form::Budget(self.0.kappa.unwrap_or(DEFAULT_KAPPA) * total),
             };
             let answer = solve(&rows, form, None, setup.limits, control)?;
             setup.space.finish(&rows, form, &answer)
@@ -213,17 +214,13 @@ impl Setup {
         }
         let merged = Merged::new(&params.class_weight.apply(data.clone())?);
         let space = match kernel_function(params, &merged) {
-            None => Space::linear(&merged, params.fit_intercept)?,
+            None => Space::linear(&merged, params.fit_intercept),
             Some(function) => Space::kernel(&merged, function, params.fit_intercept)?,
         };
         // The solver's own gap and the recomputed one differ by rounding.
         let limits =
             Limits { tol: 0.5 * params.tol, floor: space.floor(), max_iter: params.max_iter };
         Ok(Self { merged, space, limits, tol: params.tol })
-    }
-
-    fn budget(&self, rows: &Rows<'_>, kappa: f64) -> Form {
-        Form::Budget(kappa * rows.c.iter().sum::<f64>())
     }
 
     fn assemble(&self, data: &Dataset, fits: &[BinaryFit]) -> Result<Fitted> {
@@ -289,7 +286,9 @@ pub(super) fn check_precomputed(k: &Matrix) -> Result<()> {
     let bad = |what: String| Err(Error::BadData(format!("precomputed kernel: {what}")));
     let (n, p) = (k.nrows(), k.ncols());
     if n != p {
-        return bad(format!("{n} rows and {p} columns; it must be square, a row and column a sample"));
+        return bad(format!(
+            "{n} rows and {p} columns; it must be square, a row and column a sample"
+        ));
     }
     let k = k.to_dense();
     let largest = k.max_abs();

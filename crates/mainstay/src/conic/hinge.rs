@@ -31,10 +31,9 @@ pub fn hinge_path(
         require(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1")?;
     }
     let merged = Merged::new(data);
-    let design = Design::new(merged.data.features(), fit_intercept)?;
+    let design = Design::new(merged.data.features(), fit_intercept);
     let paths: Vec<Vec<BinaryFit>> = each_class(&merged, control, |binary| {
-        let rows =
-            Rows { x: &design.x, y: &binary.y, c: binary.weights, damping: &design.damping };
+        let rows = Rows { x: &design.x, y: &binary.y, c: binary.weights, damping: &design.damping };
         betas.iter().map(|beta| one(&design, &rows, beta / (1.0 - beta), tol, control)).collect()
     })?;
     let fits = |k: usize| paths.iter().map(|path| path[k].clone()).collect::<Vec<_>>();

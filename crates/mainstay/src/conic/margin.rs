@@ -87,6 +87,7 @@ impl Margin {
     }
 }
 
+#[derive(Clone)]
 struct Iterate {
     w: Vec<f64>,
     /// Multipliers of the margins.
@@ -179,30 +180,31 @@ impl Iterate {
             let moved = rows.x.mul_vec(&w);
             let h: Vec<f64> = (0..n).map(|i| d[i] * (pull[i] - rows.y[i] * moved[i])).collect();
             let s = (0..n).map(|i| (r1(i) - self.s[i] * h[i]) / self.h[i]).collect();
-            let xi = (0..n)
-                .map(|i| {
-                    if finite(i) { (r2(i) + self.xi[i] * h[i]) / (u[i] - self.h[i]) } else { 0.0 }
-                })
-                .collect();
+            let xi =
+                (0..n)
+                    .map(|i| {
+                        if finite(i) {
+                            (r2(i) + self.xi[i] * h[i]) / (u[i] - self.h[i])
+                        } else {
+                            0.0
+                        }
+                    })
+                    .collect();
             Step { w, h, s, xi }
         };
         let affine = solve(0.0, None);
         let (primal, dual) = self.lengths(u, &affine);
-        let mut ahead = self.clone_parts();
+        let mut ahead = self.clone();
         ahead.add(&affine, primal, dual);
         let mu = self.mu(u);
         let centring = (ahead.mu(u) / mu).clamp(0.0, 1.0).powi(3);
         let step = solve(centring * mu, Some(&affine));
         let (primal, dual) = self.lengths(u, &step);
-        if !(primal.max(dual) > 1e-10) {
+        if primal.is_nan() || dual.is_nan() || primal.max(dual) <= 1e-10 {
             return false;
         }
         self.add(&step, (0.995 * primal).min(1.0), (0.995 * dual).min(1.0));
         self.w.iter().all(|w| w.is_finite())
-    }
-
-    fn clone_parts(&self) -> Self {
-        Self { w: self.w.clone(), h: self.h.clone(), s: self.s.clone(), xi: self.xi.clone() }
     }
 
     fn add(&mut self, step: &Step, primal: f64, dual: f64) {
@@ -215,7 +217,7 @@ impl Iterate {
     /// Largest steps to the boundary, at most 1/0.995.
     fn lengths(&self, u: &[f64], step: &Step) -> (f64, f64) {
         let (mut primal, mut dual) = (1.0 / 0.995, 1.0 / 0.995);
-        for i in 0..u.len() {
+        for (i, u) in u.iter().enumerate() {
             if step.s[i] < 0.0 {
                 primal = f64::min(primal, -self.s[i] / step.s[i]);
             }
@@ -224,8 +226,8 @@ impl Iterate {
             }
             if step.h[i] < 0.0 {
                 dual = f64::min(dual, -self.h[i] / step.h[i]);
-            } else if step.h[i] > 0.0 && u[i].is_finite() {
-                dual = f64::min(dual, (u[i] - self.h[i]) / step.h[i]);
+            } else if step.h[i] > 0.0 && u.is_finite() {
+                dual = f64::min(dual, (u - self.h[i]) / step.h[i]);
             }
         }
         (primal, dual)

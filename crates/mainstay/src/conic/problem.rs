@@ -182,9 +182,12 @@ mod tests {
         let c = [1.0, 2.0, 1.0, 0.5, 1.0];
         for target in [1e-6, 0.1, 1.0, 3.0, 4.4] {
             let k = retraction(&a, &s, &c, target);
-            let sum: f64 = (0..5)
-                .map(|i| if a[i] > 0.0 { c[i] * a[i] * a[i] / (k * s[i] + a[i] * a[i]) } else { 0.0 })
-                .sum();
+            let sum: f64 =
+                (0..5)
+                    .map(|i| {
+                        if a[i] > 0.0 { c[i] * a[i] * a[i] / (k * s[i] + a[i] * a[i]) } else { 0.0 }
+                    })
+                    .sum();
             assert!((sum - target).abs() <= 1e-12 * target, "{target}: {sum}");
         }
         assert_eq!(retraction(&a, &s, &c, 4.5), 0.0);

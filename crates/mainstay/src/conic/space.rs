@@ -29,12 +29,16 @@ struct KernelSpace {
 
 impl Space {
     /// Features as they are, with a constant one if `intercept`.
-    pub(super) fn linear(merged: &Merged, intercept: bool) -> Result<Self> {
-        Ok(Self { design: Design::new(merged.data.features(), intercept)?, kernel: None })
+    pub(super) fn linear(merged: &Merged, intercept: bool) -> Self {
+        Self { design: Design::new(merged.data.features(), intercept), kernel: None }
     }
 
     /// Appendix A: the kernel problem is the linear one on the rows of a factor of the kernel matrix.
-    pub(super) fn kernel(merged: &Merged, function: KernelFunction, intercept: bool) -> Result<Self> {
+    pub(super) fn kernel(
+        merged: &Merged,
+        function: KernelFunction,
+        intercept: bool,
+    ) -> Result<Self> {
         let x = merged.data.features();
         let mut gram = match function {
             KernelFunction::Precomputed => {
@@ -157,9 +161,8 @@ impl Space {
             let coef = fits.iter().map(|f| f.weights.clone()).collect();
             return Model::Linear(Linear { coef, intercept, link: Link::None });
         };
-        let used: Vec<usize> = (0..merged.data.len())
-            .filter(|&i| fits.iter().any(|f| f.weights[i] != 0.0))
-            .collect();
+        let used: Vec<usize> =
+            (0..merged.data.len()).filter(|&i| fits.iter().any(|f| f.weights[i] != 0.0)).collect();
         let precomputed = matches!(kernel.function, KernelFunction::Precomputed);
         let dense = merged.data.features().to_dense();
         let first = first_rows(merged);

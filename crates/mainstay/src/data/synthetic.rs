@@ -89,10 +89,7 @@ pub fn make_label_noise(n: usize, p: usize, tau: f64, seed: u64) -> Result<Datas
 }
 
 /// Draws until both classes occur.
-fn both_classes(
-    n: usize,
-    mut draw: impl FnMut(&mut Vec<usize>, &mut Vec<f64>),
-) -> Result<Dataset> {
+fn both_classes(n: usize, mut draw: impl FnMut(&mut Vec<usize>, &mut Vec<f64>)) -> Result<Dataset> {
     loop {
         let (mut labels, mut rows) = (vec![0; n], Vec::new());
         draw(&mut labels, &mut rows);

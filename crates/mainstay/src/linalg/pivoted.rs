@@ -29,10 +29,10 @@ impl PivotedCholesky {
         let mut lower: Vec<Vec<f64>> = Vec::new();
         let mut pivots = Vec::new();
         while pivots.len() < n {
-            let (pivot, d) = rest
-                .iter()
-                .enumerate()
-                .fold((0, f64::NEG_INFINITY), |best, (i, &v)| if v > best.1 { (i, v) } else { best });
+            let (pivot, d) =
+                rest.iter().enumerate().fold((0, f64::NEG_INFINITY), |best, (i, &v)| {
+                    if v > best.1 { (i, v) } else { best }
+                });
             if d.is_nan() || d <= tol * largest || d <= 0.0 {
                 break;
             }
@@ -99,15 +99,15 @@ mod tests {
         let alpha = found.to_pivots(&w);
         let scores = found.factor.mul_vec(&w);
         for (i, s) in scores.iter().enumerate() {
-            let by_pivots: f64 =
-                found.pivots.iter().zip(&alpha).map(|(&j, c)| c * a[(i, j)]).sum();
+            let by_pivots: f64 = found.pivots.iter().zip(&alpha).map(|(&j, c)| c * a[(i, j)]).sum();
             assert!((by_pivots - s).abs() < 1e-10);
         }
     }
 
     #[test]
     fn an_indefinite_matrix_is_refused() {
-        for data in [vec![1.0, 2.0, 2.0, 1.0], vec![0.0, 1.0, 1.0, 0.0], vec![-1.0, 0.0, 0.0, 1.0]] {
+        for data in [vec![1.0, 2.0, 2.0, 1.0], vec![0.0, 1.0, 1.0, 0.0], vec![-1.0, 0.0, 0.0, 1.0]]
+        {
             assert!(PivotedCholesky::new(&Dense::from_rows(2, 2, data), 1e-12).is_err());
         }
         let zero = PivotedCholesky::new(&Dense::zeros(3, 3), 1e-12).unwrap();

@@ -61,9 +61,13 @@ mod tests {
     fn every_block_is_the_weighted_gram_of_its_column() {
         for (n, p, m) in [(700, 5, 6), (300, 31, 21), (3, 2, 1), (40, 300, 2)] {
             let x = Dense::from_fn(n, p, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
-            let c = Dense::from_fn(n, m, |i, k| {
-                if i % 3 == 0 { 0.0 } else { ((i + k) % 5) as f64 - 2.0 }
-            });
+            let c = Dense::from_fn(
+                n,
+                m,
+                |i, k| {
+                    if i % 3 == 0 { 0.0 } else { ((i + k) % 5) as f64 - 2.0 }
+                },
+            );
             let stacked = x.stacked_grams(&c);
             for k in 0..m {
                 let one = x.weighted_gram(&c.column(k));

@@ -53,7 +53,7 @@ impl Iterate {
         let (n, p) = (rows.x.nrows(), rows.x.ncols());
         let gram = if p <= n { rows.x.weighted_gram(&vec![1.0; n]) } else { rows.x.outer_gram() };
         let top = SymmetricEigen::values(&gram)?.last().copied().unwrap_or(0.0);
-        if !(top > 0.0) {
+        if top.is_nan() || top <= 0.0 {
             return Err(Error::Numerical("interior point: all features are zero".into()));
         }
         let norms: Vec<f64> = (0..n).map(|i| vector::norm_sq(rows.x.row(i))).collect();
@@ -61,16 +61,16 @@ impl Iterate {
         let (alpha, price, share) = match form {
             Form::Budget(target) => {
                 let share = target / total;
-                let reach = norms.iter().fold(1.0, |m, v| {
-                    f64::max(m, (3.0 / share - 1.0) / v.max(1e-12))
-                });
+                let reach =
+                    norms.iter().fold(1.0, |m, v| f64::max(m, (3.0 / share - 1.0) / v.max(1e-12)));
                 let alpha = reach.min(1e8);
                 let price = top.max(1.0 / top).max(alpha * p as f64 / target.max(1e-9));
                 (alpha, price, share * 0.999)
             }
             Form::Price(price) => {
                 let value = |alpha: f64| {
-                    let paid = rows.c.iter().zip(&norms).map(|(c, v)| price * c / (1.0 + alpha * v));
+                    let paid =
+                        rows.c.iter().zip(&norms).map(|(c, v)| price * c / (1.0 + alpha * v));
                     alpha * p as f64 + paid.sum::<f64>()
                 };
                 let grid = (-16..24).map(|k| 10f64.powf(f64::from(k) / 4.0));
@@ -78,7 +78,8 @@ impl Iterate {
             }
         };
         let g = vec![0.5 / top; n];
-        let h: Vec<f64> = rows.c.iter().zip(&g).map(|(c, g)| 0.5 * (price * c * g).sqrt()).collect();
+        let h: Vec<f64> =
+            rows.c.iter().zip(&g).map(|(c, g)| 0.5 * (price * c * g).sqrt()).collect();
         let bound = theta(rows, &h, &g);
         let mut z = Dense::identity(p + 1);
         for j in 1..=p {
@@ -150,7 +151,7 @@ impl Iterate {
         let keep = 0.9 + 0.09 * least;
         let (primal, dual) = self.steps(&frame, &step)?;
         let (primal, dual) = ((keep * primal).min(1.0), (keep * dual).min(1.0));
-        if !(primal.max(dual) >= 1e-6) {
+        if primal.is_nan() || dual.is_nan() || primal.max(dual) < 1e-6 {
             return Ok(false);
         }
         self.sigma += dual * step.y.sigma;

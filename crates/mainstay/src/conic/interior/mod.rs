@@ -60,10 +60,8 @@ fn root(v: &Dense) -> Result<Dense> {
     let p = v.nrows();
     let eigen = SymmetricEigen::new(v)?;
     let top = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
-    let kept: Vec<usize> = (0..p)
-        .rev()
-        .filter(|&j| eigen.values[j] > 1e-15 * top && eigen.values[j] > 0.0)
-        .collect();
+    let kept: Vec<usize> =
+        (0..p).rev().filter(|&j| eigen.values[j] > 1e-15 * top && eigen.values[j] > 0.0).collect();
     Ok(Dense::from_fn(kept.len(), p, |k, j| {
         eigen.values[kept[k]].sqrt() * eigen.vectors[(j, kept[k])]
     }))
@@ -149,8 +147,7 @@ fn theta(rows: &Rows<'_>, h: &[f64], g: &[f64]) -> f64 {
     vector::scale(s.data_mut(), -1.0);
     s.add_diagonal(1.0);
     let Some(factor) = Cholesky::new(&s) else { return f64::NEG_INFINITY };
-    let signed: Vec<f64> =
-        h.iter().zip(g).zip(rows.y).map(|((h, g), y)| (h - g) * y).collect();
+    let signed: Vec<f64> = h.iter().zip(g).zip(rows.y).map(|((h, g), y)| (h - g) * y).collect();
     let b = rows.x.tr_mul_vec(&signed);
     let sum: f64 = h.iter().zip(g).map(|(h, g)| 2.0 * h - g).sum();
     sum - vector::dot(&b, &factor.solve(&b))

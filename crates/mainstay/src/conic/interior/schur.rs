@@ -345,8 +345,7 @@ impl Cone {
         }
         let of_h = self.xh.mul_vec(&full.mul_vec(&self.e0)).iter().map(|v| -2.0 * v).collect();
         let image = self.xh.mul(&full);
-        let of_g =
-            (0..image.nrows()).map(|i| vector::dot(image.row(i), self.xh.row(i))).collect();
+        let of_g = (0..image.nrows()).map(|i| vector::dot(image.row(i), self.xh.row(i))).collect();
         (of_h, of_g)
     }
 
@@ -368,8 +367,8 @@ impl Cone {
             None => (free / ss, 0.0),
             Some(border) => {
                 let sp = -vector::dot(&self.sigma, &border.image_solved);
-                let pp = border.full - border.taken
-                    + vector::dot(&border.image, &border.image_solved);
+                let pp =
+                    border.full - border.taken + vector::dot(&border.image, &border.image_solved);
                 let own = vector::dot(&border.h, &rhs.h) + vector::dot(&border.g, &rhs.g);
                 let rest = rhs.price - own + vector::dot(&border.image, &x);
                 let det = ss * pp - sp * sp;

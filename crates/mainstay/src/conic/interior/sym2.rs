@@ -24,11 +24,7 @@ impl Sym2 {
     }
 
     pub(super) fn plus(self, scale: f64, other: Self) -> Self {
-        Self::new(
-            self.a + scale * other.a,
-            self.b + scale * other.b,
-            self.c + scale * other.c,
-        )
+        Self::new(self.a + scale * other.a, self.b + scale * other.b, self.c + scale * other.c)
     }
 
     pub(super) fn trace_product(self, other: Self) -> f64 {
