@@ -127,6 +127,9 @@ pub(crate) struct Fit {
     /// Where to write the model
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Where to write the training rows by how suspicious their label is (conic, conic-cv)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suspects: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

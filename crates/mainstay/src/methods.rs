@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::conic::{ConicCvParams, ConicParams};
 use crate::error::{Error, Result};
 use crate::model::Estimator;
 use crate::penalized::{PenalizedParams, Penalty};
@@ -51,6 +52,22 @@ pub const METHODS: &[Method] = &[
             to_json(&PenalizedParams { penalty: Penalty::ElasticNet, ..Default::default() })
         },
     },
+    Method {
+        name: "conic",
+        class: "ConicSVC",
+        summary: "conic-loss SVM: holds against wrong labels and outliers, and points them out",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<ConicParams>(params)?.check()?)),
+        defaults: || to_json(&ConicParams::default()),
+    },
+    Method {
+        name: "conic-cv",
+        class: "ConicSVCCV",
+        summary: "the same with the share of wrong labels chosen by cross-validation",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<ConicCvParams>(params)?.check()?)),
+        defaults: || to_json(&ConicCvParams::default()),
+    },
 ];
 
 /// The method called `name`, on the command line or in Python.
@@ -79,7 +96,7 @@ fn to_json(params: &impl Serialize) -> Value {
 
 /// Every parameter has a default, so a parameter that fails is one that fails alone: the error
 /// names it.
-fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
+pub fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
     T::deserialize(params).map_err(|error| {
         let guilty = params.as_object().into_iter().flatten().find_map(|(name, value)| {
             let alone = Value::from_iter([(name.clone(), value.clone())]);

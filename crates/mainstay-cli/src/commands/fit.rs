@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use mainstay::data::{Dataset, Encoder};
+use mainstay::data::{Column, Dataset, Encoder, Table};
 use mainstay::folds;
 use mainstay::methods::{self, Method};
 use mainstay::model::metrics::Evaluation;
-use mainstay::model::{Estimator, Fitted};
+use mainstay::model::{Estimator, Fitted, Output};
 use mainstay::{Control, Status};
 use mainstay_io::ModelFile;
 use serde_json::{Value, json};
@@ -43,6 +43,11 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     };
     let summary = Summary { method, labelled: &labelled, fitted: &fitted, training, folds };
     let status = fitted.status();
+    if let Some(path) = &args.suspects {
+        let names: Vec<String> = labelled.classes.names().iter().map(ToString::to_string).collect();
+        let table = suspects(&fitted, &names, method)?;
+        mainstay_io::write_file(path, |out| mainstay_io::write_csv(out, &table))?;
+    }
     let (text, value) = (summary.text(), summary.json());
     if let Some(path) = &args.output {
         let file = ModelFile {
@@ -58,6 +63,30 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     }
     console.print(&text, &value)?;
     Ok(if status == Status::NotCertified { Ending::NotCertified } else { Ending::Done })
+}
+
+/// The training rows, most suspicious label first, with classes by name.
+fn suspects(fitted: &Fitted, names: &[String], method: &Method) -> Outcome<Table> {
+    let Some(Output::Table(parts)) = fitted.outputs.get("suspects") else {
+        return Err(Failure::say(format!(
+            "--suspects: method `{}` does not judge labels; use conic or conic-cv",
+            method.name
+        )));
+    };
+    let columns = parts.iter().filter_map(|(name, values)| match values {
+        Output::Integers(values) if name == "row" => {
+            Some(Column::numbers(name, values.iter().map(|&v| v as f64).collect()))
+        }
+        Output::Integers(values) => Some(Column::words(
+            name,
+            values
+                .iter()
+                .map(|&v| usize::try_from(v).ok().and_then(|k| names.get(k)).map(String::as_str)),
+        )),
+        Output::Vector(values) => Some(Column::numbers(name, values.clone())),
+        _ => None,
+    });
+    Ok(Table::new(columns.collect())?)
 }
 
 /// How well the model does on `data`.
