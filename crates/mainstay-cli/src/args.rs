@@ -98,7 +98,8 @@ pub(crate) enum ImputeRule {
   mainstay fit data.csv.gz --target y --set loss=hinge --set alpha=0.001 --impute median -o m.json
   zcat big.csv.gz | mainstay fit - --target y -o model.json
 
-`mainstay methods` lists what --method and --set take. Categorical columns are one-hot encoded; a
+`mainstay methods` lists what --method and --set take. Features are standardised first unless --raw is
+given; linear models are saved in the units of the raw features. Categorical columns are one-hot encoded; a
 category that was not seen in training gets zero in all its columns when predicting.")]
 pub(crate) struct Fit {
     /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
@@ -115,6 +116,9 @@ pub(crate) struct Fit {
     /// What to do about missing cells (default: refuse and name the first)
     #[arg(long, value_name = "RULE")]
     pub(crate) impute: Option<ImputeRule>,
+    /// Fit on features as they are, without standardising them first
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Column of row weights
     #[arg(long, value_name = "COL")]
     pub(crate) weights: Option<String>,

@@ -81,7 +81,7 @@ fn fit_shapes(folder: &Folder) -> String {
 
 #[test]
 fn the_embedded_data_are_fitted_certified_and_judged() {
-    let output = mainstay(&["fit", "--cv", "5", "--set", "normalize=true", "--json"]);
+    let output = mainstay(&["fit", "--cv", "5", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["rows"], 569);
@@ -234,6 +234,20 @@ fn a_fit_that_is_not_certified_exits_with_1_and_still_saves() {
     assert_eq!(output.status.code(), Some(1));
     assert!(out(&output).contains("NOT certified"));
     assert_eq!(mainstay(&["evaluate", &model]).status.code(), Some(0));
+}
+
+/// Logistic regression with an L2 penalty on standardised features, either way.
+#[test]
+fn standardising_first_is_the_same_as_a_penalty_on_standardised_features() {
+    let loss = |args: &[&str]| {
+        let output = mainstay(args);
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        found["training"]["log_loss"].as_f64().unwrap()
+    };
+    let outside = loss(&["fit", "--json", "--set", "tol=1e-10"]);
+    let inside = loss(&["fit", "--raw", "--json", "--set", "tol=1e-10", "--set", "normalize=true"]);
+    let raw = loss(&["fit", "--raw", "--json", "--set", "tol=1e-10"]);
+    assert!((outside - inside).abs() < 1e-5 && (outside - raw).abs() > 1e-3);
 }
 
 #[test]

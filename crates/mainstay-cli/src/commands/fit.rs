@@ -6,7 +6,7 @@ use mainstay::data::{Column, Dataset, Encoder, Table};
 use mainstay::folds;
 use mainstay::methods::{self, Method};
 use mainstay::model::metrics::Evaluation;
-use mainstay::model::{Estimator, Fitted, Output};
+use mainstay::model::{Estimator, Fitted, Output, StandardizeFirst};
 use mainstay::{Control, Status};
 use mainstay_io::ModelFile;
 use serde_json::{Value, json};
@@ -32,13 +32,15 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     };
     let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
     let params = settings::name_classes(params, &labelled.classes)?;
-    let estimator = method.estimator(&Value::Object(params.clone()))?;
+    let plain = method.estimator(&Value::Object(params.clone()))?;
+    let scaled = StandardizeFirst(plain.as_ref());
+    let estimator: &dyn Estimator = if args.raw { plain.as_ref() } else { &scaled };
 
     let control = console.control("fitting");
     let fitted = estimator.fit(&labelled.data, &control)?;
     let training = judge(&fitted, &labelled.data)?;
     let folds = match args.cv {
-        Some(k) => Some(cross_validate(estimator.as_ref(), &labelled.data, k, console, &control)?),
+        Some(k) => Some(cross_validate(estimator, &labelled.data, k, console, &control)?),
         None => None,
     };
     let summary = Summary { method, labelled: &labelled, fitted: &fitted, training, folds };

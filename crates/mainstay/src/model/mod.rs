@@ -6,12 +6,14 @@ mod linear;
 pub mod metrics;
 mod one_versus_rest;
 mod output;
+mod standardized;
 
 pub use fitted::{Estimator, Fitted};
 pub use kernel::{Kernel, KernelFunction};
 pub use linear::{Linear, Link};
 pub use one_versus_rest::{BinaryFit, BinaryProblem, assemble, each_class, one_versus_rest};
 pub use output::{Output, Outputs};
+pub use standardized::{StandardizeFirst, Standardized};
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,8 @@ pub enum Model {
     Linear(Linear),
     /// A combination of kernel functions at training rows.
     Kernel(Kernel),
+    /// Another model, on standardised features.
+    Standardized(Standardized),
 }
 
 impl Model {
@@ -35,6 +39,7 @@ impl Model {
         match self {
             Self::Linear(m) => m.n_features(),
             Self::Kernel(m) => m.n_features(),
+            Self::Standardized(m) => m.model.n_features(),
         }
     }
 
@@ -43,6 +48,7 @@ impl Model {
         match self {
             Self::Linear(m) => m.n_classes(),
             Self::Kernel(m) => m.n_classes(),
+            Self::Standardized(m) => m.model.n_classes(),
         }
     }
 
@@ -58,6 +64,7 @@ impl Model {
         Ok(match self {
             Self::Linear(m) => m.decision(x),
             Self::Kernel(m) => m.decision(x),
+            Self::Standardized(m) => m.decision(x)?,
         })
     }
 
@@ -69,10 +76,16 @@ impl Model {
     /// Class probabilities, one column a class; `None` where the model defines none.
     pub fn probabilities(&self, x: &Matrix) -> Result<Option<Dense>> {
         let scores = self.decision(x)?;
-        Ok(match self {
-            Self::Linear(m) => m.link.probabilities(&scores),
-            Self::Kernel(_) => None,
-        })
+        Ok(self.link().probabilities(&scores))
+    }
+
+    /// How scores become probabilities.
+    fn link(&self) -> Link {
+        match self {
+            Self::Linear(m) => m.link,
+            Self::Kernel(_) => Link::None,
+            Self::Standardized(m) => m.model.link(),
+        }
     }
 
     /// Checks a model that came from outside: lengths and finiteness.
@@ -80,6 +93,7 @@ impl Model {
         match self {
             Self::Linear(m) => m.validate(),
             Self::Kernel(m) => m.validate(),
+            Self::Standardized(m) => m.validate(),
         }
     }
 }

@@ -1,0 +1,86 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Estimator, Fitted, Linear, Model};
+use crate::control::Control;
+use crate::data::{Dataset, Standardize};
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, Matrix};
+
+/// A model on standardised features, and how to get there from raw ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standardized {
+    /// Subtracted from every feature.
+    pub means: Vec<f64>,
+    /// Every feature is divided by its scale after centring.
+    pub scales: Vec<f64>,
+    /// Scores what comes out.
+    pub model: Box<Model>,
+}
+
+impl Standardized {
+    /// Scores of raw rows.
+    pub(super) fn decision(&self, x: &Matrix) -> Result<Dense> {
+        let scaling = Standardize { means: self.means.clone(), scales: self.scales.clone() };
+        self.model.decision(&standardize(&scaling, x))
+    }
+
+    /// Checks lengths and finiteness.
+    pub(super) fn validate(&self) -> Result<()> {
+        let p = self.model.n_features();
+        let usable = self.means.iter().all(|m| m.is_finite())
+            && self.scales.iter().all(|s| s.is_finite() && *s > 0.0);
+        if self.means.len() != p || self.scales.len() != p || !usable {
+            return Err(Error::BadModel(format!(
+                "standardised model: {p} finite means and positive scales are needed"
+            )));
+        }
+        if matches!(*self.model, Model::Standardized(_)) {
+            return Err(Error::BadModel("standardised model: standardised twice".into()));
+        }
+        self.model.validate()
+    }
+}
+
+/// Sparse rows stay sparse, which is why they are learned with means of 0.
+fn standardize(scaling: &Standardize, x: &Matrix) -> Matrix {
+    match x {
+        Matrix::Sparse(_) if scaling.means.iter().all(|m| *m == 0.0) => {
+            let factors: Vec<f64> = scaling.scales.iter().map(|s| 1.0 / s).collect();
+            x.scale_columns(&factors)
+        }
+        _ => scaling.apply(x).into(),
+    }
+}
+
+/// An estimator that standardises the features first, with means and deviations learned on the rows it
+/// is fitted to. Sparse features are divided by their deviations but not centred.
+///
+/// Linear models come back in the units of the raw features; others stay wrapped in
+/// [`Standardized`]. Certificates and named results speak of the standardised problem.
+pub struct StandardizeFirst<'a>(pub &'a dyn Estimator);
+
+impl Estimator for StandardizeFirst<'_> {
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let mut scaling = Standardize::learn(data.features(), data.weights());
+        if matches!(data.features(), Matrix::Sparse(_)) {
+            scaling.means.fill(0.0);
+        }
+        let features = standardize(&scaling, data.features());
+        let mut fitted = self.0.fit(&data.replace_features(features), control)?;
+        fitted.model = match fitted.model {
+            Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
+            model => Model::Standardized(Standardized {
+                means: scaling.means,
+                scales: scaling.scales,
+                model: Box::new(model),
+            }),
+        };
+        Ok(fitted)
+    }
+}
+
+fn raw_units(linear: &Linear, scaling: &Standardize) -> Linear {
+    let rows = linear.coef.iter().zip(&linear.intercept);
+    let (coef, intercept) = rows.map(|(w, b)| scaling.unscale(w, *b)).unzip();
+    Linear { coef, intercept, link: linear.link }
+}
