@@ -124,13 +124,13 @@ impl<'a> Setting<'a> {
         let (shares, units) = (&self.shares, &self.units);
         let problem = Problem { x: binary.x, y: &binary.y, shares, loss, l1, l2, units };
         let mut budget = Budget { tol: self.params.tol, max_iter: self.params.max_iter, control };
-        if binary.y.iter().all(|y| *y == binary.y[0]) {
-            let intercept = one_sided(self.params.loss, binary.y[0]);
+        if let Some(sign) = only_sign(&binary.y) {
+            let intercept = one_sided(self.params.loss, sign);
             let weights = vec![0.0; binary.x.ncols()];
             let primal = problem.objective(&weights, intercept);
             return Ok(fit(weights, intercept, Certificate { primal, dual: 0.0 }, 1));
         }
-        let solver = self.solver(&binary.y);
+        let mut solver = self.solver(&binary.y);
         let mut n_iter = 0;
         let mut last = None;
         let mut best: Option<BinaryFit> = None;
@@ -147,6 +147,8 @@ impl<'a> Setting<'a> {
                 break;
             }
             last = Some(solution);
+            // The row space loses digits when the features' sizes differ by orders of magnitude.
+            solver.row_space = None;
             budget.tol *= 0.05;
             budget.max_iter = self.params.max_iter - n_iter;
         }
@@ -166,6 +168,16 @@ pub(super) fn shares(data: &Dataset) -> Vec<f64> {
     let largest = weights.iter().fold(0.0, |m: f64, w| m.max(*w));
     let total: f64 = weights.iter().map(|w| w / largest).sum();
     weights.iter().map(|w| w / largest / total).collect()
+}
+
+/// The sign of all rows, if they share one.
+pub(super) fn only_sign(y: &[f64]) -> Option<f64> {
+    let positive = y.iter().filter(|y| **y > 0.0).count();
+    match positive {
+        0 => Some(-1.0),
+        count if count == y.len() => Some(1.0),
+        _ => None,
+    }
 }
 
 /// An intercept that makes the loss of rows of one sign zero (logistic: zero but for rounding).

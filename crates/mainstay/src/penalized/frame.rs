@@ -67,7 +67,7 @@ fn dense_frame(x: &Dense, shares: &[f64]) -> (Vec<f64>, Vec<f64>) {
         }
     }
     let size = |j: usize| 0.5 * high[j] - 0.5 * low[j];
-    let factors = (0..p).map(|j| if low[j] == high[j] { 0.0 } else { factor(size(j)) }).collect();
+    let factors = (0..p).map(|j| if low[j] < high[j] { factor(size(j)) } else { 0.0 }).collect();
     (factors, means)
 }
 

@@ -7,6 +7,9 @@ use crate::loss::Loss;
 
 /// Below this gap the rounding errors of the faster form of the linear system show.
 const ACCURATE: f64 = 1e-7;
+/// Iterations without a better gap before giving up; early ones, where the dual point is not yet
+/// feasible, need not show any.
+const PATIENCE: usize = 40;
 /// Fraction of the way to the boundary that a step may go.
 const DAMPING: f64 = 0.995;
 
@@ -83,7 +86,7 @@ pub(super) fn interior(
             since_best += 1;
         }
         let value = problem.value(&margins, &state.v);
-        if gap <= budget.target(value) || n_iter >= budget.max_iter || since_best >= 8 {
+        if gap <= budget.target(value) || n_iter >= budget.max_iter || since_best >= PATIENCE {
             break;
         }
         if !state.advance(problem, &margins, &r, imbalance) {
@@ -249,7 +252,7 @@ impl State {
 
     fn step(&self, context: &Context<'_, '_>, targets: &Targets) -> Step {
         let problem = context.problem;
-        let (n, p) = problem.shape();
+        let n = self.t.len();
         // da = weights / shares * (drive - y (z'dv + db))
         let drive: Vec<f64> = (0..n)
             .map(|i| {
@@ -261,17 +264,12 @@ impl State {
             .collect();
         let pull: Vec<f64> = (0..n).map(|i| context.weights[i] * problem.y[i] * drive[i]).collect();
         let mut rhs = problem.z.tr_mul_vec(&pull);
-        for j in 0..p {
-            let stationary = context.r[j] - problem.l2[j] * self.v[j];
-            rhs[j] += match self.columns.get(j) {
-                None => stationary,
-                Some(c) => {
-                    let (plus, minus) = targets.columns[j];
-                    c.pi - problem.l1[j]
-                        + stationary
-                        + context.hold[j] * (plus / c.pi - minus / c.kappa)
-                }
-            };
+        for (j, rhs) in rhs.iter_mut().enumerate() {
+            *rhs += context.r[j] - problem.l2[j] * self.v[j];
+            if let Some(c) = self.columns.get(j) {
+                let (plus, minus) = targets.columns[j];
+                *rhs += c.pi - problem.l1[j] + context.hold[j] * (plus / c.pi - minus / c.kappa);
+            }
         }
         rhs.push(pull.iter().sum::<f64>() + context.imbalance);
         let mut dv = context.system.solve(&rhs);

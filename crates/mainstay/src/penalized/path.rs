@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::estimator::{Setting, one_sided, shares};
+use super::estimator::{Setting, one_sided, only_sign, shares};
 use super::params::{Alpha, Normalize, PenalizedParams};
 use super::solution::{Budget, Solution};
 use crate::control::Control;
@@ -126,8 +126,8 @@ fn held_out(
         let solver = setting.solver(&y);
         let mut last: Option<Solution> = None;
         for (k, &alpha) in grid.iter().enumerate() {
-            let (w, b) = if y.iter().all(|s| *s == y[0]) {
-                (vec![0.0; data.n_features()], one_sided(params.loss, y[0]))
+            let (w, b) = if let Some(sign) = only_sign(&y) {
+                (vec![0.0; data.n_features()], one_sided(params.loss, sign))
             } else {
                 let (l1, l2) = params.strengths(alpha);
                 let found = solver.solve(l1, l2, last.as_ref(), &budget)?;

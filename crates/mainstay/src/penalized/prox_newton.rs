@@ -77,8 +77,8 @@ pub(super) fn prox_newton(
             + (0..p).map(|j| problem.l1[j] * (model.x[j].abs() - v[j].abs())).sum::<f64>();
         let mut tau = 1.0;
         let mut next = None;
-        for _ in 0..50 {
-            let trial = if tau == 1.0 { model.x.clone() } else { moved(&u, tau, &step) };
+        for halvings in 0..50 {
+            let trial = if halvings == 0 { model.x.clone() } else { moved(&u, tau, &step) };
             let trial_margins = problem.margins(&trial[..p], trial[p]);
             let trial_value = problem.value(&trial_margins, &trial[..p]);
             // The last digits of the objective are noise: a decrease below them need not show.

@@ -5,6 +5,8 @@ use crate::linalg::{Cholesky, Dense, Matrix};
 
 /// Above this many rows the kernel matrix is not formed.
 const MOST_ROWS: usize = 2500;
+/// Up to this many columns the problem is solved as it stands, which is more accurate.
+const FEW_COLUMNS: usize = 500;
 /// At most this many columns are carried over as they are.
 const MOST_FREE: usize = 50;
 
@@ -27,7 +29,7 @@ impl RowSpace {
     /// `None` where the detour does not pay or the kernel cannot be factored.
     pub(super) fn new(frame: &Frame) -> Option<Self> {
         let (n, p) = (frame.z.nrows(), frame.z.ncols());
-        if p <= n || n > MOST_ROWS {
+        if p <= n.max(FEW_COLUMNS) || n > MOST_ROWS {
             return None;
         }
         let free = free_columns(&frame.units);

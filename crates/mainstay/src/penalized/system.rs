@@ -45,7 +45,7 @@ impl<'a> System<'a> {
             let residual: Vec<f64> = self.apply(&x).iter().zip(rhs).map(|(a, h)| h - a).collect();
             let size = vector::norm_inf(&residual);
             // Refinement that does not contract makes things worse.
-            if !(size < 0.5 * last) {
+            if size.is_nan() || size >= 0.5 * last {
                 break;
             }
             last = size;

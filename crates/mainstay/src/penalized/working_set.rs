@@ -9,6 +9,9 @@ use crate::loss::Loss;
 /// With this many columns or fewer all of them are worked on at once; as many are added at least.
 const FEW: usize = 100;
 
+/// Iterations of proximal Newton after which a piecewise quadratic loss goes to the interior point
+/// method: with little curvature the model is a poor guide.
+const PATIENCE: usize = 30;
 /// Rounds after which idle columns stay: from then on the set only grows, so the rounds end.
 const PRUNED: usize = 15;
 
@@ -48,7 +51,16 @@ pub(super) fn working_set(
         let found = match by_interior {
             Some(shape) => interior(&sub, shape, &left)?,
             None if working.is_empty() => newton(&sub, Some((&[], b)), Steps::Direct, &left)?,
-            None => prox_newton(&sub, (&pick(&v), b), &left)?,
+            None => {
+                let first = Budget { max_iter: left.max_iter.min(PATIENCE), ..left };
+                let found = prox_newton(&sub, (&pick(&v), b), &first)?;
+                match Shape::of(loss) {
+                    Some(shape) if found.n_iter == PATIENCE => interior(&sub, shape, &left)?,
+                    Some(_) => found,
+                    None if found.n_iter < PATIENCE => found,
+                    None => prox_newton(&sub, (&found.v, found.b), &left)?,
+                }
+            }
         };
         n_iter += found.n_iter;
         v.fill(0.0);
