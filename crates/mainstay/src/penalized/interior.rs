@@ -143,15 +143,10 @@ struct Step {
 }
 
 impl State {
-    /// Zero weights, slacks of order one, duals half-way and balanced between the classes.
+    /// Zero weights, and slacks and duals whose products are all alike: in the middle, not feasible.
     fn new(problem: &Scaled<'_>, shape: Shape, accurate: bool) -> Self {
         let (n, p) = problem.shape();
-        let positive: f64 =
-            problem.y.iter().zip(problem.shares).filter(|(y, _)| **y > 0.0).map(|(_, s)| s).sum();
-        let negative = (1.0 - positive).max(f64::MIN_POSITIVE);
-        let lighter = positive.min(negative);
-        let half = |y: &f64| 0.5 * lighter / if *y > 0.0 { positive } else { negative };
-        let a: Vec<f64> = problem.y.iter().map(half).collect();
+        let a = vec![0.5; n];
         let columns = if problem.is_sparse() {
             let column = |l1: &f64| {
                 let size = (1.0 / (n as f64 * l1)).clamp(1e-2, 1e2);
@@ -168,7 +163,7 @@ impl State {
             v: vec![0.0; p],
             b: 0.0,
             t: vec![1.0; n],
-            xi: vec![if bounded { 2.0 } else { 0.0 }; n],
+            xi: vec![if bounded { 0.5 / (shape.bound - 0.5) } else { 0.0 }; n],
             g: a.iter().map(|a| if bounded { shape.bound - a } else { 1.0 }).collect(),
             a,
             columns,
@@ -210,13 +205,16 @@ impl State {
         let tau = self.longest(&predictor).min(1.0);
         let mut ahead = self.moved(&predictor, tau);
         let ratio = (ahead.products(problem.shares) / products).clamp(0.0, 1.0);
+        // A predictor that could not go far says little about second-order effects.
+        let trust = tau * tau;
         let nu = ratio.powi(3).max(1e-8) * products / whole;
         let corrected = Targets {
             rows: (0..n)
                 .map(|i| {
                     let (da, dt, dxi) = (predictor.a[i], predictor.t[i], predictor.xi[i]);
-                    let other = if bounded { nu + affine.rows[i].1 + dxi * da } else { 0.0 };
-                    (nu + affine.rows[i].0 - dt * da, other)
+                    let other =
+                        if bounded { nu + affine.rows[i].1 + trust * dxi * da } else { 0.0 };
+                    (nu + affine.rows[i].0 - trust * dt * da, other)
                 })
                 .collect(),
             columns: affine
@@ -225,7 +223,7 @@ impl State {
                 .zip(&predictor.columns)
                 .map(|((p, m), d)| {
                     let target = nu / n as f64;
-                    (target + p - d.plus * d.pi, target + m - d.minus * d.kappa)
+                    (target + p - trust * d.plus * d.pi, target + m - trust * d.minus * d.kappa)
                 })
                 .collect(),
         };
