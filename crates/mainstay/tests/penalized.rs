@@ -593,3 +593,23 @@ fn a_cancelled_fit_ends() {
         assert_eq!(ended.err(), Some(Error::Interrupted));
     }
 }
+
+/// Far more columns than rows: L2 goes through the row space, L1 through small working sets. The
+/// proof is the reported interval, whose upper end is recomputed here.
+#[test]
+fn wide_data_are_certified() {
+    for (n, p) in [(20, 600), (60, 2000)] {
+        let (x, y) = two_clouds(15, n, p, 2.0);
+        for (loss, penalty) in everything() {
+            for alpha in [1e-3, 0.1] {
+                let (x, y, weights) = (x.clone(), y.clone(), vec![1.0; n]);
+                let case = Case { x, y, weights, loss, penalty, alpha };
+                let fitted = case.fit(1e-6);
+                let (w, b) = linear(&fitted);
+                assert_eq!(fitted.status(), Status::Certified, "{loss:?} {penalty} {alpha} {n}");
+                let told = fitted.certificates[0].primal;
+                assert!((case.objective(&w, b) - told).abs() <= 1e-12 * told.max(1.0));
+            }
+        }
+    }
+}
