@@ -15,11 +15,15 @@ from statistics import median
 
 @dataclass
 class Contender:
-    """A name, something to run, and how far its answer is from the optimum."""
+    """A name, something to run, and how far its answer is from the optimum.
+
+    ``scale`` is what the time is multiplied by where only some of many like problems are run.
+    """
 
     name: str
     run: object
     gap: object = None
+    scale: float = 1.0
 
 
 @dataclass
@@ -63,7 +67,7 @@ def measure(case):
         for contender in case.contenders:
             start = time.perf_counter()
             answers[contender.name] = contender.run()
-            times[contender.name].append(time.perf_counter() - start)
+            times[contender.name].append(contender.scale * (time.perf_counter() - start))
     gaps = {c.name: c.gap(answers[c.name]) for c in case.contenders if c.gap is not None}
     return Result(case, {name: median(t) for name, t in times.items()}, gaps)
 

@@ -184,11 +184,7 @@ def test_kernel_fits_solve_the_program_of_appendix_a(kernel):
     compared = 0
     for seed in range(4):
         X, y = make_label_noise(9, 2, 0.2, random_state=seed)
-        K = (
-            rbf_kernel(X, gamma=0.7)
-            if kernel != "poly"
-            else polynomial_kernel(X, gamma=0.7, coef0=1)
-        )
+        K = values("poly" if kernel == "poly" else "rbf", X, X)
         model = ConicSVC(kernel=kernel, gamma=0.7, coef0=1.0)
         rows = X if kernel != "precomputed" else K
         signs = 2.0 * y - 1
@@ -209,11 +205,7 @@ def test_the_decision_is_the_combination_of_kernel_values(kernel):
     X, y = make_label_noise(60, 3, 0.1, random_state=2)
     model = ConicSVC(kappa=0.1, kernel=kernel, gamma=0.7, coef0=1.0).fit(X, y)
     new = np.random.default_rng(0).uniform(-1, 1, size=(20, 3))
-    K = (
-        rbf_kernel(X, new, gamma=0.5)
-        if kernel == "rbf"
-        else polynomial_kernel(X, new, gamma=0.5, coef0=1)
-    )
+    K = values(kernel, X, new)
     expected = model.dual_coef_ @ K + model.intercept_
     scale = np.abs(model.dual_coef_).sum()
     np.testing.assert_allclose(model.decision_function(new), expected, atol=1e-12 * scale)

@@ -639,8 +639,8 @@ fn the_hinge_path_is_certified() {
 /// clean rows, the hinge loss breaks down and the conic loss does not.
 #[test]
 fn the_conic_loss_holds_where_the_hinge_loss_breaks() {
-    let (mut hinge_error, mut conic_error) = (0.0, 0.0);
-    let repeats = 6;
+    let (mut hinge, mut conic) = (Vec::new(), Vec::new());
+    let repeats = 12;
     for seed in 0..repeats {
         let both = make_outliers(200, 3, 0.2, Outliers::Clustered, 0.1, seed).unwrap();
         let train = both.select_rows(&(0..100).collect::<Vec<_>>());
@@ -662,10 +662,13 @@ fn the_conic_loss_holds_where_the_hinge_loss_breaks() {
             wrong(&path[tied[(tied.len() - 1) / 2]], &test)
         };
         let kappas = linear_grid(0.005, 0.5, 100);
-        conic_error += tested(kappa(0.1).check().unwrap().path(&train, &kappas, &control).unwrap());
-        hinge_error += tested(hinge_path(&train, &hinge_grid(100), true, 1e-6, &control).unwrap());
+        conic.push(tested(kappa(0.1).check().unwrap().path(&train, &kappas, &control).unwrap()));
+        hinge.push(tested(hinge_path(&train, &hinge_grid(100), true, 1e-6, &control).unwrap()));
     }
-    let (hinge, conic) = (hinge_error / repeats as f64, conic_error / repeats as f64);
-    assert!(hinge > 0.2, "hinge {hinge}, conic {conic}");
-    assert!(conic < 0.08, "hinge {hinge}, conic {conic}");
+    // A draw of 100 rows may hold a fifth of outliers instead of a tenth; single failures are luck.
+    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+    let broken = |errors: &[f64]| errors.iter().filter(|e| **e > 0.3).count();
+    assert!(mean(&hinge) > 2.0 * mean(&conic), "hinge {hinge:?}, conic {conic:?}");
+    assert!(mean(&hinge) > 0.2 && mean(&conic) < 0.1, "hinge {hinge:?}, conic {conic:?}");
+    assert!(broken(&conic) <= 1 && broken(&hinge) >= 6, "hinge {hinge:?}, conic {conic:?}");
 }

@@ -28,7 +28,7 @@ pub(super) fn solve(
     // Nearly as many columns as rows: pinned rows are the rule, and the Hessian is large.
     let crowded = 2 * rows.x.ncols() > rows.x.nrows();
     let mut answer = None;
-    if !crowded || start.is_some() {
+    if !crowded {
         answer = newton(rows, form, start, first, control)?;
     }
     let used = answer.as_ref().map_or(0, |a| a.n_iter);
@@ -82,13 +82,21 @@ pub(super) fn solve_path(
         };
         let answer = solve(rows, Form::Budget(budget), start, limits, control)?;
         if answer.factor.nrows() > 0 && budget > 0.0 {
-            let here = Start { w: answer.w.clone(), factor: answer.factor.clone() };
+            let here = Start { w: answer.w.clone(), factor: leading(&answer.factor) };
             older = last.replace((budget, here)).filter(|(b, _)| *b > budget);
         }
         answers[i] = Some(answer);
         control.progress(done as u64 + 1, order.len() as u64);
     }
     Ok(answers.into_iter().flatten().collect())
+}
+
+/// The rows that matter: an interior point's factor has full rank, most of it rounding.
+fn leading(factor: &Dense) -> Dense {
+    let lengths: Vec<f64> = (0..factor.nrows()).map(|k| vector::norm(factor.row(k))).collect();
+    let longest = lengths.iter().fold(0.0, |m: f64, v| m.max(*v));
+    let kept: Vec<usize> = (0..lengths.len()).filter(|&k| lengths[k] > 1e-5 * longest).collect();
+    factor.select_rows(&kept)
 }
 
 fn predict(budget: f64, last: &(f64, Start), older: &(f64, Start)) -> Start {
