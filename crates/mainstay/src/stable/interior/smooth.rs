@@ -1,0 +1,143 @@
+//! Rows whose loss is smooth in the scores, or linear where it counts.
+
+use super::rows::{Local, Rows};
+use super::shares::Shares;
+use crate::stable::problem::{Problem, RowLoss, Target, log_sum_exp, softplus};
+
+/// Rows with $u_i + \theta \ge L_i(f_i)$ taken as a convex constraint.
+///
+/// The two-class hinge enters as $1 - yf$: the constraint $u_i + \theta \ge 0$ that is missing then
+/// follows from $u, \theta \ge 0$. The squared hinge is once differentiable, which suffices.
+#[derive(Debug)]
+pub(super) struct Smooth<'p, 'a> {
+    problem: &'p Problem<'a>,
+    shares: Shares<'p>,
+}
+
+impl<'p, 'a> Smooth<'p, 'a> {
+    pub(super) fn new(problem: &'p Problem<'a>, shares: Shares<'p>) -> Self {
+        Self { problem, shares }
+    }
+}
+
+/// Loss and slope of a row, and its curvature (lower triangle) times `a`.
+pub(super) fn expand(
+    problem: &Problem<'_>,
+    i: usize,
+    f: &[f64],
+    a: f64,
+    slope: &mut [f64],
+    curve: &mut [f64],
+) -> f64 {
+    match (problem.loss, &problem.target) {
+        (RowLoss::Hinge, _) => {
+            // Only used with one score.
+            let y = problem.target.sign(i, 0);
+            slope[0] = -y;
+            curve[0] = 0.0;
+            1.0 - y * f[0]
+        }
+        (RowLoss::SquaredHinge, _) => {
+            curve.fill(0.0);
+            let (mut loss, mut diagonal) = (0.0, 0);
+            for (j, slope) in slope.iter_mut().enumerate() {
+                let y = problem.target.sign(i, j);
+                let lack = (1.0 - y * f[j]).max(0.0);
+                loss += lack * lack;
+                *slope = -2.0 * y * lack;
+                curve[diagonal] = if lack > 0.0 { 2.0 * a } else { 0.0 };
+                diagonal += j + 2;
+            }
+            loss
+        }
+        (RowLoss::Logistic, Target::Signs(y)) => {
+            let e = (-f[0].abs()).exp();
+            let miss = if y[i] * f[0] > 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) };
+            slope[0] = -y[i] * miss;
+            curve[0] = a * e / ((1.0 + e) * (1.0 + e));
+            softplus(-y[i] * f[0])
+        }
+        (RowLoss::Logistic, Target::Classes { labels, .. }) => {
+            let total = log_sum_exp(f);
+            for (s, v) in slope.iter_mut().zip(f) {
+                *s = (v - total).exp();
+            }
+            let mut at = 0;
+            for j in 0..slope.len() {
+                for l in 0..=j {
+                    let diagonal = if j == l { slope[j] } else { 0.0 };
+                    curve[at] = a * (diagonal - slope[j] * slope[l]);
+                    at += 1;
+                }
+            }
+            slope[labels[i]] -= 1.0;
+            total - f[labels[i]]
+        }
+    }
+}
+
+impl Rows for Smooth<'_, '_> {
+    fn pairs(&self) -> f64 {
+        2.0 * self.problem.n() as f64
+    }
+
+    fn linearize(&mut self, f: &[f64], theta: f64, local: &mut Local) {
+        let q = self.problem.q();
+        let packed = q * (q + 1) / 2;
+        for i in 0..self.problem.n() {
+            let row = i * q..(i + 1) * q;
+            let a = self.shares.a[i];
+            let slope = &mut local.slope[row.clone()];
+            let curve = &mut local.curve[i * packed..(i + 1) * packed];
+            let loss = expand(self.problem, i, &f[row.clone()], a, slope, curve);
+            for (pull, slope) in local.pull[row].iter_mut().zip(slope) {
+                *pull = a * *slope;
+            }
+            self.shares.restore(i, loss - theta);
+            local.gain[i] = 1.0 / self.shares.resistance(i);
+        }
+    }
+
+    fn products(&self) -> f64 {
+        self.shares.products()
+    }
+
+    fn share(&self) -> f64 {
+        self.shares.a.iter().sum()
+    }
+
+    fn paid(&self) -> f64 {
+        self.shares.paid()
+    }
+
+    fn aim(&mut self, mu: f64, second: bool, local: &mut Local) {
+        for i in 0..self.problem.n() {
+            local.drive[i] = local.gain[i] * self.shares.aim(i, mu, second);
+        }
+    }
+
+    fn direct(&mut self, df: &[f64], dtheta: f64, local: &Local) {
+        let q = self.problem.q();
+        for (i, df) in df.chunks_exact(q).enumerate() {
+            let slope = &local.slope[i * q..(i + 1) * q];
+            let push = dtheta - slope.iter().zip(df).map(|(r, d)| r * d).sum::<f64>();
+            self.shares.direct(i, local.drive[i] - local.gain[i] * push, push);
+        }
+    }
+
+    fn longest(&self) -> f64 {
+        self.shares.longest()
+    }
+
+    fn products_after(&self, step: f64) -> f64 {
+        self.shares.products_after(step)
+    }
+
+    fn advance(&mut self, step: f64) {
+        self.shares.advance(step);
+    }
+
+    fn shares(&self) -> &[f64] {
+        &self.shares.a
+    }
+}
