@@ -11,6 +11,7 @@ mod cutting;
 mod estimator;
 mod fit;
 mod interior;
+mod master;
 
 pub mod problem;
 mod reduce;

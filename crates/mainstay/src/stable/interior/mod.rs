@@ -11,13 +11,14 @@ mod split;
 mod system;
 
 use rows::{Local, Rows};
-use shares::{Shares, central_slacks};
+use shares::central_slacks;
 use smooth::Smooth;
+pub(super) use smooth::expand;
 use split::Split;
 use system::System;
 
 use super::certificate::{Dual, bound, certify};
-use super::problem::{Point, Problem, RowLoss};
+use super::problem::{Point, Problem, RowLoss, worst_sum};
 use super::reduce::Reduced;
 use crate::certificate::Certificate;
 use crate::control::Control;
@@ -52,12 +53,12 @@ pub(super) fn solve(
 ) -> Result<Solution> {
     let v = warm.map_or_else(|| vec![0.0; problem.q() * reduced.z.ncols()], <[f64]>::to_vec);
     let f = reduced.scores(&v);
-    let split = problem.loss == RowLoss::Hinge && problem.q() > 1;
     let losses = problem.losses(&f);
+    let split = problem.loss == RowLoss::Hinge && problem.q() > 1;
     let pairs = (problem.n() * if split { 2 + 2 * problem.q() } else { 2 }) as f64;
-    let level = super::problem::worst_sum(&losses, problem.weights, problem.k).sum / pairs;
-    let mu = (level * if warm.is_some() { 1e-2 } else { 1.0 }).max(1e-12);
-    let state = if split {
+    let level = worst_sum(&losses, problem.weights, problem.k).sum / pairs;
+    let mu = (level * if warm.is_some() { 1e-2 } else { 0.3 }).max(1e-12);
+    if split {
         // Inner slacks add to the losses; their multipliers are not known yet.
         let guess: Vec<f64> = problem.weights.iter().map(|c| 0.5 * c).collect();
         let lifted = lifted_losses(problem, &f, &guess, mu);
@@ -65,18 +66,12 @@ pub(super) fn solve(
         let rows = Split::new(problem, &f, theta, &guess, mu);
         Iteration::new(problem, reduced, v, f, theta, rows).run(limits)
     } else {
-        // The two-class hinge enters without its zero part.
-        let losses = if problem.loss == RowLoss::Hinge {
-            f.iter().enumerate().map(|(i, f)| 1.0 - problem.target.sign(i, 0) * f).collect()
-        } else {
-            losses
-        };
-        let theta = central_theta(problem, &losses, mu);
-        let excess: Vec<f64> = losses.iter().map(|l| l - theta).collect();
-        let rows = Smooth::new(problem, Shares::central(problem.weights, &excess, mu));
-        Iteration::new(problem, reduced, v, f, theta, rows).run(limits)
-    };
-    state
+        let mut rows = Smooth::new(problem);
+        let theta = rows.centre(&f, mu);
+        let mut iteration = Iteration::new(problem, reduced, v, f, theta, rows);
+        iteration.centre(mu, limits)?;
+        iteration.run(limits)
+    }
 }
 
 /// $\sum_j \eta_{ij}$ on the central path for multipliers `a`.
@@ -118,7 +113,7 @@ fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64) -> f64 {
         }
         let at = rest(middle);
         // The dual slack t = k - sum a must stay positive: accept from above only.
-        if at.abs() <= 1e-3 * mu / middle || high - low <= 1e-14 * high {
+        if at.abs() <= 1e-2 * mu / middle || high - low <= 1e-14 * high {
             return middle;
         }
         if at > 0.0 {
@@ -155,6 +150,57 @@ struct Direction {
     t: f64,
 }
 
+/// Most Newton steps spent on the start.
+const CENTRING: usize = 4;
+
+impl<'a> Iteration<'_, 'a, Smooth<'_, 'a>> {
+    /// Newton's method on the barrier problem of one `mu`, all slacks eliminated exactly.
+    ///
+    /// No step is cut short by a boundary here, so that a start far from the central path (zero
+    /// weights, a neighbour's weights) comes close to it in two or three steps.
+    fn centre(&mut self, mu: f64, limits: Limits<'_>) -> Result<()> {
+        let enough = 1e-2 * mu * self.rows.pairs();
+        let mut merit = self.merit(mu);
+        for _ in 0..CENTRING {
+            limits.control.check()?;
+            self.rows.linearize(&self.f, self.theta, &mut self.local);
+            let residual = self.residual();
+            let Ok(system) = self.system() else { break };
+            let mut rhs: Vec<f64> = residual.iter().map(|r| -r).collect();
+            rhs.push(0.0);
+            let mut v = system.solve(&rhs);
+            v.pop();
+            let f = self.reduced.scores(&v);
+            let fall = -vector::dot(&residual, &v);
+            let (old_v, old_f) = (self.v.clone(), self.f.clone());
+            let mut step = 1.0;
+            loop {
+                vector::axpy(step, &v, &mut self.v);
+                vector::axpy(step, &f, &mut self.f);
+                self.theta = self.rows.centre(&self.f, mu);
+                let new = self.merit(mu);
+                if new <= merit - 0.1 * step * fall || step < 1e-3 {
+                    merit = new;
+                    break;
+                }
+                step *= 0.5;
+                self.v.clone_from(&old_v);
+                self.f.clone_from(&old_f);
+            }
+            self.t = self.problem.k - self.rows.share();
+            if fall <= enough {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn merit(&self, mu: f64) -> f64 {
+        0.5 * self.ridge * self.size() + self.problem.k * self.theta - mu * self.theta.ln()
+            + self.rows.barrier(mu)
+    }
+}
+
 impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
     fn new(
         problem: &'r Problem<'a>,
@@ -182,10 +228,6 @@ impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
             let open = self.problem.scale * (self.rows.products() + self.theta * self.t);
             // Small objectives are solved to the same relative accuracy where that is possible.
             let goal = limits.tol * objective.abs();
-            if std::env::var("MAINSTAY_TRACE").is_ok() {
-                let residual = self.residual();
-                eprintln!("{iteration} obj {objective:.9e} open {open:.2e} res {:.2e} theta {:.4e}", vector::norm_inf(&residual), self.theta);
-            }
             if open <= 2.0 * goal || iteration == limits.max_iter {
                 self.keep(&mut best, iteration);
                 let gap = best.as_ref().map_or(f64::INFINITY, |b| {
@@ -209,11 +251,18 @@ impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
 
     /// Objective of the barrier's own variables: an upper bound on that of `v`.
     fn objective(&self) -> f64 {
-        let columns = self.reduced.z.ncols();
-        let size: f64 =
-            self.v.chunks_exact(columns).map(|w| vector::norm_sq(&w[..self.reduced.m])).sum();
         self.problem.scale
-            * (0.5 * self.ridge * size + self.problem.k * self.theta + self.rows.paid())
+            * (0.5 * self.ridge * self.size() + self.problem.k * self.theta + self.rows.paid())
+    }
+
+    /// $\|W\|^2$ in reduced units.
+    fn size(&self) -> f64 {
+        let columns = self.reduced.z.ncols();
+        self.v.chunks_exact(columns).map(|w| vector::norm_sq(&w[..self.reduced.m])).sum()
+    }
+
+    fn system(&self) -> Result<System> {
+        System::new(self.reduced, &self.local, self.q, self.ridge, self.t / self.theta)
     }
 
     /// Compares the current point and multipliers with the best ones so far.
@@ -255,14 +304,7 @@ impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
 
     /// One predictor-corrector step; `None` when it leads nowhere.
     fn step(&mut self) -> Option<()> {
-        let system = System::new(
-            self.reduced,
-            &self.local,
-            self.q,
-            self.ridge,
-            self.t / self.theta,
-        )
-        .ok()?;
+        let system = self.system().ok()?;
         let residual = self.residual();
         let open = self.rows.products() + self.theta * self.t;
         let mu = open / (self.rows.pairs() + 1.0);

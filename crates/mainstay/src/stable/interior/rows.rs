@@ -62,6 +62,7 @@ pub(super) trait Rows {
 }
 
 /// Longest step along `d` that keeps `x` positive.
+#[inline]
 pub(super) fn ratio(x: f64, d: f64, longest: f64) -> f64 {
     if d < 0.0 && -x > longest * d { -x / d } else { longest }
 }

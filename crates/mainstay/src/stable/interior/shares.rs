@@ -27,19 +27,18 @@ impl<'a> Shares<'a> {
         Self { c, s: at(), u: at(), a, g, ds: zero(), du: zero(), da: zero(), cs: zero(), cu: zero() }
     }
 
-    /// The point of the central path over the losses `t = L - theta`: $sa = ug = \mu$.
-    pub(super) fn central(c: &'a [f64], t: &[f64], mu: f64) -> Self {
-        let mut shares = Self::new(c, vec![0.0; c.len()], 1.0);
-        for i in 0..c.len() {
-            let (s, u) = central_slacks(c[i], t[i], mu);
-            (shares.s[i], shares.u[i]) = (s, u);
-            (shares.a[i], shares.g[i]) = (mu / s, mu / u);
+    /// The point of the central path over given losses: $sa = ug = \mu$.
+    pub(super) fn centre(&mut self, losses: &[f64], theta: f64, mu: f64) {
+        for (i, loss) in losses.iter().enumerate() {
+            let (s, u) = central_slacks(self.c[i], loss - theta, mu);
+            (self.s[i], self.u[i]) = (s, u);
+            (self.a[i], self.g[i]) = (mu / s, mu / u);
         }
-        shares
     }
 
     /// Restores $s = u + \theta - L$ for `t` = $L - \theta$ after a step along a tangent: the error is
     /// taken from the larger slack if that leaves it positive, otherwise added to the other.
+    #[inline]
     pub(super) fn restore(&mut self, i: usize, t: f64) {
         let error = self.s[i] - (self.u[i] - t);
         if error > 0.0 {
@@ -58,6 +57,7 @@ impl<'a> Shares<'a> {
     }
 
     /// $1/D = s/a + u/g$.
+    #[inline]
     pub(super) fn resistance(&self, i: usize) -> f64 {
         self.s[i] / self.a[i] + self.u[i] / self.g[i]
     }
@@ -72,6 +72,7 @@ impl<'a> Shares<'a> {
     }
 
     /// Sets the targets of row `i`; returns $\varrho = c_s/a - c_u/g$.
+    #[inline]
     pub(super) fn aim(&mut self, i: usize, mu: f64, second: bool) -> f64 {
         let (mut cs, mut cu) = (mu - self.s[i] * self.a[i], mu - self.u[i] * self.g[i]);
         if second {
@@ -86,6 +87,7 @@ impl<'a> Shares<'a> {
     ///
     /// One slack follows from its complementarity product, the other from $\delta s = \delta u +$
     /// `push`: the product of the smaller quotient loses fewer digits.
+    #[inline]
     pub(super) fn direct(&mut self, i: usize, da: f64, push: f64) {
         self.da[i] = da;
         if self.s[i] * self.g[i] > self.u[i] * self.a[i] {
@@ -129,12 +131,12 @@ impl<'a> Shares<'a> {
 
 /// $s, u > 0$ with $\mu/s + \mu/u = c$ and $s = u - t$.
 ///
-/// $u$ is the positive root of $cu^2 - (ct + 2\mu)u + \mu t = 0$, written without cancellation.
+/// The smaller one is $h - |t|/2 + \sqrt{h^2 + t^2/4}$ with $h = \mu/c$, written without cancellation.
+#[inline]
 pub(super) fn central_slacks(c: f64, t: f64, mu: f64) -> (f64, f64) {
     let h = mu / c;
     let half = 0.5 * t.abs();
-    // With |t|: the smaller slack is h + h^2/(...)-like, the larger one is it plus |t|.
-    let root = half.hypot(h);
+    let root = (half * half + h * h).sqrt();
     let small = if half > h { h + h * (h / (root + half)) } else { h + (root - half) };
     let large = small + t.abs();
     if t > 0.0 { (small, large) } else { (large, small) }

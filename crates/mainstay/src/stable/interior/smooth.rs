@@ -1,6 +1,7 @@
 //! Rows whose loss is smooth in the scores, or linear where it counts.
 
 use super::rows::{Local, Rows};
+use super::central_theta;
 use super::shares::Shares;
 use crate::stable::problem::{Problem, RowLoss, Target, log_sum_exp, softplus};
 
@@ -15,13 +16,35 @@ pub(super) struct Smooth<'p, 'a> {
 }
 
 impl<'p, 'a> Smooth<'p, 'a> {
-    pub(super) fn new(problem: &'p Problem<'a>, shares: Shares<'p>) -> Self {
-        Self { problem, shares }
+    pub(super) fn new(problem: &'p Problem<'a>) -> Self {
+        let half = problem.weights.iter().map(|c| 0.5 * c).collect();
+        Self { problem, shares: Shares::new(problem.weights, half, 1.0) }
+    }
+
+    /// Puts all slacks and multipliers on the central path of `mu` over the scores `f`; returns theta.
+    pub(super) fn centre(&mut self, f: &[f64], mu: f64) -> f64 {
+        let problem = self.problem;
+        let losses = if problem.loss == RowLoss::Hinge {
+            f.iter().enumerate().map(|(i, f)| 1.0 - problem.target.sign(i, 0) * f).collect()
+        } else {
+            problem.losses(f)
+        };
+        let theta = central_theta(problem, &losses, mu);
+        self.shares.centre(&losses, theta, mu);
+        theta
+    }
+
+    /// $\sum c u - \mu \ln s - \mu \ln u$.
+    pub(super) fn barrier(&self, mu: f64) -> f64 {
+        let logs: f64 = self.shares.s.iter().zip(&self.shares.u).map(|(s, u)| (s * u).ln()).sum();
+        self.shares.paid() - mu * logs
     }
 }
 
-/// Loss and slope of a row, and its curvature (lower triangle) times `a`.
-pub(super) fn expand(
+/// Loss and slope of a row, and its curvature (lower triangle) times `a`. The two-class hinge comes
+/// without its zero part.
+#[inline]
+pub(in crate::stable) fn expand(
     problem: &Problem<'_>,
     i: usize,
     f: &[f64],
@@ -30,12 +53,21 @@ pub(super) fn expand(
     curve: &mut [f64],
 ) -> f64 {
     match (problem.loss, &problem.target) {
-        (RowLoss::Hinge, _) => {
-            // Only used with one score.
-            let y = problem.target.sign(i, 0);
-            slope[0] = -y;
+        (RowLoss::Hinge, Target::Signs(y)) => {
+            slope[0] = -y[i];
             curve[0] = 0.0;
-            1.0 - y * f[0]
+            1.0 - y[i] * f[0]
+        }
+        (RowLoss::Hinge, Target::Classes { .. }) => {
+            curve.fill(0.0);
+            let mut loss = 0.0;
+            for (j, slope) in slope.iter_mut().enumerate() {
+                let y = problem.target.sign(i, j);
+                let lack = (1.0 - y * f[j]).max(0.0);
+                loss += lack;
+                *slope = if lack > 0.0 { -y } else { 0.0 };
+            }
+            loss
         }
         (RowLoss::SquaredHinge, _) => {
             curve.fill(0.0);

@@ -51,18 +51,17 @@ impl<'p, 'a> Split<'p, 'a> {
             to_v: zero(),
             to_eta: zero(),
         };
-        let mut excess = vec![0.0; n];
+        let mut losses = vec![0.0; n];
         for i in 0..n {
             for j in 0..q {
                 let lack = 1.0 - problem.target.sign(i, j) * f[i * q + j];
                 let (v, eta) = super::shares::central_slacks(a[i].max(1e-12), lack, mu);
                 rows.v[i * q + j] = v;
                 rows.eta[i * q + j] = eta;
-                excess[i] += eta;
+                losses[i] += eta;
             }
-            excess[i] -= theta;
         }
-        rows.shares = Shares::central(problem.weights, &excess, mu);
+        rows.shares.centre(&losses, theta, mu);
         for i in 0..n {
             for at in i * q..(i + 1) * q {
                 let share = rows.shares.a[i];
