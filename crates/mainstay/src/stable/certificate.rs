@@ -106,11 +106,14 @@ fn clip_signs(problem: &Problem<'_>, a: &[f64], pull: &mut [f64]) {
 
 /// Softmax: $\alpha_i = a_i(\pi - e_y)$ with $\pi$ in the simplex.
 fn clip_softmax(problem: &Problem<'_>, a: &[f64], pull: &mut [f64]) {
+    // Nothing can flow back from a class without rows.
+    let mut present = vec![false; problem.q()];
+    (0..problem.n()).for_each(|i| present[problem.target.label(i)] = true);
     for (i, pull) in pull.chunks_exact_mut(problem.q()).enumerate() {
         let own = problem.target.label(i);
         let mut moved = 0.0;
-        for (_, v) in pull.iter_mut().enumerate().filter(|(j, _)| *j != own) {
-            *v = clip(*v, a[i]);
+        for (j, v) in pull.iter_mut().enumerate().filter(|(j, _)| *j != own) {
+            *v = if present[j] { clip(*v, a[i]) } else { 0.0 };
             moved += *v;
         }
         let shrink = if moved > a[i] { a[i] / moved } else { 1.0 };

@@ -44,7 +44,8 @@ pub(super) fn solve(
     let mut cuts: Vec<Cut> = Vec::new();
     let mut best_v = v.clone();
     let mut best = Certificate { primal: f64::INFINITY, dual: 0.0 };
-    let mut best_dual = Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
+    let mut best_dual =
+        Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
     let mut rounds = 0;
     while rounds < limits.max_iter {
         limits.control.check()?;
@@ -72,7 +73,8 @@ pub(super) fn solve(
         let mixture = maximise_on_simplex(&scaled.outer_gram(), &linear);
 
         let mut pulled = vec![0.0; v.len()];
-        let mut dual = Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
+        let mut dual =
+            Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
         for (cut, &part) in cuts.iter_mut().zip(&mixture[1..]) {
             cut.idle = if part > 1e-9 { 0 } else { cut.idle + 1 };
             if part > 1e-12 {

@@ -1,6 +1,7 @@
 //! `StableSVC` and `StableLogisticRegression`: parameters, checks, fits and paths.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::fit::{Recipe, Setting};
 use super::problem::{K, RowLoss};
@@ -138,7 +139,12 @@ impl StableSvc {
     }
 
     /// One fit for each of `cs` (values of `C`), in that order, each started from the one before.
-    pub fn path_over_c(&self, data: &Dataset, cs: &[f64], control: &Control) -> Result<Vec<Fitted>> {
+    pub fn path_over_c(
+        &self,
+        data: &Dataset,
+        cs: &[f64],
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
         cs.iter().try_for_each(|&c| positive("C", c))?;
         let settings: Vec<_> = cs.iter().map(|&c| Setting { k: self.0.k, strength: c }).collect();
         self.recipe().path(&settings, data, control)
@@ -148,6 +154,10 @@ impl StableSvc {
 impl Estimator for StableSvc {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         only(self.path(data, &[self.0.k], control)?)
+    }
+
+    fn fit_path(&self, values: &Value, data: &Dataset, control: &Control) -> Result<Vec<Fitted>> {
+        self.path(data, &counts(values)?, control)
     }
 }
 
@@ -240,6 +250,15 @@ impl Estimator for StableLogistic {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         only(self.path(data, &[self.0.k], control)?)
     }
+
+    fn fit_path(&self, values: &Value, data: &Dataset, control: &Control) -> Result<Vec<Fitted>> {
+        self.path(data, &counts(values)?, control)
+    }
+}
+
+/// The path parameter of both methods, `ks`.
+fn counts(values: &Value) -> Result<Vec<K>> {
+    Vec::<K>::deserialize(values).map_err(|e| Error::BadParams(format!("`ks`: {e}")))
 }
 
 pub(super) fn only(path: Vec<Fitted>) -> Result<Fitted> {

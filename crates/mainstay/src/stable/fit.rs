@@ -71,10 +71,11 @@ impl Recipe {
         };
         let along = |target: &Target| -> Result<Vec<Piece>> {
             let mut pieces: Vec<Piece> = Vec::with_capacity(settings.len());
+            let mut least = None;
             for setting in settings {
                 let problem = self.problem(*setting, rows, target.clone())?;
-                let warm = pieces.last().map(|piece| piece.solution.warm.as_slice());
-                pieces.push(self.solve(&problem, &reduced, warm, control)?);
+                let warm = pieces.last().map(|piece| &piece.solution);
+                pieces.push(self.solve(&problem, &reduced, warm, &mut least, control)?);
                 tick();
             }
             Ok(pieces)
@@ -121,7 +122,8 @@ impl Recipe {
         &self,
         problem: &Problem<'_>,
         reduced: &Reduced<'_>,
-        warm: Option<&[f64]>,
+        warm: Option<&Solution>,
+        least: &mut Option<f64>,
         control: &Control,
     ) -> Result<Piece> {
         let limits = Limits { tol: self.tol, max_iter: self.max_iter, control };
@@ -129,9 +131,9 @@ impl Recipe {
             Solver::InteriorPoint => interior::solve(problem, reduced, warm, limits)?,
             Solver::CuttingPlane => cutting::solve(problem, reduced, limits)?,
         };
-        let warning = structure::expose_dead_fit(problem, reduced, &mut solution, limits)?;
+        let warning = structure::expose_dead_fit(problem, reduced, &mut solution, least, limits)?;
+        let equals_classical = structure::equals_classical(problem, &mut solution, self.tol);
         let losses = problem.losses(&problem.scores(&solution.point));
-        let equals_classical = structure::equals_classical(problem, &solution, self.tol);
         let shares = structure::cleaned_shares(&solution.dual, problem.weights);
         Ok(Piece { solution, shares, losses, equals_classical, warning })
     }
@@ -159,9 +161,8 @@ impl Recipe {
             intercept: points.iter().flat_map(|p| p.intercept.clone()).collect(),
             link,
         });
-        let mut fitted = Fitted::new(model, n_iter)
-            .with("worst_rows", worst)
-            .with("equals_classical", equals);
+        let mut fitted =
+            Fitted::new(model, n_iter).with("worst_rows", worst).with("equals_classical", equals);
         fitted.tol = self.tol;
         fitted.certificates = certificates;
         fitted.warnings = warnings;

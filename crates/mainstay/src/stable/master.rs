@@ -44,10 +44,9 @@ pub(super) fn maximise_on_simplex(q: &Dense, c: &[f64]) -> Vec<f64> {
         };
         let (a_pi, a_z, _) = direction(&|j| -pi[j] * z[j]);
         let reach = longest(&pi, &a_pi).min(longest(&z, &a_z));
-        let after: f64 = (0..n)
-            .map(|j| (pi[j] + reach * a_pi[j]) * (z[j] + reach * a_z[j]))
-            .sum::<f64>()
-            / n as f64;
+        let after: f64 =
+            (0..n).map(|j| (pi[j] + reach * a_pi[j]) * (z[j] + reach * a_z[j])).sum::<f64>()
+                / n as f64;
         let goal = (after / mu).powi(3).min(1.0) * mu;
         let (d_pi, d_z, d_tau) = direction(&|j| goal - pi[j] * z[j] - a_pi[j] * a_z[j]);
         let step = (0.995 * longest(&pi, &d_pi).min(longest(&z, &d_z))).min(1.0);

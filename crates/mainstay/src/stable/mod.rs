@@ -7,6 +7,7 @@
 
 pub mod certificate;
 mod cutting;
+mod cv;
 
 mod estimator;
 mod fit;
@@ -15,10 +16,15 @@ mod master;
 
 pub mod problem;
 mod reduce;
+mod stability;
 
 mod structure;
 
+pub use cv::{StableLogisticCv, StableLogisticCvParams, StableSvcCv, StableSvcCvParams};
 pub use estimator::{
     MultiClass, Solver, StableLogistic, StableLogisticParams, StableSvc, StableSvcParams, SvmLoss,
 };
 pub use problem::K;
+pub use stability::{
+    PAPER_FRACTIONS, Protocol, Stability, coefficient_stability, coefficients, sigma_bar, subsets,
+};

@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for K {
             type Value = K;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("`k`: a count (an integer) or a fraction in (0, 1] (a float)")
+                f.write_str("a count (an integer) or a fraction in (0, 1] (a float)")
             }
 
             fn visit_u64<E>(self, count: u64) -> std::result::Result<K, E> {
@@ -73,7 +73,9 @@ impl<'de> Deserialize<'de> for K {
 
             fn visit_i64<E: serde::de::Error>(self, count: i64) -> std::result::Result<K, E> {
                 u64::try_from(count).map(K::Count).map_err(|_| {
-                    E::custom(format!("`k` = {count}: must be at least 1 (or a fraction in (0, 1])"))
+                    E::custom(format!(
+                        "{count} is not a count of at least 1 (or a fraction in (0, 1])"
+                    ))
                 })
             }
 
@@ -123,7 +125,13 @@ impl Target {
     pub fn sign(&self, i: usize, j: usize) -> f64 {
         match self {
             Self::Signs(y) => y[i],
-            Self::Classes { labels, .. } => if labels[i] == j { 1.0 } else { -1.0 },
+            Self::Classes { labels, .. } => {
+                if labels[i] == j {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
         }
     }
 

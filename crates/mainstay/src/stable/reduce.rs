@@ -82,6 +82,17 @@ impl<'a> Reduced<'a> {
         point
     }
 
+    /// Reduced weights that are zero but for the intercepts.
+    pub(super) fn constant(&self, intercept: &[f64]) -> Vec<f64> {
+        let mut v = vec![0.0; intercept.len() * self.z.ncols()];
+        for (part, b) in v.chunks_exact_mut(self.z.ncols()).zip(intercept) {
+            if self.intercept {
+                part[self.m] = *b;
+            }
+        }
+        v
+    }
+
     /// Scores of every row at the reduced weights `v`, row by row.
     pub(super) fn scores(&self, v: &[f64]) -> Vec<f64> {
         let columns = self.z.ncols();

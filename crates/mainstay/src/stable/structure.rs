@@ -30,18 +30,52 @@ pub(super) fn cleaned_shares(dual: &Dual, weights: &[f64]) -> Vec<f64> {
 /// For the summed losses the classical objective is never below the stable one; where both agree at
 /// the stable optimum (no row beyond the worst `k` has a loss), that point is optimal for both.
 /// Averaged logistic losses are positive, so there only `k` = everything is classical.
-pub(super) fn equals_classical(problem: &Problem<'_>, solution: &Solution, tol: f64) -> bool {
+///
+/// The intercept of a hinge fit need not be unique: if another one makes the point classical, it is
+/// optimal for both and is taken.
+pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, tol: f64) -> bool {
     if problem.k >= problem.total() * (1.0 - 1e-12) {
         return true;
     }
     if problem.loss == RowLoss::Logistic {
         return false;
     }
-    let losses = problem.losses(&problem.scores(&solution.point));
-    let all: f64 = losses.iter().zip(problem.weights).map(|(l, c)| l * c).sum();
-    let rest = all - worst_sum(&losses, problem.weights, problem.k).sum;
+    let everything = Problem { k: problem.total(), ..problem.clone() };
     // Interior points leave inactive rows a loss of the order of the gap.
-    problem.scale * rest <= 10.0 * tol * solution.certificate.primal.max(1.0)
+    let room = 10.0 * tol * solution.certificate.primal.max(1.0);
+    if everything.objective(&solution.point) - solution.certificate.primal <= room {
+        return true;
+    }
+    if let (Target::Signs(y), RowLoss::Hinge, true) =
+        (&problem.target, problem.loss, problem.fit_intercept)
+    {
+        let mut other = solution.point.clone();
+        other.intercept = vec![0.0];
+        other.intercept[0] = best_intercept(y, &problem.scores(&other), problem.weights);
+        if everything.objective(&other) - solution.certificate.dual <= room {
+            solution.certificate.primal = problem.objective(&other);
+            solution.point = other;
+            return true;
+        }
+    }
+    false
+}
+
+/// A minimiser of $\sum c_i \max(0, 1 - y_i (s_i + b))$ over $b$: the derivative changes by $c_i$ at
+/// $b = y_i - s_i$ and starts at minus the weight of the positive rows.
+fn best_intercept(y: &[f64], scores: &[f64], weights: &[f64]) -> f64 {
+    let mut kinks: Vec<(f64, f64)> =
+        y.iter().zip(scores).zip(weights).map(|((y, s), c)| (y - s, *c)).collect();
+    kinks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut slope: f64 =
+        -y.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|r| r.1).sum::<f64>();
+    for (at, weight) in kinks {
+        slope += weight;
+        if slope >= 0.0 {
+            return at;
+        }
+    }
+    0.0
 }
 
 /// If zero weights are optimal, makes them exactly so and says which `k` would help.
@@ -49,11 +83,12 @@ pub(super) fn equals_classical(problem: &Problem<'_>, solution: &Solution, tol: 
 /// Zero weights are optimal for one regularisation if and only if they are for all: the dual point
 /// that proves it has $\sum \alpha_i x_i^\top = 0$. With two classes such a point exists exactly for
 /// $k \le k^* = \min_{w,b} \sum c_i \max(0, 1 - y_i f_i)$ (linear programming duality), whichever
-/// of the losses is used.
+/// of the losses is used; `least` remembers $k^*$ along a path.
 pub(super) fn expose_dead_fit(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
     solution: &mut Solution,
+    least: &mut Option<f64>,
     limits: Limits<'_>,
 ) -> Result<Option<String>> {
     let constant = best_constant(problem, limits)?;
@@ -63,8 +98,17 @@ pub(super) fn expose_dead_fit(
     }
     let (dead, smallest) = match &problem.target {
         Target::Signs(_) => {
-            let smallest = least_hinge(problem, reduced, limits)?;
-            (problem.k <= smallest * (1.0 - 1e-6), smallest)
+            let smallest = match *least {
+                Some(known) => known,
+                None => *least.insert(least_hinge(problem, reduced, limits)?),
+            };
+            let constant = least_constant_hinge(problem);
+            if smallest >= constant * (1.0 - 1e-6) && problem.loss == RowLoss::Hinge {
+                // Even the classical SVM does nothing with these features.
+                (true, problem.total())
+            } else {
+                (problem.k <= smallest, smallest)
+            }
         }
         Target::Classes { .. } => {
             if usable(problem, reduced, problem.k, limits)? {
@@ -78,6 +122,7 @@ pub(super) fn expose_dead_fit(
         return Ok(None);
     }
     solution.certificate.primal = objective;
+    solution.warm = reduced.constant(&constant.intercept);
     solution.point = constant;
     let total = problem.total();
     let strength = if problem.loss == RowLoss::Logistic { "alpha" } else { "C" };
@@ -132,12 +177,17 @@ fn faint(problem: &Problem<'_>, reduced: &Reduced<'_>) -> f64 {
     1e-8 * size.max(f64::MIN_POSITIVE) / reduced.ridge(1.0)
 }
 
+/// The smallest total hinge loss of any constant.
+fn least_constant_hinge(problem: &Problem<'_>) -> f64 {
+    let mut sides = [0.0; 2];
+    for (i, c) in problem.weights.iter().enumerate() {
+        sides[problem.target.label(i)] += c;
+    }
+    if problem.fit_intercept { 2.0 * sides[0].min(sides[1]) } else { sides[0] + sides[1] }
+}
+
 /// The smallest total hinge loss of any hyperplane.
-fn least_hinge(
-    problem: &Problem<'_>,
-    reduced: &Reduced<'_>,
-    limits: Limits<'_>,
-) -> Result<f64> {
+fn least_hinge(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> Result<f64> {
     let hinge = Problem {
         loss: RowLoss::Hinge,
         k: problem.total(),

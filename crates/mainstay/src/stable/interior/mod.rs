@@ -44,20 +44,42 @@ pub(super) struct Solution {
     pub warm: Vec<f64>,
 }
 
-/// Solves `problem`; `reduced` holds its features. `warm` are the reduced weights of a neighbour.
+/// Solves `problem`; `reduced` holds its features. `warm` is the solution of a neighbour; where that
+/// start does not lead to the asked gap, a cold one is tried.
 pub(super) fn solve(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
-    warm: Option<&[f64]>,
+    warm: Option<&Solution>,
     limits: Limits<'_>,
 ) -> Result<Solution> {
-    let v = warm.map_or_else(|| vec![0.0; problem.q() * reduced.z.ncols()], <[f64]>::to_vec);
+    let found = solve_from(problem, reduced, warm, limits)?;
+    if warm.is_none() || found.certificate.gap() <= limits.tol {
+        return Ok(found);
+    }
+    let cold = solve_from(problem, reduced, None, limits)?;
+    Ok(if cold.certificate.gap() <= found.certificate.gap() { cold } else { found })
+}
+
+fn solve_from(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    warm: Option<&Solution>,
+    limits: Limits<'_>,
+) -> Result<Solution> {
+    let size = problem.q() * reduced.z.ncols();
+    let v = warm.map_or_else(|| vec![0.0; size], |neighbour| neighbour.warm.clone());
     let f = reduced.scores(&v);
     let losses = problem.losses(&f);
     let split = problem.loss == RowLoss::Hinge && problem.q() > 1;
     let pairs = (problem.n() * if split { 2 + 2 * problem.q() } else { 2 }) as f64;
-    let level = worst_sum(&losses, problem.weights, problem.k).sum / pairs;
-    let mu = (level * if warm.is_some() { 1e-2 } else { 0.3 }).max(1e-12);
+    let mut open = worst_sum(&losses, problem.weights, problem.k).sum;
+    if let Some(neighbour) = warm {
+        // How far the neighbour is from optimal here, by its own multipliers.
+        let primal = problem.objective(&neighbour.point);
+        let proven = bound(problem, &neighbour.dual).max(0.0);
+        open = open.min((primal - proven) / problem.scale).max(1e-4 * open);
+    }
+    let mu = (0.3 * open / pairs).max(1e-12);
     if split {
         // Inner slacks add to the losses; their multipliers are not known yet.
         let guess: Vec<f64> = problem.weights.iter().map(|c| 0.5 * c).collect();
@@ -140,6 +162,8 @@ struct Iteration<'r, 'a, R> {
     t: f64,
     rows: R,
     local: Local,
+    /// Newton steps spent on the start.
+    spent: usize,
 }
 
 /// A direction of the shared unknowns.
@@ -152,6 +176,9 @@ struct Direction {
 
 /// Most Newton steps spent on the start.
 const CENTRING: usize = 4;
+
+/// Steps granted beyond the point where the asked gap seems reached.
+const EXTRA: usize = 8;
 
 impl<'a> Iteration<'_, 'a, Smooth<'_, 'a>> {
     /// Newton's method on the barrier problem of one `mu`, all slacks eliminated exactly.
@@ -188,6 +215,7 @@ impl<'a> Iteration<'_, 'a, Smooth<'_, 'a>> {
                 self.f.clone_from(&old_f);
             }
             self.t = self.problem.k - self.rows.share();
+            self.spent += 1;
             if fall <= enough {
                 break;
             }
@@ -215,7 +243,7 @@ impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
         let t = (problem.k - rows.share()).max(1e-3 * problem.k / n as f64);
         let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
         let local = Local::new(n, q, split);
-        Self { problem, reduced, q, ridge, v, f, theta, t, rows, local }
+        Self { problem, reduced, q, ridge, v, f, theta, t, rows, local, spent: 0 }
     }
 
     fn run(mut self, limits: Limits<'_>) -> Result<Solution> {
@@ -226,15 +254,15 @@ impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
             self.rows.linearize(&self.f, self.theta, &mut self.local);
             let objective = self.objective();
             let open = self.problem.scale * (self.rows.products() + self.theta * self.t);
-            // Small objectives are solved to the same relative accuracy where that is possible.
-            let goal = limits.tol * objective.abs();
+            // Small objectives are solved to the same relative accuracy where a few more steps do it.
+            let goal = limits.tol * if late > EXTRA { objective.max(1.0) } else { objective };
+            late += usize::from(open <= limits.tol * objective.max(1.0));
             if open <= 2.0 * goal || iteration == limits.max_iter {
                 self.keep(&mut best, iteration);
-                let gap = best.as_ref().map_or(f64::INFINITY, |b| {
-                    b.certificate.primal - b.certificate.dual
-                });
-                late += 1;
-                if gap <= goal || late > 12 {
+                let gap = best
+                    .as_ref()
+                    .map_or(f64::INFINITY, |b| b.certificate.primal - b.certificate.dual);
+                if gap <= goal || late > 2 * EXTRA {
                     break;
                 }
             }
@@ -267,6 +295,7 @@ impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
 
     /// Compares the current point and multipliers with the best ones so far.
     fn keep(&mut self, best: &mut Option<Solution>, n_iter: usize) {
+        let n_iter = n_iter + self.spent;
         self.rows.linearize(&self.f, self.theta, &mut self.local);
         let point = self.reduced.point(&self.v);
         if point.coef.iter().flatten().chain(&point.intercept).any(|v| !v.is_finite()) {

@@ -24,7 +24,18 @@ impl<'a> Shares<'a> {
         let g = c.iter().zip(&a).map(|(c, a)| c - a).collect();
         let zero = || vec![0.0; n];
         let at = || vec![size; n];
-        Self { c, s: at(), u: at(), a, g, ds: zero(), du: zero(), da: zero(), cs: zero(), cu: zero() }
+        Self {
+            c,
+            s: at(),
+            u: at(),
+            a,
+            g,
+            ds: zero(),
+            du: zero(),
+            da: zero(),
+            cs: zero(),
+            cu: zero(),
+        }
     }
 
     /// The point of the central path over given losses: $sa = ug = \mu$.

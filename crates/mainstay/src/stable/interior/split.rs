@@ -28,13 +28,7 @@ pub(super) struct Split<'p, 'a> {
 
 impl<'p, 'a> Split<'p, 'a> {
     /// Slacks on the central path over the scores `f`, for multipliers near `a`; `theta` is kept.
-    pub(super) fn new(
-        problem: &'p Problem<'a>,
-        f: &[f64],
-        theta: f64,
-        a: &[f64],
-        mu: f64,
-    ) -> Self {
+    pub(super) fn new(problem: &'p Problem<'a>, f: &[f64], theta: f64, a: &[f64], mu: f64) -> Self {
         let (n, q) = (problem.n(), problem.q());
         let zero = || vec![0.0; n * q];
         let mut rows = Self {
