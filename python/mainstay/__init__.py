@@ -13,18 +13,42 @@ if TYPE_CHECKING:
     from mainstay._conic import ConicSVC, ConicSVCCV
     from mainstay._files import load, save
     from mainstay._penalized import PenalizedClassifier
+    from mainstay._stable import (
+        StableLogisticRegression,
+        StableLogisticRegressionCV,
+        StableSVC,
+        StableSVCCV,
+        coefficient_stability,
+    )
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
     "ConicSVC": "_conic",
     "ConicSVCCV": "_conic",
     "PenalizedClassifier": "_penalized",
+    "StableLogisticRegression": "_stable",
+    "StableLogisticRegressionCV": "_stable",
+    "StableSVC": "_stable",
+    "StableSVCCV": "_stable",
+    "coefficient_stability": "_stable",
     "load": "_files",
     "save": "_files",
 }
 _MODULES = ("datasets",)
 
-__all__ = ["ConicSVC", "ConicSVCCV", "PenalizedClassifier", "datasets", "load", "save"]
+__all__ = [
+    "ConicSVC",
+    "ConicSVCCV",
+    "PenalizedClassifier",
+    "StableLogisticRegression",
+    "StableLogisticRegressionCV",
+    "StableSVC",
+    "StableSVCCV",
+    "coefficient_stability",
+    "datasets",
+    "load",
+    "save",
+]
 
 
 def __getattr__(name):

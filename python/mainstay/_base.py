@@ -19,6 +19,7 @@ take ``_core.Fitted``, or ``coef`` and ``intercept`` of any linear model, and ``
 
 import sys
 import warnings
+from copy import copy
 
 import numpy as np
 from scipy import sparse
@@ -158,6 +159,33 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         self._set_fitted(core)
         self._warn()
         return self
+
+    def _fit_path(self, X, y, values, sample_weight=None):
+        """One fitted copy for each of ``values`` of the path parameter, in that order."""
+        X, y = validate_data(self, X, y, **self._check_options())
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
+            path = _core.fit_path(
+                self._method_name(),
+                self._core_params(),
+                list(values),
+                core_matrix(X),
+                codes.astype(np.int64, copy=False),
+                len(self.classes_),
+                sample_weight=sample_weight,
+                n_jobs=self._n_jobs(),
+                progress=progress,
+            )
+        models = []
+        for core in path:
+            model = copy(self)
+            model._set_fitted(core)
+            model._warn()
+            models.append(model)
+        return models
 
     def _set_fitted(self, core):
         """Make the results of a fit public."""

@@ -1,6 +1,6 @@
 """Types of the compiled half of the package."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,18 @@ def fit(
     n_jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Fitted: ...
+def fit_path(
+    method: str,
+    params: Mapping[str, Any],
+    values: Sequence[Any],
+    x: _Floats | _Csr,
+    y: _Integers,
+    n_classes: int,
+    *,
+    sample_weight: _Floats | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Fitted]: ...
 def conic_path(
     params: Mapping[str, Any],
     kappas: list[float],
@@ -69,6 +81,8 @@ def make_outliers(
     n: int, p: int, sigma: float, kind: str, fraction: float, seed: int
 ) -> tuple[_Floats, _Integers]: ...
 def make_label_noise(n: int, p: int, tau: float, seed: int) -> tuple[_Floats, _Integers]: ...
+def subsets(y: _Integers, fractions: Sequence[float], seed: int) -> list[list[int]]: ...
+def sigma_bar(coefficients: _Floats) -> tuple[float, float]: ...
 def check_params(method: str, params: Mapping[str, Any]) -> None: ...
 def defaults(method: str) -> dict[str, Any]: ...
 def methods() -> list[tuple[str, str, str, bool]]: ...

@@ -7,6 +7,7 @@ mod convert;
 mod files;
 mod fitted;
 mod run;
+mod stability;
 
 use mainstay::data::Dataset;
 use numpy::PyReadonlyArray1;
@@ -55,8 +56,46 @@ fn fit(
     Ok(Fitted::new(fitted))
 }
 
+/// Fits a method along a path: one fit for each of `values` of its path parameter, in that order.
+///
+/// The other arguments are those of `fit`.
+#[pyfunction]
+#[pyo3(signature = (method, params, values, x, y, n_classes, *, sample_weight=None, n_jobs=None, progress=None))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "the arguments of a Python function, as PyO3 hands them over"
+)]
+fn fit_path(
+    py: Python<'_>,
+    method: &str,
+    params: &Bound<'_, PyDict>,
+    values: &Bound<'_, PyAny>,
+    x: &Bound<'_, PyAny>,
+    y: PyReadonlyArray1<'_, i64>,
+    n_classes: usize,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    n_jobs: Option<i64>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Fitted>> {
+    let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
+    let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
+    let values = convert::to_json("values", values)?;
+    let features = convert::matrix(x)?;
+    let labels = class_indices(&y)?;
+    let weights = sample_weight.map(|w| w.as_array().to_vec());
+    let path = run(py, threads(n_jobs)?, progress, move |control| {
+        let mut data = Dataset::new(features, labels, n_classes)?;
+        if let Some(weights) = weights {
+            data = data.with_weights(weights)?;
+        }
+        estimator.fit_path(&values, &data, control)
+    })?;
+    Ok(path.into_iter().map(Fitted::new).collect())
+}
+
 fn class_indices(y: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
-    let labels = y.as_array().iter().map(|&c| usize::try_from(c)).collect::<Result<Vec<_>, _>>();
+    let labels: Result<Vec<_>, _> = y.as_array().iter().map(|&c| usize::try_from(c)).collect();
     labels.map_err(|_| PyValueError::new_err("class indices must not be negative"))
 }
 
@@ -95,7 +134,9 @@ mod _core {
     #[pymodule_export]
     use super::files::{load, save};
     #[pymodule_export]
-    use super::{Fitted, check_params, defaults, demo_csv, fit, methods};
+    use super::stability::{sigma_bar, subsets};
+    #[pymodule_export]
+    use super::{Fitted, check_params, defaults, demo_csv, fit, fit_path, methods};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

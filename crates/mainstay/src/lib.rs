@@ -17,6 +17,7 @@ pub mod loss;
 pub mod methods;
 pub mod model;
 pub mod penalized;
+pub mod stable;
 
 pub use certificate::{Certificate, Status};
 pub use control::Control;

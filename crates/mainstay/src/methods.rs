@@ -8,6 +8,9 @@ use crate::conic::{ConicCvParams, ConicParams};
 use crate::error::{Error, Result};
 use crate::model::Estimator;
 use crate::penalized::{PenalizedParams, Penalty};
+use crate::stable::{
+    StableLogisticCvParams, StableLogisticParams, StableSvcCvParams, StableSvcParams,
+};
 
 /// What a user should know about a method before choosing it.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +70,38 @@ pub const METHODS: &[Method] = &[
         allows_nan: false,
         build: |params| Ok(Box::new(parse::<ConicCvParams>(params)?.check()?)),
         defaults: || to_json(&ConicCvParams::default()),
+    },
+    Method {
+        name: "stable-svm",
+        class: "StableSVC",
+        summary: "SVM on the worst k rows: expects an unlucky subset",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<StableSvcParams>(params)?.check()?)),
+        defaults: || to_json(&StableSvcParams::default()),
+    },
+    Method {
+        name: "stable-svm-cv",
+        class: "StableSVCCV",
+        summary: "the same, k and C chosen by cross-validation",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<StableSvcCvParams>(params)?.check()?)),
+        defaults: || to_json(&StableSvcCvParams::default()),
+    },
+    Method {
+        name: "stable-logistic",
+        class: "StableLogisticRegression",
+        summary: "logistic regression on the worst k rows: expects an unlucky subset",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<StableLogisticParams>(params)?.check()?)),
+        defaults: || to_json(&StableLogisticParams::default()),
+    },
+    Method {
+        name: "stable-logistic-cv",
+        class: "StableLogisticRegressionCV",
+        summary: "the same, k and alpha chosen by cross-validation",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<StableLogisticCvParams>(params)?.check()?)),
+        defaults: || to_json(&StableLogisticCvParams::default()),
     },
 ];
 

@@ -58,6 +58,7 @@ impl Csr {
     }
 
     /// Column indices and values of row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
         let range = self.starts[i]..self.starts[i + 1];
         (&self.indices[range.clone()], &self.values[range])
@@ -144,6 +145,7 @@ pub enum Row<'a> {
 
 impl<'a> Row<'a> {
     /// Inner product with a dense vector.
+    #[inline]
     pub fn dot(self, w: &[f64]) -> f64 {
         match self {
             Self::Dense(values) => vector::dot(values, w),
@@ -154,6 +156,7 @@ impl<'a> Row<'a> {
     }
 
     /// `out += scale * self`.
+    #[inline]
     pub fn add_scaled_to(self, scale: f64, out: &mut [f64]) {
         match self {
             Self::Dense(values) => vector::axpy(scale, values, out),
@@ -221,6 +224,7 @@ impl Matrix {
     }
 
     /// Row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         match self {
             Self::Dense(m) => Row::Dense(m.row(i)),

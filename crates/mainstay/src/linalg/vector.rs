@@ -1,6 +1,7 @@
 //! Operations on plain slices.
 
 /// Inner product. Four accumulators let the compiler use vector registers.
+#[inline]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     debug_assert_eq!(a.len(), b.len());
     let mut acc = [0.0; 8];
@@ -16,6 +17,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// `y += scale * x`.
+#[inline]
 pub fn axpy(scale: f64, x: &[f64], y: &mut [f64]) {
     debug_assert_eq!(x.len(), y.len());
     for (y, x) in y.iter_mut().zip(x) {

@@ -10,6 +10,17 @@ use crate::error::{Error, Result};
 pub trait Estimator: Send + Sync {
     /// Fits a model; stopping early is a [`Status`], not an error.
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted>;
+
+    /// One fit for each of `values` (a JSON array of values of the method's path parameter), in that
+    /// order, each started from the one before. Most methods have no path.
+    fn fit_path(
+        &self,
+        _values: &serde_json::Value,
+        _data: &Dataset,
+        _control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        Err(Error::BadParams("this method has no path".into()))
+    }
 }
 
 /// A model and everything its fit has to say.

@@ -13,6 +13,8 @@ pub enum Link {
     None,
     /// $1/(1 + e^{-s})$, normalised over the classes.
     Logistic,
+    /// $e^{s_j} / \sum_l e^{s_l}$; two classes: $1/(1 + e^{-s})$.
+    Softmax,
     /// $(1 + \mathrm{clip}(s, -1, 1))/2$, normalised over the classes (modified Huber loss).
     Clip,
 }
@@ -22,7 +24,7 @@ impl Link {
     pub fn probabilities(self, scores: &Dense) -> Option<Dense> {
         let link = match self {
             Self::None => return None,
-            Self::Logistic => |s: f64| 1.0 / (1.0 + (-s).exp()),
+            Self::Logistic | Self::Softmax => |s: f64| 1.0 / (1.0 + (-s).exp()),
             Self::Clip => |s: f64| f64::midpoint(1.0, s.clamp(-1.0, 1.0)),
         };
         let chosen = choose(scores);
@@ -34,8 +36,9 @@ impl Link {
                 row[1] = link(*score);
                 row[0] = 1.0 - row[1];
             } else {
+                let top = scores.row(i)[winner];
                 for (p, s) in row.iter_mut().zip(scores.row(i)) {
-                    *p = link(*s);
+                    *p = if self == Self::Softmax { (s - top).exp() } else { link(*s) };
                 }
                 let sum: f64 = row.iter().sum();
                 if sum > 0.0 {

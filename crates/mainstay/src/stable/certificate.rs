@@ -1,0 +1,178 @@
+//! The bound on the optimum, recomputed from the data, the answer and dual multipliers.
+
+use super::problem::{Point, Problem, RowLoss, Target};
+use crate::certificate::Certificate;
+use crate::linalg::{Dense, thin_qr, vector};
+
+/// A dual point: how much each row counts, and the pull of each of its scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dual {
+    /// $a$: one number a row.
+    pub share: Vec<f64>,
+    /// $\alpha$: one number a score, row by row; $\alpha_i / a_i$ is a slope of $L_i$.
+    pub pull: Vec<f64>,
+}
+
+/// Objective of `point` and the bound that `dual` proves.
+pub fn certify(problem: &Problem<'_>, point: &Point, dual: &Dual) -> Certificate {
+    Certificate { primal: problem.objective(point), dual: bound(problem, dual) }
+}
+
+/// A lower bound on the optimum. Any numbers may come in: they are first made dual feasible.
+///
+/// With $0 \le a \le c$, $\sum a \le k$ and (where $b$ is free) $\sum_i \alpha_i = 0$, Fenchel's
+/// inequality $a L(f) \ge \alpha^\top f - a L^*(\alpha/a)$ and the minimum over $W$ give
+/// $$-\lambda \sum_i a_i L_i^*(\alpha_i / a_i) - \tfrac{\lambda^2}{4\rho} \|\sum_i \alpha_i x_i^\top\|^2.$$
+/// Repair: multipliers are clipped to the domain of the conjugate, and pulls on the heavier side are
+/// shrunk until they balance; both keep them in that (convex) domain, which contains 0.
+pub fn bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
+    let q = problem.q();
+    let mut a: Vec<f64> =
+        dual.share.iter().zip(problem.weights).map(|(a, c)| clip(*a, *c)).collect();
+    let total: f64 = a.iter().sum();
+    let excess = if total > problem.k { problem.k / total } else { 1.0 };
+    vector::scale(&mut a, excess);
+
+    let softmax = problem.loss == RowLoss::Logistic && q > 1;
+    let mut pull: Vec<f64> = dual.pull.iter().map(|v| v * excess).collect();
+    if softmax {
+        clip_softmax(problem, &a, &mut pull);
+    } else {
+        clip_signs(problem, &a, &mut pull);
+    }
+    if problem.fit_intercept {
+        if softmax { balance_softmax(problem, &mut pull) } else { balance_signs(q, &mut pull) }
+    }
+
+    let gain: f64 = a
+        .iter()
+        .zip(pull.chunks_exact(q))
+        .enumerate()
+        .map(|(i, (a, pull))| conjugate_gain(problem, i, *a, pull))
+        .sum();
+    let pulled: f64 = (0..q)
+        .map(|j| {
+            let column: Vec<f64> = pull.iter().skip(j).step_by(q).copied().collect();
+            vector::norm_sq(&problem.x.tr_mul_vec(&column))
+        })
+        .sum();
+    problem.scale * (gain - problem.scale / (4.0 * problem.ridge) * pulled)
+}
+
+/// `v` clipped to `[0, top]`; 0 if it is not a number.
+fn clip(v: f64, top: f64) -> f64 {
+    if v > 0.0 { v.min(top) } else { 0.0 }
+}
+
+/// $-a L^*(\alpha/a)$ of row `i`, written so that nothing divides by zero.
+fn conjugate_gain(problem: &Problem<'_>, i: usize, a: f64, pull: &[f64]) -> f64 {
+    if a <= 0.0 {
+        return 0.0;
+    }
+    let entropy = |t: f64| if t > 0.0 { -t * t.ln() } else { 0.0 };
+    let beta = |j: usize| -problem.target.sign(i, j) * pull[j];
+    match (problem.loss, &problem.target) {
+        (RowLoss::Hinge, _) => (0..pull.len()).map(beta).sum(),
+        (RowLoss::SquaredHinge, _) => {
+            (0..pull.len()).map(|j| beta(j) - beta(j) * beta(j) / (4.0 * a)).sum()
+        }
+        (RowLoss::Logistic, Target::Signs(_)) => {
+            let share = (beta(0) / a).min(1.0);
+            a * (entropy(share) + entropy(1.0 - share))
+        }
+        (RowLoss::Logistic, Target::Classes { labels, .. }) => {
+            let others = (0..pull.len()).filter(|&j| j != labels[i]);
+            let moved: f64 = others.clone().map(|j| pull[j] / a).sum();
+            let spread: f64 = others.map(|j| entropy(pull[j] / a)).sum();
+            a * (spread + entropy((1.0 - moved).max(0.0)))
+        }
+    }
+}
+
+/// Hinges and the two-class logistic loss: $\beta = -y\alpha$ in $[0, a]$ (unbounded when squared).
+fn clip_signs(problem: &Problem<'_>, a: &[f64], pull: &mut [f64]) {
+    let q = problem.q();
+    for (i, pull) in pull.chunks_exact_mut(q).enumerate() {
+        let top = match problem.loss {
+            RowLoss::SquaredHinge if a[i] > 0.0 => f64::MAX,
+            _ => a[i],
+        };
+        for (j, v) in pull.iter_mut().enumerate() {
+            let sign = problem.target.sign(i, j);
+            *v = -sign * clip(-sign * *v, top);
+        }
+    }
+}
+
+/// Softmax: $\alpha_i = a_i(\pi - e_y)$ with $\pi$ in the simplex.
+fn clip_softmax(problem: &Problem<'_>, a: &[f64], pull: &mut [f64]) {
+    // Nothing can flow back from a class without rows.
+    let mut present = vec![false; problem.q()];
+    (0..problem.n()).for_each(|i| present[problem.target.label(i)] = true);
+    for (i, pull) in pull.chunks_exact_mut(problem.q()).enumerate() {
+        let own = problem.target.label(i);
+        let mut moved = 0.0;
+        for (j, v) in pull.iter_mut().enumerate().filter(|(j, _)| *j != own) {
+            *v = if present[j] { clip(*v, a[i]) } else { 0.0 };
+            moved += *v;
+        }
+        let shrink = if moved > a[i] { a[i] / moved } else { 1.0 };
+        vector::scale(pull, shrink);
+        pull[own] = -moved * shrink;
+    }
+}
+
+/// For every score, shrinks the pulls of the heavier sign so that all add up to zero.
+fn balance_signs(q: usize, pull: &mut [f64]) {
+    for j in 0..q {
+        let (mut up, mut down) = (0.0, 0.0);
+        for v in pull.iter().skip(j).step_by(q) {
+            if *v > 0.0 { up += v } else { down -= v }
+        }
+        let (shrink_up, shrink_down) = if up > down { (down / up, 1.0) } else { (1.0, up / down) };
+        for v in pull.iter_mut().skip(j).step_by(q) {
+            *v *= if *v > 0.0 { shrink_up } else { shrink_down };
+        }
+    }
+    // 0/0 when a score has no pull at all.
+    for v in pull.iter_mut().filter(|v| v.is_nan()) {
+        *v = 0.0;
+    }
+}
+
+/// Shrinks the pulls of all rows of a class together so that every score's pulls add up to zero.
+///
+/// The mass that rows of class $l$ move to class $j$ is a flow $N_{lj}$; factors $\tau$ with
+/// $\sum_l \tau_l N_{lj} = \tau_j \sum_l N_{jl}$ make it a circulation. They are the stationary
+/// measure of a Markov chain on the classes, close to 1 near the optimum.
+fn balance_softmax(problem: &Problem<'_>, pull: &mut [f64]) {
+    let q = problem.q();
+    let mut flow = Dense::zeros(q, q);
+    for (i, pull) in pull.chunks_exact(q).enumerate() {
+        vector::axpy(1.0, pull, flow.row_mut(problem.target.label(i)));
+    }
+    let tau = stationary(&flow);
+    let mut left = vec![0.0; q];
+    for (i, pull) in pull.chunks_exact_mut(q).enumerate() {
+        vector::scale(pull, tau[problem.target.label(i)]);
+        vector::axpy(1.0, pull, &mut left);
+    }
+    // More than rounding left over (classes that exchange nothing): only no pull is balanced.
+    if !(vector::norm_1(&left) <= 1e-12 * vector::norm_1(flow.data())) {
+        pull.fill(0.0);
+    }
+}
+
+/// $\tau \ge 0$, largest entry 1, with $\tau^\top F = 0$ for a matrix whose rows sum to zero and
+/// whose entries off the diagonal are not negative.
+fn stationary(flow: &Dense) -> Vec<f64> {
+    let q = flow.nrows();
+    // The left null vector is the last column of Q in F = QR when F has rank q - 1.
+    let (basis, _) = thin_qr(flow);
+    let mut tau = basis.column(q - 1);
+    let top = tau.iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
+    for v in &mut tau {
+        *v = if top == 0.0 { 1.0 } else { (*v / top).max(0.0) };
+    }
+    tau
+}

@@ -1,0 +1,145 @@
+//! The paper's Algorithm 1, repaired: cutting planes for the worst-case loss.
+
+use super::certificate::{Dual, bound};
+use super::interior::{Limits, Solution, expand};
+use super::master::maximise_on_simplex;
+use super::problem::{Problem, worst_sum};
+use super::reduce::Reduced;
+use crate::certificate::Certificate;
+use crate::error::Result;
+use crate::linalg::{Dense, vector};
+
+/// A tangent of the worst-case loss, $e + g^\top v$, and the multipliers behind it.
+struct Cut {
+    gradient: Vec<f64>,
+    constant: f64,
+    dual: Dual,
+    /// Rounds since it last took part in the master's answer.
+    idle: usize,
+}
+
+/// Cuts that took no part for this many rounds are dropped.
+const PATIENCE: usize = 25;
+
+/// Cutting planes: the worst-case loss is replaced by the largest of its tangents so far, the ridge
+/// stays as it is, and the minimiser is where the next tangent is taken.
+///
+/// Repairs of the printed algorithm: $w^\top w$ is exact in the master (its tangents leave a linear
+/// program that is unbounded without a box and converges far more slowly), the first cut is taken at
+/// $w_0 = 0$, and the counter advances. The intercept, which the paper leaves out, has no ridge; it is
+/// kept near the best one so far by a quadratic term that vanishes in the limit. The master is solved
+/// in its dual, one variable a cut; these variables also mix the cuts' multipliers into the dual
+/// point that proves the gap. One round costs two products with the data.
+pub(super) fn solve(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    limits: Limits<'_>,
+) -> Result<Solution> {
+    let columns = reduced.z.ncols();
+    let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
+    let anchor = 0.05 * problem.k;
+    let is_weight = |at: usize| at % columns < reduced.m;
+
+    let mut v = vec![0.0; problem.q() * columns];
+    let mut cuts: Vec<Cut> = Vec::new();
+    let mut best_v = v.clone();
+    let mut best = Certificate { primal: f64::INFINITY, dual: 0.0 };
+    let mut best_dual =
+        Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
+    let mut rounds = 0;
+    while rounds < limits.max_iter {
+        limits.control.check()?;
+        rounds += 1;
+        let (cut, worst) = tangent(problem, reduced, &v);
+        let size: f64 = (0..v.len()).filter(|&at| is_weight(at)).map(|at| v[at] * v[at]).sum();
+        let primal = problem.scale * (0.5 * ridge * size + worst);
+        if primal < best.primal {
+            best.primal = primal;
+            best_v.clone_from(&v);
+        }
+        cuts.push(cut);
+
+        // The zero cut says that losses are not negative.
+        let center: Vec<f64> =
+            (0..v.len()).map(|at| if is_weight(at) { 0.0 } else { best_v[at] }).collect();
+        let metric: Vec<f64> = (0..v.len())
+            .map(|at| if is_weight(at) { 1.0 / ridge.sqrt() } else { 1.0 / anchor.sqrt() })
+            .collect();
+        let scaled = Dense::from_fn(cuts.len() + 1, v.len(), |j, at| {
+            if j == 0 { 0.0 } else { cuts[j - 1].gradient[at] * metric[at] }
+        });
+        let mut linear = vec![0.0];
+        linear.extend(cuts.iter().map(|c| c.constant + vector::dot(&c.gradient, &center)));
+        let mixture = maximise_on_simplex(&scaled.outer_gram(), &linear);
+
+        let mut pulled = vec![0.0; v.len()];
+        let mut dual =
+            Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
+        for (cut, &part) in cuts.iter_mut().zip(&mixture[1..]) {
+            cut.idle = if part > 1e-9 { 0 } else { cut.idle + 1 };
+            if part > 1e-12 {
+                vector::axpy(part, &cut.gradient, &mut pulled);
+                vector::axpy(part, &cut.dual.share, &mut dual.share);
+                vector::axpy(part, &cut.dual.pull, &mut dual.pull);
+            }
+        }
+        let proven = bound(problem, &dual);
+        if proven > best.dual || rounds == 1 {
+            best.dual = proven;
+            best_dual = dual;
+        }
+        if best.primal - best.dual <= limits.tol * best.primal.abs() {
+            break;
+        }
+        cuts.retain(|cut| cut.idle < PATIENCE);
+        for at in 0..v.len() {
+            v[at] = center[at] - metric[at] * metric[at] * pulled[at];
+        }
+    }
+    let point = reduced.point(&best_v);
+    best.primal = problem.objective(&point);
+    Ok(Solution { point, dual: best_dual, certificate: best, n_iter: rounds, warm: best_v })
+}
+
+/// The tangent of the worst-case loss at `v`, and the loss there.
+fn tangent(problem: &Problem<'_>, reduced: &Reduced<'_>, v: &[f64]) -> (Cut, f64) {
+    let q = problem.q();
+    let f = reduced.scores(v);
+    let losses = problem.losses(&f);
+    let worst = worst_sum(&losses, problem.weights, problem.k);
+    let share = shares(problem, &losses, worst.threshold);
+    let mut pull = vec![0.0; f.len()];
+    let mut curve = vec![0.0; q * (q + 1) / 2];
+    // A row without loss has slope 0, whatever its share.
+    for (i, a) in share.iter().enumerate().filter(|(i, a)| **a > 0.0 && losses[*i] > 0.0) {
+        let row = i * q..(i + 1) * q;
+        expand(problem, i, &f[row.clone()], *a, &mut pull[row.clone()], &mut curve);
+        vector::scale(&mut pull[row], *a);
+    }
+    let gradient = reduced.pulled(&pull, q);
+    let constant = worst.sum - vector::dot(&gradient, v);
+    (Cut { gradient, constant, dual: Dual { share, pull }, idle: 0 }, worst.sum)
+}
+
+/// Multipliers of the inner maximum: full weight above the threshold, what is left at it.
+fn shares(problem: &Problem<'_>, losses: &[f64], threshold: f64) -> Vec<f64> {
+    let (mut above, mut level) = (0.0, 0.0);
+    for (l, c) in losses.iter().zip(problem.weights) {
+        if *l > threshold {
+            above += c;
+        } else if *l == threshold {
+            level += c;
+        }
+    }
+    let part = if level > 0.0 { ((problem.k - above) / level).clamp(0.0, 1.0) } else { 0.0 };
+    let share = |(l, c): (&f64, &f64)| {
+        if *l > threshold {
+            *c
+        } else if *l == threshold {
+            c * part
+        } else {
+            0.0
+        }
+    };
+    losses.iter().zip(problem.weights).map(share).collect()
+}

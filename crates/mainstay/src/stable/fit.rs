@@ -1,0 +1,199 @@
+//! From data and settings to fitted models: merging, reduction, warm-started paths, outputs.
+
+use rayon::prelude::*;
+
+use super::cutting;
+use super::estimator::Solver;
+use super::interior::{self, Limits, Solution};
+use super::problem::{K, Point, Problem, RowLoss, Target};
+use super::reduce::Reduced;
+use super::structure;
+use crate::control::Control;
+use crate::data::{ClassWeight, Dataset, Merged};
+use crate::error::Result;
+use crate::model::{Fitted, Linear, Link, Model, Output};
+
+/// One point of a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Setting {
+    pub k: K,
+    /// `C` of the SVM, `alpha` of the logistic regression.
+    pub strength: f64,
+}
+
+/// All that the points of a path share.
+#[derive(Debug, Clone)]
+pub(super) struct Recipe {
+    pub loss: RowLoss,
+    /// One problem over all classes, where there are more than two.
+    pub joint: bool,
+    pub fit_intercept: bool,
+    pub class_weight: ClassWeight,
+    pub solver: Solver,
+    pub tol: f64,
+    pub max_iter: usize,
+}
+
+/// One solved problem and what it says.
+struct Piece {
+    solution: Solution,
+    shares: Vec<f64>,
+    losses: Vec<f64>,
+    equals_classical: bool,
+    warning: Option<String>,
+}
+
+impl Recipe {
+    /// One model a setting, in that order, each started from the one before.
+    pub(super) fn path(
+        &self,
+        settings: &[Setting],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        let (merged, given) = {
+            let weighted = self.class_weight.apply(data.clone())?;
+            let ones = || vec![1.0; data.len()];
+            (Merged::new(&weighted), weighted.weights().map_or_else(ones, <[f64]>::to_vec))
+        };
+        let rows = &merged.data;
+        let reduced = Reduced::new(rows.features(), self.fit_intercept)?;
+        let targets: Vec<Target> = match rows.n_classes() {
+            2 => vec![Target::Signs(rows.signs(1))],
+            count if self.joint => vec![Target::Classes { labels: rows.labels().to_vec(), count }],
+            count => (0..count).map(|class| Target::Signs(rows.signs(class))).collect(),
+        };
+        let total = (targets.len() * settings.len()) as u64;
+        let done = std::sync::atomic::AtomicU64::new(0);
+        let tick = || {
+            let before = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            control.progress(before + 1, total);
+        };
+        let along = |target: &Target| -> Result<Vec<Piece>> {
+            let mut pieces: Vec<Piece> = Vec::with_capacity(settings.len());
+            let mut least = None;
+            for setting in settings {
+                let problem = self.problem(*setting, rows, target.clone())?;
+                let warm = pieces.last().map(|piece| &piece.solution);
+                pieces.push(self.solve(&problem, &reduced, warm, &mut least, control)?);
+                tick();
+            }
+            Ok(pieces)
+        };
+        let columns: Vec<Vec<Piece>> = if let [target] = targets.as_slice() {
+            vec![along(target)?]
+        } else {
+            control.install(|| targets.par_iter().map(along).collect::<Result<_>>())?
+        };
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        Ok((0..settings.len())
+            .map(|_| {
+                let pieces: Vec<Piece> = columns.iter_mut().filter_map(Iterator::next).collect();
+                self.assemble(&merged, &given, pieces)
+            })
+            .collect())
+    }
+
+    fn problem<'a>(
+        &self,
+        setting: Setting,
+        rows: &'a Dataset,
+        target: Target,
+    ) -> Result<Problem<'a>> {
+        let weights = rows.weights().unwrap_or(&[]);
+        let k = setting.k.resolve(weights.iter().sum())?;
+        let (ridge, scale) = match self.loss {
+            RowLoss::Logistic => (setting.strength, 1.0 / k),
+            RowLoss::Hinge | RowLoss::SquaredHinge => (1.0, setting.strength),
+        };
+        Ok(Problem {
+            x: rows.features(),
+            target,
+            weights,
+            loss: self.loss,
+            k,
+            ridge,
+            scale,
+            fit_intercept: self.fit_intercept,
+        })
+    }
+
+    fn solve(
+        &self,
+        problem: &Problem<'_>,
+        reduced: &Reduced<'_>,
+        warm: Option<&Solution>,
+        least: &mut Option<f64>,
+        control: &Control,
+    ) -> Result<Piece> {
+        let limits = Limits { tol: self.tol, max_iter: self.max_iter, control };
+        let mut solution = match self.solver {
+            Solver::InteriorPoint => interior::solve(problem, reduced, warm, limits)?,
+            Solver::CuttingPlane => cutting::solve(problem, reduced, limits)?,
+        };
+        let warning = structure::expose_dead_fit(problem, reduced, &mut solution, least, limits)?;
+        let equals_classical = structure::equals_classical(problem, &mut solution, self.tol);
+        let losses = problem.losses(&problem.scores(&solution.point));
+        let shares = structure::cleaned_shares(&solution.dual, problem.weights);
+        Ok(Piece { solution, shares, losses, equals_classical, warning })
+    }
+
+    fn assemble(&self, merged: &Merged, given: &[f64], pieces: Vec<Piece>) -> Fitted {
+        let joint = merged.data.n_classes() > 2 && self.joint;
+        let link = match self.loss {
+            RowLoss::Logistic if joint => Link::Softmax,
+            RowLoss::Logistic => Link::Logistic,
+            RowLoss::Hinge | RowLoss::SquaredHinge => Link::None,
+        };
+        let worst = worst_rows(merged, given, &pieces);
+        let equals = pieces.iter().all(|p| p.equals_classical);
+        let n_iter = pieces.iter().map(|p| p.solution.n_iter).max().unwrap_or(1);
+        let certificates = pieces.iter().map(|p| p.solution.certificate).collect();
+        let mut warnings: Vec<String> = Vec::new();
+        for warning in pieces.iter().filter_map(|p| p.warning.as_ref()) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        let points: Vec<Point> = pieces.into_iter().map(|p| p.solution.point).collect();
+        let model = Model::Linear(Linear {
+            coef: points.iter().flat_map(|p| p.coef.clone()).collect(),
+            intercept: points.iter().flat_map(|p| p.intercept.clone()).collect(),
+            link,
+        });
+        let mut fitted =
+            Fitted::new(model, n_iter).with("worst_rows", worst).with("equals_classical", equals);
+        fitted.tol = self.tol;
+        fitted.certificates = certificates;
+        fitted.warnings = warnings;
+        fitted
+    }
+}
+
+/// The given rows that count in the worst case, heaviest loss first: `row`, `weight` (how much of
+/// the row's weight counts), `loss`, and `class` where every class has its own problem.
+fn worst_rows(merged: &Merged, given: &[f64], pieces: &[Piece]) -> Output {
+    let mut found: Vec<(usize, usize, f64, f64)> = Vec::new();
+    let weights = merged.data.weights().unwrap_or(&[]);
+    for (class, piece) in pieces.iter().enumerate() {
+        for (row, position) in merged.position.iter().enumerate() {
+            let Some(at) = *position else { continue };
+            if piece.shares[at] > 0.0 {
+                // A merged row's share is divided among the given rows in proportion.
+                let share = piece.shares[at] * (given[row] / weights[at]);
+                found.push((class, row, share, piece.losses[at]));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0).then(b.3.total_cmp(&a.3)).then(a.1.cmp(&b.1)));
+    let index = |v: usize| i64::try_from(v).unwrap_or(i64::MAX);
+    let mut columns = Vec::new();
+    if pieces.len() > 1 {
+        let classes = found.iter().map(|r| index(r.0)).collect();
+        columns.push(("class".to_owned(), Output::Integers(classes)));
+    }
+    columns.push(("row".to_owned(), Output::Integers(found.iter().map(|r| index(r.1)).collect())));
+    columns.push(("weight".to_owned(), Output::Vector(found.iter().map(|r| r.2).collect())));
+    columns.push(("loss".to_owned(), Output::Vector(found.iter().map(|r| r.3).collect())));
+    Output::Table(columns)
+}

@@ -1,0 +1,68 @@
+//! What the interior point asks of the rows, whatever their loss.
+
+/// Every row's part in the Newton system; arrays go row by row, `q` numbers a row.
+///
+/// After eliminating all that belongs to row $i$ alone, its multiplier moves by
+/// $\delta a = D(\varrho + r^\top \delta f - \delta\theta)$ and its pull on the scores by
+/// $r\,\delta a + B\,\delta f + e$.
+#[derive(Debug, Default)]
+pub(super) struct Local {
+    /// Pull on the scores: $a \nabla L$ (stationarity in $W$ adds it up).
+    pub pull: Vec<f64>,
+    /// $r$.
+    pub slope: Vec<f64>,
+    /// $D$.
+    pub gain: Vec<f64>,
+    /// $B$: lower triangle, row by row.
+    pub curve: Vec<f64>,
+    /// $D\varrho$.
+    pub drive: Vec<f64>,
+    /// $e$; empty where it is zero.
+    pub extra: Vec<f64>,
+}
+
+impl Local {
+    pub(super) fn new(n: usize, q: usize, with_extra: bool) -> Self {
+        Self {
+            pull: vec![0.0; n * q],
+            slope: vec![0.0; n * q],
+            gain: vec![0.0; n],
+            curve: vec![0.0; n * q * (q + 1) / 2],
+            drive: vec![0.0; n],
+            extra: if with_extra { vec![0.0; n * q] } else { Vec::new() },
+        }
+    }
+}
+
+/// The rows' slacks and multipliers, and how they move.
+pub(super) trait Rows {
+    /// Number of complementarity products.
+    fn pairs(&self) -> f64;
+    /// Refreshes `local` (all but `drive` and `extra`) at scores `f`.
+    fn linearize(&mut self, f: &[f64], theta: f64, local: &mut Local);
+    /// Sum of all complementarity products.
+    fn products(&self) -> f64;
+    /// $\sum a$.
+    fn share(&self) -> f64;
+    /// $\sum c u$.
+    fn paid(&self) -> f64;
+    /// Aims every product at `mu`, with the last direction's second-order term if `second`; fills
+    /// `drive` and `extra`.
+    fn aim(&mut self, mu: f64, second: bool, local: &mut Local);
+    /// The direction of all slacks and multipliers given that of the scores and of theta.
+    fn direct(&mut self, df: &[f64], dtheta: f64, local: &Local);
+    /// Longest step that keeps everything positive (may be infinite).
+    fn longest(&self) -> f64;
+    /// [`Rows::products`] after a step.
+    fn products_after(&self, step: f64) -> f64;
+    /// Takes the step.
+    fn advance(&mut self, step: f64);
+    /// $a$.
+    fn shares(&self) -> &[f64];
+}
+
+/// Longest step along `d` that keeps `x` positive.
+#[inline]
+pub(super) fn ratio(x: f64, d: f64, longest: f64) -> f64 {
+    if d < 0.0 && -x > longest * d { -x / d } else { longest }
+}

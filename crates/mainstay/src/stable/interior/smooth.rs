@@ -1,0 +1,234 @@
+//! Rows whose loss is smooth in the scores, or linear where it counts.
+
+use super::central_theta;
+use super::rows::{Local, Rows};
+use super::shares::Shares;
+use crate::stable::problem::{Problem, RowLoss, Target, log_sum_exp, softplus};
+
+/// Rows with $u_i + \theta \ge L_i(f_i)$ taken as a convex constraint.
+///
+/// The two-class hinge enters as $1 - yf$: the constraint $u_i + \theta \ge 0$ that is missing then
+/// follows from $u, \theta \ge 0$. The squared hinge is once differentiable, which suffices.
+#[derive(Debug)]
+pub(super) struct Smooth<'p, 'a> {
+    problem: &'p Problem<'a>,
+    shares: Shares<'p>,
+}
+
+impl<'p, 'a> Smooth<'p, 'a> {
+    pub(super) fn new(problem: &'p Problem<'a>) -> Self {
+        let half = problem.weights.iter().map(|c| 0.5 * c).collect();
+        Self { problem, shares: Shares::new(problem.weights, half, 1.0) }
+    }
+
+    /// Puts all slacks and multipliers on the central path of `mu` over the scores `f`; returns theta.
+    pub(super) fn centre(&mut self, f: &[f64], mu: f64) -> f64 {
+        let problem = self.problem;
+        let losses = if problem.loss == RowLoss::Hinge {
+            f.iter().enumerate().map(|(i, f)| 1.0 - problem.target.sign(i, 0) * f).collect()
+        } else {
+            problem.losses(f)
+        };
+        let theta = central_theta(problem, &losses, mu);
+        self.shares.centre(&losses, theta, mu);
+        theta
+    }
+
+    /// $\sum c u - \mu \ln s - \mu \ln u$.
+    pub(super) fn barrier(&self, mu: f64) -> f64 {
+        let logs: f64 = self.shares.s.iter().zip(&self.shares.u).map(|(s, u)| (s * u).ln()).sum();
+        self.shares.paid() - mu * logs
+    }
+}
+
+/// Loss and slope of a row, and its curvature (lower triangle) times `a`. The two-class hinge comes
+/// without its zero part.
+#[inline]
+pub(in crate::stable) fn expand(
+    problem: &Problem<'_>,
+    i: usize,
+    f: &[f64],
+    a: f64,
+    slope: &mut [f64],
+    curve: &mut [f64],
+) -> f64 {
+    match (problem.loss, &problem.target) {
+        (RowLoss::Hinge, Target::Signs(y)) => {
+            slope[0] = -y[i];
+            curve[0] = 0.0;
+            1.0 - y[i] * f[0]
+        }
+        (RowLoss::Hinge, Target::Classes { .. }) => {
+            curve.fill(0.0);
+            let mut loss = 0.0;
+            for (j, slope) in slope.iter_mut().enumerate() {
+                let y = problem.target.sign(i, j);
+                let lack = (1.0 - y * f[j]).max(0.0);
+                loss += lack;
+                *slope = if lack > 0.0 { -y } else { 0.0 };
+            }
+            loss
+        }
+        (RowLoss::SquaredHinge, _) => {
+            curve.fill(0.0);
+            let (mut loss, mut diagonal) = (0.0, 0);
+            for (j, slope) in slope.iter_mut().enumerate() {
+                let y = problem.target.sign(i, j);
+                let lack = (1.0 - y * f[j]).max(0.0);
+                loss += lack * lack;
+                *slope = -2.0 * y * lack;
+                curve[diagonal] = if lack > 0.0 { 2.0 * a } else { 0.0 };
+                diagonal += j + 2;
+            }
+            loss
+        }
+        (RowLoss::Logistic, Target::Signs(y)) => {
+            let e = (-f[0].abs()).exp();
+            let miss = if y[i] * f[0] > 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) };
+            slope[0] = -y[i] * miss;
+            curve[0] = a * e / ((1.0 + e) * (1.0 + e));
+            softplus(-y[i] * f[0])
+        }
+        (RowLoss::Logistic, Target::Classes { labels, .. }) => {
+            let total = log_sum_exp(f);
+            for (s, v) in slope.iter_mut().zip(f) {
+                *s = (v - total).exp();
+            }
+            let mut at = 0;
+            for j in 0..slope.len() {
+                for l in 0..=j {
+                    let diagonal = if j == l { slope[j] } else { 0.0 };
+                    curve[at] = a * (diagonal - slope[j] * slope[l]);
+                    at += 1;
+                }
+            }
+            slope[labels[i]] -= 1.0;
+            total - f[labels[i]]
+        }
+    }
+}
+
+impl Rows for Smooth<'_, '_> {
+    fn pairs(&self) -> f64 {
+        2.0 * self.problem.n() as f64
+    }
+
+    fn linearize(&mut self, f: &[f64], theta: f64, local: &mut Local) {
+        let q = self.problem.q();
+        let packed = q * (q + 1) / 2;
+        for i in 0..self.problem.n() {
+            let row = i * q..(i + 1) * q;
+            let a = self.shares.a[i];
+            let slope = &mut local.slope[row.clone()];
+            let curve = &mut local.curve[i * packed..(i + 1) * packed];
+            let loss = expand(self.problem, i, &f[row.clone()], a, slope, curve);
+            for (pull, slope) in local.pull[row].iter_mut().zip(slope) {
+                *pull = a * *slope;
+            }
+            self.shares.restore(i, loss - theta);
+            local.gain[i] = 1.0 / self.shares.resistance(i);
+        }
+    }
+
+    fn products(&self) -> f64 {
+        self.shares.products()
+    }
+
+    fn share(&self) -> f64 {
+        self.shares.a.iter().sum()
+    }
+
+    fn paid(&self) -> f64 {
+        self.shares.paid()
+    }
+
+    fn aim(&mut self, mu: f64, second: bool, local: &mut Local) {
+        for i in 0..self.problem.n() {
+            local.drive[i] = local.gain[i] * self.shares.aim(i, mu, second);
+        }
+    }
+
+    fn direct(&mut self, df: &[f64], dtheta: f64, local: &Local) {
+        let q = self.problem.q();
+        for (i, df) in df.chunks_exact(q).enumerate() {
+            let slope = &local.slope[i * q..(i + 1) * q];
+            let push = dtheta - slope.iter().zip(df).map(|(r, d)| r * d).sum::<f64>();
+            self.shares.direct(i, local.drive[i] - local.gain[i] * push, push);
+        }
+    }
+
+    fn longest(&self) -> f64 {
+        self.shares.longest()
+    }
+
+    fn products_after(&self, step: f64) -> f64 {
+        self.shares.products_after(step)
+    }
+
+    fn advance(&mut self, step: f64) {
+        self.shares.advance(step);
+    }
+
+    fn shares(&self) -> &[f64] {
+        &self.shares.a
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Dense, Matrix};
+
+    /// Slopes and curvatures of all smooth pieces against central differences, off their kinks.
+    #[test]
+    fn slopes_and_curvatures_match_central_differences() {
+        let x = Matrix::from(Dense::zeros(3, 1));
+        let weights = [1.0; 3];
+        let problem = |loss, target| Problem {
+            x: &x,
+            target,
+            weights: &weights,
+            loss,
+            k: 1.0,
+            ridge: 1.0,
+            scale: 1.0,
+            fit_intercept: true,
+        };
+        let signs = || Target::Signs(vec![1.0, -1.0, 1.0]);
+        let classes = || Target::Classes { labels: vec![0, 2, 1], count: 3 };
+        let scores = [0.31, -1.7, 2.4, 0.05, -0.6, 1.3, 3.1, -2.2, 0.77];
+        let h = 1e-5;
+        for (loss, target) in [
+            (RowLoss::SquaredHinge, signs()),
+            (RowLoss::Logistic, signs()),
+            (RowLoss::SquaredHinge, classes()),
+            (RowLoss::Logistic, classes()),
+        ] {
+            let problem = problem(loss, target);
+            let q = problem.q();
+            let at = |i: usize, f: &[f64]| {
+                let (mut slope, mut curve) = (vec![0.0; q], vec![0.0; q * (q + 1) / 2]);
+                let loss = expand(&problem, i, f, 1.0, &mut slope, &mut curve);
+                (loss, slope, curve)
+            };
+            for i in 0..3 {
+                let f = &scores[i * q..(i + 1) * q];
+                let (value, slope, curve) = at(i, f);
+                assert!((value - problem.row_loss(i, f)).abs() < 1e-14);
+                for j in 0..q {
+                    let moved = |d: f64| {
+                        let mut g = f.to_vec();
+                        g[j] += d;
+                        at(i, &g)
+                    };
+                    let (up, down) = (moved(h), moved(-h));
+                    assert!(((up.0 - down.0) / (2.0 * h) - slope[j]).abs() < 1e-6);
+                    for l in 0..=j {
+                        let numeric = (up.1[l] - down.1[l]) / (2.0 * h);
+                        assert!((numeric - curve[j * (j + 1) / 2 + l]).abs() < 1e-6);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The Newton system in $(W, b, \theta)$.
+
+use super::rows::Local;
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, Dense, vector};
+use crate::stable::reduce::Reduced;
+
+/// $$\begin{pmatrix} \tfrac{2\rho}{\lambda} I_W + Z^\top (B + D rr^\top) Z & -Z^\top (Dr) \\
+/// \cdot & \sum D + t/\theta \end{pmatrix}$$
+/// over all scores, factored after scaling its diagonal to 1. Assembling costs $O(n m^2 q^2)$.
+#[derive(Debug)]
+pub(super) struct System {
+    matrix: Dense,
+    scale: Vec<f64>,
+    factor: Cholesky,
+}
+
+impl System {
+    pub(super) fn new(
+        reduced: &Reduced<'_>,
+        local: &Local,
+        q: usize,
+        ridge: f64,
+        theta_curve: f64,
+    ) -> Result<Self> {
+        let columns = reduced.z.ncols();
+        let order = q * columns + 1;
+        let mut matrix = Dense::zeros(order, order);
+        for j in 0..q {
+            for l in 0..=j {
+                let gram = reduced.z.weighted_gram(&block_weights(local, q, j, l));
+                for row in 0..columns {
+                    matrix.row_mut(j * columns + row)[l * columns..(l + 1) * columns]
+                        .copy_from_slice(gram.row(row));
+                }
+            }
+            for w in 0..reduced.m {
+                matrix[(j * columns + w, j * columns + w)] += ridge;
+            }
+        }
+        let leaning: Vec<f64> = local
+            .slope
+            .chunks_exact(q)
+            .zip(&local.gain)
+            .flat_map(|(slope, gain)| slope.iter().map(move |r| -gain * r))
+            .collect();
+        let border = reduced.pulled(&leaning, q);
+        matrix.row_mut(order - 1)[..order - 1].copy_from_slice(&border);
+        matrix[(order - 1, order - 1)] = local.gain.iter().sum::<f64>() + theta_curve;
+        matrix.mirror_lower();
+        Self::factor(matrix)
+    }
+
+    fn factor(matrix: Dense) -> Result<Self> {
+        let order = matrix.nrows();
+        let scale: Vec<f64> = (0..order)
+            .map(|i| if matrix[(i, i)] > 0.0 { 1.0 / matrix[(i, i)].sqrt() } else { 1.0 })
+            .collect();
+        let mut shift = 1e-15;
+        while shift < 1e-3 {
+            let scaled = Dense::from_fn(order, order, |i, j| {
+                let value = matrix[(i, j)] * scale[i] * scale[j];
+                if i == j { value.max(0.0) + shift } else { value }
+            });
+            if let Some(factor) = Cholesky::new(&scaled) {
+                return Ok(Self { matrix, scale, factor });
+            }
+            shift *= 100.0;
+        }
+        Err(Error::Numerical("the Newton system of the stable fit; rescale the features".into()))
+    }
+
+    /// Solves with two rounds of refinement.
+    pub(super) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+        let once = |rhs: &[f64]| {
+            let mut x: Vec<f64> = rhs.iter().zip(&self.scale).map(|(r, s)| r * s).collect();
+            self.factor.solve_in_place(&mut x);
+            for (x, s) in x.iter_mut().zip(&self.scale) {
+                *x *= s;
+            }
+            x
+        };
+        let mut x = once(rhs);
+        for _ in 0..2 {
+            let missing: Vec<f64> =
+                self.matrix.mul_vec(&x).iter().zip(rhs).map(|(a, r)| r - a).collect();
+            vector::axpy(1.0, &once(&missing), &mut x);
+        }
+        x
+    }
+}
+
+/// Entry (j, l) of $B + D r r^\top$ for every row.
+fn block_weights(local: &Local, q: usize, j: usize, l: usize) -> Vec<f64> {
+    let packed = q * (q + 1) / 2;
+    let at = j * (j + 1) / 2 + l;
+    local
+        .gain
+        .iter()
+        .enumerate()
+        .map(|(i, gain)| {
+            let slope = &local.slope[i * q..(i + 1) * q];
+            local.curve[i * packed + at] + gain * slope[j] * slope[l]
+        })
+        .collect()
+}

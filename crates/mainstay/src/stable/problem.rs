@@ -1,0 +1,316 @@
+//! What is minimised: ridge plus the weighted sum of the `k` largest row losses.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, Result, require};
+use crate::linalg::{Matrix, vector};
+
+/// How much of the data the worst rows are: a count, or a fraction of the total weight.
+///
+/// In JSON the decimal point decides: `20` is a count, `0.2` and `1.0` are fractions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum K {
+    /// This many rows (units of weight).
+    Count(u64),
+    /// This share of the total weight, not rounded.
+    Fraction(f64),
+}
+
+impl K {
+    /// Checks what can be checked without data.
+    pub fn check(self) -> Result<()> {
+        match self {
+            Self::Count(count) => require(count > 0, "k", count, "at least 1"),
+            Self::Fraction(share) => require(
+                share > 0.0 && share <= 1.0,
+                "k",
+                format!("{share:?}"),
+                "a count (an integer) or a fraction in (0, 1] (a float)",
+            ),
+        }
+    }
+
+    /// `k` in units of weight, given the total weight.
+    pub fn resolve(self, total: f64) -> Result<f64> {
+        self.check()?;
+        match self {
+            Self::Fraction(share) => Ok(share * total),
+            // Class weights that keep the total do so up to rounding.
+            Self::Count(count) if count as f64 <= total * (1.0 + 1e-9) => {
+                Ok((count as f64).min(total))
+            }
+            Self::Count(count) => Err(Error::param(
+                "k",
+                count,
+                format!("at most the number of rows (total weight {total})"),
+            )),
+        }
+    }
+}
+
+impl Serialize for K {
+    fn serialize<S: Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => out.serialize_u64(*count),
+            Self::Fraction(share) => out.serialize_f64(*share),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for K {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = K;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a count (an integer) or a fraction in (0, 1] (a float)")
+            }
+
+            fn visit_u64<E>(self, count: u64) -> std::result::Result<K, E> {
+                Ok(K::Count(count))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, count: i64) -> std::result::Result<K, E> {
+                u64::try_from(count).map(K::Count).map_err(|_| {
+                    E::custom(format!(
+                        "{count} is not a count of at least 1 (or a fraction in (0, 1])"
+                    ))
+                })
+            }
+
+            fn visit_f64<E>(self, share: f64) -> std::result::Result<K, E> {
+                Ok(K::Fraction(share))
+            }
+        }
+        input.deserialize_any(Visitor)
+    }
+}
+
+/// Which loss a row suffers from its scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowLoss {
+    /// $\sum_j \max(0, 1 - y_{ij} f_{ij})$.
+    Hinge,
+    /// $\sum_j \max(0, 1 - y_{ij} f_{ij})^2$.
+    SquaredHinge,
+    /// One score: $\ln(1 + e^{-y f})$; several: $\ln \sum_j e^{f_j} - f_{y}$.
+    Logistic,
+}
+
+/// What the scores should say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// One score a row; its sign should be this one.
+    Signs(Vec<f64>),
+    /// One score a class; that of the row's own class should be largest.
+    Classes {
+        /// Class of every row.
+        labels: Vec<usize>,
+        /// Number of classes.
+        count: usize,
+    },
+}
+
+impl Target {
+    /// Number of scores of a row, $q$.
+    pub fn scores(&self) -> usize {
+        match self {
+            Self::Signs(_) => 1,
+            Self::Classes { count, .. } => *count,
+        }
+    }
+
+    /// $y_{ij}$: +1 or -1.
+    pub fn sign(&self, i: usize, j: usize) -> f64 {
+        match self {
+            Self::Signs(y) => y[i],
+            Self::Classes { labels, .. } => {
+                if labels[i] == j {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
+        }
+    }
+
+    /// A number for each group of rows that should get the same scores.
+    pub(super) fn label(&self, i: usize) -> usize {
+        match self {
+            Self::Signs(y) => usize::from(y[i] > 0.0),
+            Self::Classes { labels, .. } => labels[i],
+        }
+    }
+}
+
+/// minimise over $W$ ($q$ hyperplanes) and $b$
+/// $$\rho \|W\|^2 + \lambda \max_{0 \le a \le c,\ \sum a \le k} \sum_i a_i L_i(W x_i + b).$$
+///
+/// The inner maximum is the sum of the `k` largest losses, where row $i$ counts $c_i$ times; by
+/// duality it equals $\min_{\theta \ge 0} k\theta + \sum c_i \max(0, L_i - \theta)$, the paper's (7)
+/// with $u_i = \max(0, L_i - \theta)$. The paper's $\lambda$: $\rho = 1$, $\lambda = C$ in (8) and
+/// (10), and $\rho = \lambda_{paper}$, $\lambda = 1/k$ in (12).
+#[derive(Debug, Clone)]
+pub struct Problem<'a> {
+    /// One row a sample.
+    pub x: &'a Matrix,
+    /// What the scores should say.
+    pub target: Target,
+    /// $c$: positive weight of every row.
+    pub weights: &'a [f64],
+    /// $L$.
+    pub loss: RowLoss,
+    /// $k$ in units of weight, at most the total weight.
+    pub k: f64,
+    /// $\rho > 0$.
+    pub ridge: f64,
+    /// $\lambda > 0$.
+    pub scale: f64,
+    /// Whether $b$ is free; otherwise it is 0.
+    pub fit_intercept: bool,
+}
+
+/// $W$ and $b$.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// One row a score.
+    pub coef: Vec<Vec<f64>>,
+    /// One number a score.
+    pub intercept: Vec<f64>,
+}
+
+impl Problem<'_> {
+    /// Number of rows.
+    pub fn n(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Number of scores of a row.
+    pub fn q(&self) -> usize {
+        self.target.scores()
+    }
+
+    /// Total weight.
+    pub fn total(&self) -> f64 {
+        self.weights.iter().sum()
+    }
+
+    /// Scores of every row, row by row.
+    pub fn scores(&self, point: &Point) -> Vec<f64> {
+        let q = self.q();
+        let mut f = vec![0.0; self.n() * q];
+        for (j, (w, b)) in point.coef.iter().zip(&point.intercept).enumerate() {
+            for (i, score) in self.x.mul_vec(w).into_iter().enumerate() {
+                f[i * q + j] = score + b;
+            }
+        }
+        f
+    }
+
+    /// Loss of row `i` at its scores `f`.
+    pub fn row_loss(&self, i: usize, f: &[f64]) -> f64 {
+        let lack = |j: usize| (1.0 - self.target.sign(i, j) * f[j]).max(0.0);
+        match self.loss {
+            RowLoss::Hinge => (0..f.len()).map(lack).sum(),
+            RowLoss::SquaredHinge => (0..f.len()).map(|j| lack(j) * lack(j)).sum(),
+            RowLoss::Logistic => match &self.target {
+                Target::Signs(y) => softplus(-y[i] * f[0]),
+                Target::Classes { labels, .. } => log_sum_exp(f) - f[labels[i]],
+            },
+        }
+    }
+
+    /// Loss of every row at the scores `f`.
+    pub fn losses(&self, f: &[f64]) -> Vec<f64> {
+        f.chunks_exact(self.q()).enumerate().map(|(i, f)| self.row_loss(i, f)).collect()
+    }
+
+    /// $\rho\|W\|^2$.
+    pub fn penalty(&self, point: &Point) -> f64 {
+        self.ridge * point.coef.iter().map(|w| vector::norm_sq(w)).sum::<f64>()
+    }
+
+    /// The objective at `point`.
+    pub fn objective(&self, point: &Point) -> f64 {
+        let losses = self.losses(&self.scores(point));
+        self.penalty(point) + self.scale * worst_sum(&losses, self.weights, self.k).sum
+    }
+}
+
+/// $\ln(1 + e^t)$ without overflow.
+pub(super) fn softplus(t: f64) -> f64 {
+    t.max(0.0) + (-t.abs()).exp().ln_1p()
+}
+
+/// $\ln \sum_j e^{f_j}$ without overflow.
+pub(super) fn log_sum_exp(f: &[f64]) -> f64 {
+    let top = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    top + f.iter().map(|v| (v - top).exp()).sum::<f64>().ln()
+}
+
+/// The sum of the worst losses and the loss at which it stops counting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WorstSum {
+    /// $\max \sum a_i L_i$ over $0 \le a \le c$, $\sum a = \min(k, \sum c)$.
+    pub sum: f64,
+    /// $\theta$: losses above it count in full, below it not at all.
+    pub threshold: f64,
+}
+
+/// The sum of the `k` largest losses, row `i` counting `weights[i]` times. Expected cost O(n).
+///
+/// Losses must not be negative.
+pub fn worst_sum(losses: &[f64], weights: &[f64], k: f64) -> WorstSum {
+    let mut rows: Vec<(f64, f64)> = losses.iter().copied().zip(weights.iter().copied()).collect();
+    let mut open = rows.as_mut_slice();
+    let (mut sum, mut room) = (0.0, k);
+    // Halve the open part: its upper half is either taken whole or holds the threshold.
+    while open.len() > 1 {
+        let half = open.len() / 2;
+        open.select_nth_unstable_by(half, |a, b| b.0.total_cmp(&a.0));
+        let (upper, lower) = open.split_at_mut(half);
+        let weight: f64 = upper.iter().map(|r| r.1).sum();
+        if weight <= room {
+            sum += upper.iter().map(|r| r.0 * r.1).sum::<f64>();
+            room -= weight;
+            open = lower;
+        } else {
+            open = upper;
+        }
+    }
+    let last = open.first().copied().unwrap_or((0.0, 0.0));
+    WorstSum { sum: sum + last.0 * last.1.min(room), threshold: last.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_decimal_point_decides_between_count_and_fraction() {
+        let parse = |text: &str| serde_json::from_str::<K>(text);
+        assert_eq!(parse("1").unwrap(), K::Count(1));
+        assert_eq!(parse("1.0").unwrap(), K::Fraction(1.0));
+        assert_eq!(serde_json::to_string(&K::Fraction(1.0)).unwrap(), "1.0");
+        assert_eq!(serde_json::to_string(&K::Count(3)).unwrap(), "3");
+        for bad in ["-1", "\"half\"", "null", "true", "[1]"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+        for bad in [K::Count(0), K::Fraction(0.0), K::Fraction(1.5), K::Fraction(f64::NAN)] {
+            assert!(bad.check().is_err());
+        }
+        assert!(K::Count(11).resolve(10.0).is_err());
+        assert_eq!(K::Count(10).resolve(10.0).unwrap(), 10.0);
+        assert_eq!(K::Fraction(0.25).resolve(10.0).unwrap(), 2.5);
+    }
+
+    #[test]
+    fn the_worst_sum_counts_fractions_of_a_row() {
+        let losses = [3.0, 1.0, 2.0, 2.0];
+        let found = worst_sum(&losses, &[1.0, 1.0, 0.5, 1.0], 2.25);
+        assert_eq!(found, WorstSum { sum: 3.0 + 0.5 * 2.0 + 0.75 * 2.0, threshold: 2.0 });
+        assert_eq!(worst_sum(&losses, &[1.0; 4], 4.0).sum, 8.0);
+        assert_eq!(worst_sum(&[5.0], &[2.0], 0.5).sum, 2.5);
+    }
+}

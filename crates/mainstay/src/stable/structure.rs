@@ -1,0 +1,232 @@
+//! What a stable fit says about the data: which rows carry it, whether it is the classical fit, and
+//! whether `k` is too small to tell the classes apart.
+
+use super::certificate::Dual;
+use super::interior::{self, Limits, Solution};
+use super::problem::{Point, Problem, RowLoss, Target, worst_sum};
+use super::reduce::Reduced;
+use crate::error::Result;
+use crate::linalg::{Dense, Matrix, vector};
+
+/// Shares below this part of a row's weight are rounding noise of the solver.
+const NOISE: f64 = 1e-4;
+
+/// How much each row counts in the worst case, noise removed.
+pub(super) fn cleaned_shares(dual: &Dual, weights: &[f64]) -> Vec<f64> {
+    let clean = |(a, c): (&f64, &f64)| {
+        if *a <= NOISE * c {
+            0.0
+        } else if *a >= (1.0 - NOISE) * c {
+            *c
+        } else {
+            *a
+        }
+    };
+    dual.share.iter().zip(weights).map(clean).collect()
+}
+
+/// Whether the answer also solves the classical problem, in which every row counts.
+///
+/// For the summed losses the classical objective is never below the stable one; where both agree at
+/// the stable optimum (no row beyond the worst `k` has a loss), that point is optimal for both.
+/// Averaged logistic losses are positive, so there only `k` = everything is classical.
+///
+/// The intercept of a hinge fit need not be unique: if another one makes the point classical, it is
+/// optimal for both and is taken.
+pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, tol: f64) -> bool {
+    if problem.k >= problem.total() * (1.0 - 1e-12) {
+        return true;
+    }
+    if problem.loss == RowLoss::Logistic {
+        return false;
+    }
+    let everything = Problem { k: problem.total(), ..problem.clone() };
+    // Interior points leave inactive rows a loss of the order of the gap.
+    let room = 10.0 * tol * solution.certificate.primal.max(1.0);
+    if everything.objective(&solution.point) - solution.certificate.primal <= room {
+        return true;
+    }
+    if let (Target::Signs(y), RowLoss::Hinge, true) =
+        (&problem.target, problem.loss, problem.fit_intercept)
+    {
+        let mut other = solution.point.clone();
+        other.intercept = vec![0.0];
+        other.intercept[0] = best_intercept(y, &problem.scores(&other), problem.weights);
+        if everything.objective(&other) - solution.certificate.dual <= room {
+            solution.certificate.primal = problem.objective(&other);
+            solution.point = other;
+            return true;
+        }
+    }
+    false
+}
+
+/// A minimiser of $\sum c_i \max(0, 1 - y_i (s_i + b))$ over $b$: the derivative changes by $c_i$ at
+/// $b = y_i - s_i$ and starts at minus the weight of the positive rows.
+fn best_intercept(y: &[f64], scores: &[f64], weights: &[f64]) -> f64 {
+    let mut kinks: Vec<(f64, f64)> =
+        y.iter().zip(scores).zip(weights).map(|((y, s), c)| (y - s, *c)).collect();
+    kinks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut slope: f64 =
+        -y.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|r| r.1).sum::<f64>();
+    for (at, weight) in kinks {
+        slope += weight;
+        if slope >= 0.0 {
+            return at;
+        }
+    }
+    0.0
+}
+
+/// If zero weights are optimal, makes them exactly so and says which `k` would help.
+///
+/// Zero weights are optimal for one regularisation if and only if they are for all: the dual point
+/// that proves it has $\sum \alpha_i x_i^\top = 0$. With two classes such a point exists exactly for
+/// $k \le k^* = \min_{w,b} \sum c_i \max(0, 1 - y_i f_i)$ (linear programming duality), whichever
+/// of the losses is used; `least` remembers $k^*$ along a path.
+pub(super) fn expose_dead_fit(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    solution: &mut Solution,
+    least: &mut Option<f64>,
+    limits: Limits<'_>,
+) -> Result<Option<String>> {
+    let constant = best_constant(problem, limits)?;
+    let objective = problem.objective(&constant);
+    if !(objective - solution.certificate.dual <= 1e-5 * objective) {
+        return Ok(None);
+    }
+    let (dead, smallest) = match &problem.target {
+        Target::Signs(_) => {
+            let smallest = match *least {
+                Some(known) => known,
+                None => *least.insert(least_hinge(problem, reduced, limits)?),
+            };
+            let constant = least_constant_hinge(problem);
+            if smallest >= constant * (1.0 - 1e-6) && problem.loss == RowLoss::Hinge {
+                // Even the classical SVM does nothing with these features.
+                (true, problem.total())
+            } else {
+                (problem.k <= smallest, smallest)
+            }
+        }
+        Target::Classes { .. } => {
+            if usable(problem, reduced, problem.k, limits)? {
+                (false, 0.0)
+            } else {
+                (true, bisect(problem, reduced, limits)?)
+            }
+        }
+    };
+    if !dead {
+        return Ok(None);
+    }
+    solution.certificate.primal = objective;
+    solution.warm = reduced.constant(&constant.intercept);
+    solution.point = constant;
+    let total = problem.total();
+    let strength = if problem.loss == RowLoss::Logistic { "alpha" } else { "C" };
+    let advice = if smallest < total * (1.0 - 1e-6) {
+        format!(
+            "the smallest usable k is {} (a fraction of {:.4})",
+            smallest.floor() + 1.0,
+            ((smallest / total) * 1e4).ceil() / 1e4
+        )
+    } else {
+        "no k helps: the features do not tell the classes apart better than a constant".to_owned()
+    };
+    Ok(Some(format!(
+        "k = {} is so small that zero weights are optimal for every {strength}, so the model is \
+         constant; {advice}",
+        (problem.k * 1e4).round() / 1e4
+    )))
+}
+
+/// The best point without weights: the same problem with one row a class and no features.
+fn best_constant(problem: &Problem<'_>, limits: Limits<'_>) -> Result<Point> {
+    let q = problem.q();
+    let p = problem.x.ncols();
+    let mut point = Point { coef: vec![vec![0.0; p]; q], intercept: vec![0.0; q] };
+    if !problem.fit_intercept {
+        return Ok(point);
+    }
+    let classes = q.max(2);
+    let mut weights = vec![0.0; classes];
+    for (i, c) in problem.weights.iter().enumerate() {
+        weights[problem.target.label(i)] += c;
+    }
+    let present: Vec<usize> = (0..classes).filter(|&j| weights[j] > 0.0).collect();
+    weights.retain(|c| *c > 0.0);
+    let target = match problem.target {
+        Target::Signs(_) => {
+            Target::Signs(present.iter().map(|&j| if j == 1 { 1.0 } else { -1.0 }).collect())
+        }
+        Target::Classes { count, .. } => Target::Classes { labels: present, count },
+    };
+    let x = Matrix::from(Dense::zeros(weights.len(), 1));
+    let small = Problem { x: &x, target, weights: &weights, ..problem.clone() };
+    let reduced = Reduced::new(&x, true)?;
+    let found = interior::solve(&small, &reduced, None, Limits { tol: 1e-9, ..limits })?;
+    point.intercept = found.point.intercept;
+    Ok(point)
+}
+
+/// A ridge too weak to matter, in the units of the features.
+fn faint(problem: &Problem<'_>, reduced: &Reduced<'_>) -> f64 {
+    let size = vector::norm_sq(reduced.z.values()) / problem.n() as f64;
+    1e-8 * size.max(f64::MIN_POSITIVE) / reduced.ridge(1.0)
+}
+
+/// The smallest total hinge loss of any constant.
+fn least_constant_hinge(problem: &Problem<'_>) -> f64 {
+    let mut sides = [0.0; 2];
+    for (i, c) in problem.weights.iter().enumerate() {
+        sides[problem.target.label(i)] += c;
+    }
+    if problem.fit_intercept { 2.0 * sides[0].min(sides[1]) } else { sides[0] + sides[1] }
+}
+
+/// The smallest total hinge loss of any hyperplane.
+fn least_hinge(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> Result<f64> {
+    let hinge = Problem {
+        loss: RowLoss::Hinge,
+        k: problem.total(),
+        ridge: faint(problem, reduced),
+        scale: 1.0,
+        ..problem.clone()
+    };
+    let found = interior::solve(&hinge, reduced, None, limits)?;
+    let losses = hinge.losses(&hinge.scores(&found.point));
+    Ok(losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum())
+}
+
+/// Whether weights help at `k` when they cost next to nothing.
+fn usable(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    k: f64,
+    limits: Limits<'_>,
+) -> Result<bool> {
+    let free = Problem { k, ridge: faint(problem, reduced), scale: 1.0 / k, ..problem.clone() };
+    let constant = free.objective(&best_constant(&free, limits)?);
+    let found = interior::solve(&free, reduced, None, limits)?;
+    Ok(found.certificate.primal < (1.0 - 1e-4) * constant)
+}
+
+/// The largest useless `k`, to a thousandth of the total weight.
+fn bisect(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> Result<f64> {
+    let total = problem.total();
+    if !usable(problem, reduced, total, limits)? {
+        return Ok(total);
+    }
+    let (mut low, mut high) = (problem.k, total);
+    while high - low > 1e-3 * total {
+        let middle = f64::midpoint(low, high);
+        if usable(problem, reduced, middle, limits)? {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Ok(low)
+}

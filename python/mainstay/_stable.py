@@ -1,0 +1,500 @@
+"""Unlucky subsets: fits that count the worst rows instead of all of them."""
+
+from collections import namedtuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils.validation import column_or_1d
+
+from mainstay import _core
+from mainstay._base import BaseClassifier, WeightedClassifier, _seed
+
+Stability = namedtuple("Stability", ["absolute", "relative", "coefficients"])
+
+
+class _Path:
+    """Fits over several ``k``."""
+
+    @classmethod
+    def path(cls, X, y, ks, *, sample_weight=None, **params):
+        """Fit one model for each of ``ks``, each started from the one before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        ks : sequence of int or float
+            Values of ``k``, as in the constructor.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row.
+        **params : dict
+            Other parameters of the constructor.
+
+        Returns
+        -------
+        models : list
+            Fitted models, in the order of ``ks``.
+        """
+        ks = list(ks)
+        models = cls(**params)._fit_path(X, y, ks, sample_weight)
+        for model, k in zip(models, ks, strict=True):
+            model.k = k
+        return models
+
+
+class StableSVC(_Path, WeightedClassifier):
+    r"""Support vector machine on the worst ``k`` rows, with a proven optimality gap.
+
+    Solves, with losses :math:`L_i` of rows of weight :math:`c_i`,
+
+    .. math::
+
+        \min_{w, b} \; \|w\|^2 + C \max_{0 \le a \le c, \; \sum_i a_i \le k} \sum_i a_i L_i,
+
+    where the maximum is the sum of the ``k`` largest losses. Two classes:
+    :math:`L_i = \max(0, 1 - y_i (w^\top x_i + b))` or its square. More classes: one joint problem
+    with one hyperplane and one intercept a class, :math:`L_i` being the sum of the losses of row
+    :math:`i` over all classes. Intercepts are not penalised.
+
+    Parameters
+    ----------
+    k : int or float, default=0.5
+        How many rows the worst case holds: an int is a count, a float in (0, 1] a fraction of the
+        total weight, not rounded. 1.0 is the classical SVM.
+    C : float, default=1.0
+        Multiplies the sum of the worst losses; positive. (The usual SVM has half of it.)
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        Loss of a row.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class.
+    solver : {"interior-point", "cutting-plane"}, default="interior-point"
+        ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a reference, slow to the last
+        digits.
+    tol : float, default=1e-6
+        Target for ``dual_gap_``.
+    max_iter : int, default=1000
+        Limit on iterations of the solver.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all cores. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; in a binary problem ``classes_[1]`` is the positive one.
+    worst_rows_ : dict of ndarray
+        The rows that carry the loss: ``row``, ``weight`` (how much of the row's weight counts) and
+        ``loss``, largest loss first.
+    equals_classical_ : bool
+        Whether the answer also solves the classical problem, in which every row counts. Always so
+        for ``k`` of at least twice the smaller class.
+    objective_ : float
+        Value of the problem above at the answer.
+    dual_gap_ : float
+        Proven bound on (``objective_`` - optimum) / max(1, ``objective_``), recomputed from the
+        data and the answer through a dual feasible point.
+    n_iter_ : int
+        Iterations of the solver.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where the training data had names.
+
+    Notes
+    -----
+    Where ``k`` is so small that zero weights are optimal for every ``C``, the fit says so in a
+    warning that names the smallest ``k`` with a usable model.
+
+    References
+    ----------
+    Tazi Bouardi and Ramirez, *An extension of Stable Regression to Support Vector Machines and
+    Logistic Regression*: problems (8) and (10).
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from mainstay import StableSVC
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = StableSVC(k=0.2).fit(StandardScaler().fit_transform(X), y)
+    >>> model.dual_gap_ <= 1e-6
+    True
+    """
+
+    _method = "stable-svm"
+    _accepts_sparse = True
+
+    def __init__(
+        self,
+        k=0.5,
+        *,
+        C=1.0,
+        loss="hinge",
+        fit_intercept=True,
+        class_weight=None,
+        solver="interior-point",
+        tol=1e-6,
+        max_iter=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.k = k
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class StableLogisticRegression(_Path, WeightedClassifier):
+    r"""Logistic regression on the worst ``k`` rows, with a proven optimality gap.
+
+    Solves, with losses :math:`L_i = \log(1 + e^{-y_i (w^\top x_i + b)})` of rows of weight
+    :math:`c_i`,
+
+    .. math::
+
+        \min_{w, b} \; \frac1k \max_{0 \le a \le c, \; \sum_i a_i \le k} \sum_i a_i L_i
+        + \alpha \|w\|^2,
+
+    where the maximum is the sum of the ``k`` largest losses. The intercept is not penalised.
+
+    Parameters
+    ----------
+    k : int or float, default=0.5
+        How many rows the worst case holds: an int is a count, a float in (0, 1] a fraction of the
+        total weight, not rounded. 1.0 is the classical logistic regression.
+    alpha : float, default=0.1
+        Multiplies the squared norm of the weights; positive.
+    multi_class : {"ovr", "joint"}, default="ovr"
+        More than two classes: one problem a class against the rest, each with its own worst rows,
+        or one problem with the softmax loss.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class.
+    solver : {"interior-point", "cutting-plane"}, default="interior-point"
+        ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a reference, slow to the last
+        digits.
+    tol : float, default=1e-6
+        Target for ``dual_gap_``.
+    max_iter : int, default=1000
+        Limit on iterations of the solver.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all cores. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; in a binary problem ``classes_[1]`` is the positive one.
+    worst_rows_ : dict of ndarray
+        The rows that carry the loss: ``row``, ``weight`` (how much of the row's weight counts) and
+        ``loss``, largest loss first; ``class`` too where every class has its own problem.
+    equals_classical_ : bool
+        Whether the answer is the classical fit: only where every row counts.
+    objective_ : float or ndarray of shape (n_classes,)
+        Value of the problem above at the answer.
+    dual_gap_ : float
+        Proven bound on (``objective_`` - optimum) / max(1, ``objective_``). The largest over the
+        classes.
+    n_iter_ : int
+        Iterations of the solver, the largest over the classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where the training data had names.
+
+    References
+    ----------
+    Tazi Bouardi and Ramirez, *An extension of Stable Regression to Support Vector Machines and
+    Logistic Regression*: problem (12), with an intercept.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from mainstay import StableLogisticRegression
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = StableLogisticRegression(k=0.5).fit(StandardScaler().fit_transform(X), y)
+    >>> model.dual_gap_ <= 1e-6
+    True
+    """
+
+    _method = "stable-logistic"
+    _accepts_sparse = True
+
+    def __init__(
+        self,
+        k=0.5,
+        *,
+        alpha=0.1,
+        multi_class="ovr",
+        fit_intercept=True,
+        class_weight=None,
+        solver="interior-point",
+        tol=1e-6,
+        max_iter=1000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.k = k
+        self.alpha = alpha
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _gives_probabilities(self):
+        return True
+
+
+class StableSVCCV(BaseClassifier):
+    """`StableSVC` with ``k`` and ``C`` chosen by cross-validated accuracy.
+
+    Among equal scores the largest ``k`` wins (closest to the classical fit), then the smallest
+    ``C``. Fits are started one from another along the grid and run in parallel over folds.
+
+    Parameters
+    ----------
+    ks : sequence of float, default=(0.2, 0.4, 0.6, 0.8, 1.0)
+        Values of ``k`` to try, as fractions.
+    Cs : sequence of float, default=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+        Values of ``C`` to try.
+    cv : int, default=5
+        Number of folds, stratified.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        Loss of a row.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    tol : float, default=1e-6
+        Target for the proven gap of every fit.
+    max_iter : int, default=1000
+        Limit on iterations of every fit.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds; None is 0.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    k_ : float
+        The chosen fraction.
+    C_ : float
+        The chosen ``C``.
+    cv_results_ : dict of ndarray
+        One entry a setting: ``k``, ``C``, ``mean_score``, ``std_score``.
+    coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
+        Those of the fit to all rows, as in `StableSVC`.
+
+    Examples
+    --------
+    >>> from mainstay import StableSVCCV
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = StableSVCCV(ks=[0.5, 1.0], Cs=[1.0]).fit(X[:, :5], y)
+    >>> model.k_ in (0.5, 1.0)
+    True
+    """
+
+    _method = "stable-svm-cv"
+    _accepts_sparse = True
+
+    def __init__(
+        self,
+        ks=(0.2, 0.4, 0.6, 0.8, 1.0),
+        Cs=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0),
+        *,
+        cv=5,
+        loss="hinge",
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=1000,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.ks = ks
+        self.Cs = Cs
+        self.cv = cv
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class StableLogisticRegressionCV(BaseClassifier):
+    """`StableLogisticRegression` with ``k`` and ``alpha`` chosen by cross-validated log loss.
+
+    Among equal scores the largest ``k`` wins (closest to the classical fit), then the largest
+    ``alpha``. Fits are started one from another along the grid and run in parallel over folds.
+
+    Parameters
+    ----------
+    ks : sequence of float, default=(0.2, 0.4, 0.6, 0.8, 1.0)
+        Values of ``k`` to try, as fractions.
+    alphas : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0)
+        Values of ``alpha`` to try.
+    cv : int, default=5
+        Number of folds, stratified.
+    multi_class : {"ovr", "joint"}, default="ovr"
+        As in `StableLogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    tol : float, default=1e-6
+        Target for the proven gap of every fit.
+    max_iter : int, default=1000
+        Limit on iterations of every fit.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds; None is 0.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    k_ : float
+        The chosen fraction.
+    alpha_ : float
+        The chosen ``alpha``.
+    cv_results_ : dict of ndarray
+        One entry a setting: ``k``, ``alpha``, ``mean_score`` (minus the log loss), ``std_score``.
+    coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
+        Those of the fit to all rows, as in `StableLogisticRegression`.
+
+    Examples
+    --------
+    >>> from mainstay import StableLogisticRegressionCV
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = StableLogisticRegressionCV(ks=[0.5, 1.0], alphas=[0.1]).fit(X[:, :5], y)
+    >>> model.k_
+    1.0
+    """
+
+    _method = "stable-logistic-cv"
+    _accepts_sparse = True
+
+    def __init__(
+        self,
+        ks=(0.2, 0.4, 0.6, 0.8, 1.0),
+        alphas=(0.0001, 0.001, 0.01, 0.1, 1.0),
+        *,
+        cv=5,
+        multi_class="ovr",
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=1000,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.ks = ks
+        self.alphas = alphas
+        self.cv = cv
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _gives_probabilities(self):
+        return True
+
+
+def coefficient_stability(
+    estimator, X, y, protocol="paired", *, n_resamples=9, fraction=0.5, random_state=None
+):
+    r"""Measure how much the coefficients of a linear classifier move from fit to fit.
+
+    Parameters
+    ----------
+    estimator : classifier with ``coef_``
+        Any linear scikit-learn classifier; it is cloned.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Class of every row.
+    protocol : {"paired", "paper"}, default="paired"
+        ``"paired"``: fits to ``n_resamples`` random subsets. They depend on ``random_state`` only,
+        so that all estimators asked with the same one see the same subsets: the fair comparison.
+        ``"paper"``: what the paper does. An estimator with a parameter ``k`` is fitted to all rows
+        with ``k`` = 0.2, 0.3, ..., 1.0; any other to one random subset of each of these sizes. Its
+        figures for the two kinds cannot be compared fairly.
+    n_resamples : int, default=9
+        Number of subsets of the paired protocol, at least 2.
+    fraction : float, default=0.5
+        Their share of every class.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the subsets; None is 0.
+
+    Returns
+    -------
+    stability : Stability
+        Named tuple: ``absolute``, the paper's :math:`\bar\sigma` (with the :math:`1/K` its formula
+        lacks): root mean square over features of the standard deviation over fits, averaged over
+        hyperplanes; ``relative``, the same over the root mean square of the mean coefficients; and
+        ``coefficients`` of shape (n_fits, n_hyperplanes, n_features).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from mainstay import StableLogisticRegression, coefficient_stability
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> X = X / X.std(axis=0)
+    >>> plain = coefficient_stability(LogisticRegression(max_iter=1000), X, y)
+    >>> stable = coefficient_stability(StableLogisticRegression(k=0.5), X, y)
+    >>> plain.coefficients.shape == stable.coefficients.shape == (9, 1, 30)
+    True
+    """
+    check_consistent_length(X, y)
+    y = column_or_1d(y)
+    codes = np.unique(y, return_inverse=True)[1].astype(np.int64, copy=False)
+    sizes = [step / 10 for step in range(2, 11)]
+    if protocol == "paper" and "k" in estimator.get_params(deep=False):
+        fits = [clone(estimator).set_params(k=size).fit(X, y) for size in sizes]
+    elif protocol in ("paired", "paper"):
+        if protocol == "paired":
+            if n_resamples < 2:
+                raise ValueError(f"`n_resamples` = {n_resamples}: must be at least 2")
+            sizes = [float(fraction)] * n_resamples
+        fits = []
+        for rows in _core.subsets(codes, sizes, _seed(random_state)):
+            fits.append(clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows)))
+    else:
+        raise ValueError(f'`protocol` = {protocol!r}: must be "paired" or "paper"')
+    coefficients = np.stack([np.atleast_2d(np.asarray(fit.coef_, dtype=float)) for fit in fits])
+    absolute, relative = _core.sigma_bar(coefficients)
+    return Stability(absolute, relative, coefficients)
