@@ -16,6 +16,7 @@ pub mod loss;
 pub mod methods;
 pub mod model;
 pub mod penalized;
+pub mod rolin;
 
 pub use certificate::{Certificate, Status};
 pub use control::Control;

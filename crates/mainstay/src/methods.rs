@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::model::Estimator;
 use crate::penalized::PenalizedParams;
+use crate::rolin::{RolinParams, TopPcsParams};
 
 /// What a user should know about a method before choosing it.
 #[derive(Debug, Clone, Copy)]
@@ -24,14 +25,32 @@ pub struct Method {
 }
 
 /// All methods, in the order in which `mainstay methods` lists them.
-pub const METHODS: &[Method] = &[Method {
-    name: "l2",
-    class: "PenalizedClassifier",
-    summary: "ridge-penalised logistic regression or SVM: the plain baseline",
-    allows_nan: false,
-    build: |params| Ok(Box::new(parse::<PenalizedParams>(params)?.check()?)),
-    defaults: defaults::<PenalizedParams>,
-}];
+pub const METHODS: &[Method] = &[
+    Method {
+        name: "l2",
+        class: "PenalizedClassifier",
+        summary: "ridge-penalised logistic regression or SVM: the plain baseline",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<PenalizedParams>(params)?.check()?)),
+        defaults: defaults::<PenalizedParams>,
+    },
+    Method {
+        name: "rolin",
+        class: "RolinClassifier",
+        summary: "few samples: trusts what is well estimated, is robust in the rest",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<RolinParams>(params)?.check()?)),
+        defaults: defaults::<RolinParams>,
+    },
+    Method {
+        name: "top-pcs",
+        class: "TopPCsClassifier",
+        summary: "few samples: a classifier on the top principal components alone",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<TopPcsParams>(params)?.check()?)),
+        defaults: defaults::<TopPcsParams>,
+    },
+];
 
 /// The method called `name`, on the command line or in Python.
 pub fn find(name: &str) -> Result<&'static Method> {

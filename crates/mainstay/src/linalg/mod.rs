@@ -10,5 +10,5 @@ mod matrix;
 pub mod vector;
 
 pub use dense::Dense;
-pub use factor::{Cholesky, Svd, SymmetricEigen, thin_qr};
+pub use factor::{Cholesky, Lq, Svd, SymmetricEigen, thin_qr};
 pub use matrix::{Csr, Matrix, Row};
