@@ -1,7 +1,9 @@
 use serde::{Deserialize, Serialize};
 
+use super::extended::Extended;
 use super::losses::PaperLoss;
 use super::paper::Paper;
+use super::recipe::Recipe;
 use super::rules::Thresholds;
 use crate::control::Control;
 use crate::data::Dataset;
@@ -247,6 +249,26 @@ pub struct Rolin(RolinParams);
 #[derive(Debug, Clone)]
 pub struct TopPcs(TopPcsParams);
 
+impl Rolin {
+    fn extended(&self, recipe: Recipe) -> Extended {
+        let p = &self.0;
+        Extended {
+            loss: p.loss,
+            scoring: p.scoring,
+            normalize: p.normalize,
+            n_folds: p.n_folds,
+            n_repeats: p.n_repeats,
+            seed: p.random_state.unwrap_or(0),
+            recipe,
+        }
+    }
+
+    /// The extended variant with other constants than the frozen ones: for research.
+    pub fn fit_recipe(&self, recipe: Recipe, data: &Dataset, control: &Control) -> Result<Fitted> {
+        self.extended(recipe).fit(data, control)
+    }
+}
+
 impl Estimator for Rolin {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
@@ -267,7 +289,7 @@ impl Estimator for Rolin {
                 tail: true,
             }
             .fit(data, control),
-            Variant::Extended => Err(Error::Numerical("not yet".into())),
+            Variant::Extended => self.extended(Recipe::default()).fit(data, control),
         }
     }
 }

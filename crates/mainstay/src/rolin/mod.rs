@@ -6,17 +6,23 @@
 //! cross-validation ([`search`]: Algorithm 2; its rules alone: [`rules`]). The extended variant keeps
 //! the idea but averages calibrated candidates instead of choosing one.
 
+mod calibrate;
 mod estimator;
+mod extended;
 mod hinge;
 mod line;
 mod losses;
 mod paper;
 mod problem;
+mod recipe;
+mod ridge_fit;
 pub mod rules;
 mod search;
 mod space;
 mod top_fit;
+mod view;
 
 pub use estimator::{
     CvRule, Normalize, NormalizeRule, Rolin, RolinParams, Scoring, TopPcs, TopPcsParams, Variant,
 };
+pub use recipe::{Group, Recipe};
