@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::model::Estimator;
-use crate::penalized::PenalizedParams;
+use crate::penalized::{PenalizedParams, Penalty};
 use crate::rolin::{RolinParams, TopPcsParams};
 
 /// What a user should know about a method before choosing it.
@@ -31,7 +31,23 @@ pub const METHODS: &[Method] = &[
         class: "PenalizedClassifier",
         summary: "ridge-penalised logistic regression or SVM: the plain baseline",
         allows_nan: false,
-        build: |params| Ok(Box::new(parse::<PenalizedParams>(params)?.check()?)),
+        build: |params| penalized(params, Penalty::L2),
+        defaults: defaults::<PenalizedParams>,
+    },
+    Method {
+        name: "l1",
+        class: "PenalizedClassifier",
+        summary: "the same with an L1 penalty: uses few features",
+        allows_nan: false,
+        build: |params| penalized(params, Penalty::L1),
+        defaults: defaults::<PenalizedParams>,
+    },
+    Method {
+        name: "elasticnet",
+        class: "PenalizedClassifier",
+        summary: "the same with a mix of both penalties: few features, correlated ones together",
+        allows_nan: false,
+        build: |params| penalized(params, Penalty::ElasticNet),
         defaults: defaults::<PenalizedParams>,
     },
     Method {
@@ -88,6 +104,22 @@ fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
         });
         Error::BadParams(guilty.unwrap_or_else(|| error.to_string()))
     })
+}
+
+/// The method's name settles the penalty; a parameter that says otherwise is an error.
+fn penalized(params: &Value, penalty: Penalty) -> Result<Box<dyn Estimator>> {
+    let given: PenalizedParams = parse(params)?;
+    if params.get("penalty").is_some_and(|p| !p.is_null()) && given.penalty != penalty {
+        let name = |penalty| {
+            serde_json::to_value(penalty).map_or_else(|_| String::new(), |v| v.to_string())
+        };
+        return Err(Error::param(
+            "penalty",
+            name(given.penalty),
+            format!("{} for this method", name(penalty)),
+        ));
+    }
+    Ok(Box::new(PenalizedParams { penalty, ..given }.check()?))
 }
 
 #[cfg(test)]

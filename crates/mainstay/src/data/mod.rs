@@ -15,6 +15,6 @@ pub use demo::demo;
 pub use encoder::{Encoded, Encoder, Encoding, Missing};
 pub use label::{Classes, Label};
 pub use merge::Merged;
-pub use standardize::Standardize;
+pub use standardize::{Standardize, deviations};
 pub use table::{Cells, Column, MISSING, Table, WordList, is_missing};
 pub use weights::ClassWeight;

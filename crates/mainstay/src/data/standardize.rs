@@ -58,9 +58,59 @@ impl Standardize {
     }
 }
 
+/// Standard deviation of every column, `shares` being row weights that add up to 1.
+///
+/// In any unit: columns of size 1e-200 or 1e200 have theirs, as nothing is squared before it is
+/// divided by the column's largest entry. A column whose deviation is at most 1e-12 times that
+/// entry is constant; its deviation is given as 1.
+pub fn deviations(x: &Matrix, shares: &[f64]) -> Vec<f64> {
+    let p = x.ncols();
+    let mut largest = vec![0.0; p];
+    for row in x.rows() {
+        for (j, v) in row.entries() {
+            largest[j] = f64::max(largest[j], v.abs());
+        }
+    }
+    // Means and squares in units of the largest entry; absent entries are zeros.
+    let means: Vec<f64> = {
+        let mut sums = x.tr_mul_vec(shares);
+        for (m, size) in sums.iter_mut().zip(&largest) {
+            *m = if *size > 0.0 { *m / size } else { 0.0 };
+        }
+        sums
+    };
+    let (mut squares, mut stored) = (vec![0.0; p], vec![0.0; p]);
+    for (row, share) in x.rows().zip(shares) {
+        for (j, v) in row.entries() {
+            let apart = if largest[j] > 0.0 { v / largest[j] - means[j] } else { 0.0 };
+            squares[j] += share * apart * apart;
+            stored[j] += share;
+        }
+    }
+    (0..p)
+        .map(|j| {
+            let absent = (1.0 - stored[j]).max(0.0);
+            let relative = (squares[j] + absent * means[j] * means[j]).sqrt();
+            if relative <= 1e-12 { 1.0 } else { relative * largest[j] }
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Columns 0, 1 and 0, 1, 2, 3 with equal shares: deviations 1/2 and sqrt(5)/2, in any unit.
+    #[test]
+    fn deviations_follow_the_unit_of_a_column() {
+        for unit in [1e-200, 1.0, 1e200] {
+            let x = Dense::from_fn(4, 3, |i, j| [unit * (i % 2) as f64, unit * i as f64, unit][j]);
+            let found = deviations(&x.into(), &[0.25; 4]);
+            assert!((found[0] / unit - 0.5).abs() < 1e-14);
+            assert!((found[1] / unit - 1.25_f64.sqrt()).abs() < 1e-14);
+            assert_eq!(found[2], 1.0);
+        }
+    }
 
     #[test]
     fn scores_do_not_change_when_a_model_is_unscaled() {

@@ -85,6 +85,54 @@ impl Csr {
     }
 }
 
+impl Csr {
+    fn select_columns(&self, columns: &[usize]) -> Self {
+        let mut place = vec![u32::MAX; self.ncols];
+        for (&j, k) in columns.iter().zip(0..) {
+            place[j] = k;
+        }
+        let mut out = Self { ncols: columns.len(), starts: vec![0], ..Self::default() };
+        for i in 0..self.nrows() {
+            let (indices, values) = self.row(i);
+            for (&j, &v) in indices.iter().zip(values) {
+                if place[j as usize] != u32::MAX {
+                    out.indices.push(place[j as usize]);
+                    out.values.push(v);
+                }
+            }
+            out.starts.push(out.indices.len());
+        }
+        out
+    }
+
+    fn transpose(&self) -> Self {
+        let mut starts = vec![0; self.ncols + 1];
+        for &j in &self.indices {
+            starts[j as usize + 1] += 1;
+        }
+        for j in 0..self.ncols {
+            starts[j + 1] += starts[j];
+        }
+        let mut next = starts.clone();
+        let mut out = Self {
+            ncols: self.nrows(),
+            starts,
+            indices: vec![0; self.indices.len()],
+            values: vec![0.0; self.values.len()],
+        };
+        for (i, row) in (0..self.nrows()).zip(0_u32..) {
+            let (indices, values) = self.row(i);
+            for (&j, &v) in indices.iter().zip(values) {
+                let at = &mut next[j as usize];
+                out.indices[*at] = row;
+                out.values[*at] = v;
+                *at += 1;
+            }
+        }
+        out
+    }
+}
+
 /// One row of a [`Matrix`].
 #[derive(Debug, Clone, Copy)]
 pub enum Row<'a> {
@@ -273,6 +321,31 @@ impl Matrix {
         }
     }
 
+    /// The columns `columns`, which must increase.
+    #[must_use]
+    pub fn select_columns(&self, columns: &[usize]) -> Self {
+        match self {
+            Self::Dense(m) => {
+                let mut data = Vec::with_capacity(m.nrows() * columns.len());
+                for i in 0..m.nrows() {
+                    let row = m.row(i);
+                    data.extend(columns.iter().map(|&j| row[j]));
+                }
+                Self::Dense(Dense::from_rows(m.nrows(), columns.len(), data))
+            }
+            Self::Sparse(m) => Self::Sparse(m.select_columns(columns)),
+        }
+    }
+
+    /// The transpose, copied.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        match self {
+            Self::Dense(m) => Self::Dense(m.transpose()),
+            Self::Sparse(m) => Self::Sparse(m.transpose()),
+        }
+    }
+
     /// Every column multiplied by its scale.
     #[must_use]
     pub fn scale_columns(&self, scales: &[f64]) -> Self {
@@ -396,6 +469,10 @@ mod tests {
         let (d, s) = (dense.select_rows(&few), sparse.select_rows(&few));
         assert_eq!(d.outer_gram(), s.outer_gram());
         assert_eq!(d.scale_columns(&w).to_dense(), s.scale_columns(&w).to_dense());
+        assert_eq!(d.transpose().to_dense(), s.transpose().to_dense());
+        let (d, s) = (dense.select_columns(&[0, 3]), sparse.select_columns(&[0, 3]));
+        assert_eq!(d.to_dense(), s.to_dense());
+        assert_eq!(d.to_dense().column(1), dense.to_dense().column(3));
     }
 
     #[test]

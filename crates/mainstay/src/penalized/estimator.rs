@@ -1,121 +1,44 @@
-use serde::{Deserialize, Serialize};
-
 use super::certificate::certify;
-use super::newton::newton;
+use super::frame::Frame;
+use super::params::{Alpha, Normalize, PenalizedParams, Penalty};
+use super::path::{Choice, choose};
 use super::problem::Problem;
-use super::scaled::Scaled;
+use super::row_space::RowSpace;
 use super::solution::Budget;
+use super::solver::Solver;
+use crate::certificate::Certificate;
 use crate::control::Control;
-use crate::data::{ClassWeight, Dataset, Merged, Standardize};
-use crate::error::{Error, Result, require};
+use crate::data::{Dataset, Merged, deviations};
+use crate::error::Result;
 use crate::loss::Loss;
 use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, Link, one_versus_rest};
 
-/// Which penalty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Penalty {
-    /// `alpha`/2 times the squared Euclidean norm.
-    #[default]
-    L2,
-    /// `alpha` times the sum of absolute weights.
-    L1,
-    /// `alpha` times (`l1_ratio` L1 + (1 - `l1_ratio`) L2).
-    ElasticNet,
-}
-
-/// Strength of the penalty.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Alpha {
-    /// This much.
-    Fixed(f64),
-    /// Chosen by cross-validation along a warm-started path.
-    Rule(AlphaRule),
-}
-
-/// Named rules for [`Alpha`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AlphaRule {
-    /// Cross-validated loss.
-    Cv,
-}
-
-/// Whether features are standardised before the penalty is applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Normalize {
-    /// Always or never.
-    Fixed(bool),
-    /// Chosen by the cross-validation that chooses `alpha`.
-    Rule(NormalizeRule),
-}
-
-/// Named rules for [`Normalize`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NormalizeRule {
-    /// Both compete.
-    Auto,
-}
-
-/// Parameters of [`Penalized`]; `check` is the only door to `fit`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PenalizedParams {
-    /// Margin loss.
-    pub loss: Loss,
-    /// Kind of penalty.
-    pub penalty: Penalty,
-    /// Strength of the penalty.
-    pub alpha: Alpha,
-    /// Share of L1 in the elastic net.
-    pub l1_ratio: f64,
-    /// Standardise first?
-    pub normalize: Normalize,
-    /// Weight of each class.
-    pub class_weight: ClassWeight,
-    /// Proven relative gap to reach.
-    pub tol: f64,
-    /// Iteration limit.
-    pub max_iter: usize,
-}
-
-impl Default for PenalizedParams {
-    fn default() -> Self {
-        Self {
-            loss: Loss::Logistic,
-            penalty: Penalty::L2,
-            alpha: Alpha::Fixed(0.01),
-            l1_ratio: 0.5,
-            normalize: Normalize::Fixed(false),
-            class_weight: ClassWeight::None,
-            tol: 1e-6,
-            max_iter: 1000,
-        }
-    }
-}
-
-impl PenalizedParams {
-    /// The only door from parameters to an estimator.
-    pub fn check(self) -> Result<Penalized> {
-        if let Alpha::Fixed(alpha) = self.alpha {
-            require(alpha > 0.0 && alpha.is_finite(), "alpha", alpha, "positive and finite")?;
-        }
-        require(
-            (0.0..=1.0).contains(&self.l1_ratio),
-            "l1_ratio",
-            self.l1_ratio,
-            "between 0 and 1",
-        )?;
-        require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
-        require(self.max_iter > 0, "max_iter", self.max_iter, "at least 1")?;
-        Ok(Penalized(self))
-    }
-}
-
-/// Checked parameters. The field is private: holding one is proof of validity.
+/// Penalised mean loss with a free intercept, ROLIN's Eq. (15):
+///
+/// $$\min_{w,b}\ \frac{\sum_i c_i\,\varphi(y_i(x_i^\top w + b))}{\sum_i c_i}
+///   + \alpha\Big(\rho\,\|w\|_1 + \tfrac{1-\rho}{2}\|w\|_2^2\Big)$$
+///
+/// with $\rho$ = `l1_ratio` for the elastic net, 0 for L2, 1 for L1. With `normalize` the
+/// penalty applies to the weights of standardised features, $\sigma_j w_j$; coefficients are
+/// reported for the data as given, the objective is that of the normalised problem. Standardising
+/// centres too, which the free intercept absorbs. A constant feature gets weight 0.
+///
+/// ```
+/// use mainstay::data::Dataset;
+/// use mainstay::linalg::{Dense, Matrix};
+/// use mainstay::model::Estimator;
+/// use mainstay::penalized::{Alpha, PenalizedParams};
+/// use mainstay::Control;
+///
+/// let x = Dense::from_rows(4, 1, vec![0.0, 1.0, 2.0, 3.0]);
+/// let data = Dataset::new(Matrix::from(x), vec![0, 0, 1, 1], 2)?;
+/// let params = PenalizedParams { alpha: Alpha::Fixed(0.1), ..Default::default() };
+/// let fitted = params.check()?.fit(&data, &Control::new())?.certified(1e-6)?;
+/// println!("at most {:?} from the optimum", fitted.dual_gap());
+/// # Ok::<(), mainstay::Error>(())
+/// ```
+///
+/// Parameters are checked; the field is private, so holding one is proof of validity.
 #[derive(Debug, Clone)]
 pub struct Penalized(PenalizedParams);
 
@@ -128,65 +51,136 @@ impl Estimator for Penalized {
             Loss::ModifiedHuber => Link::Clip,
             Loss::Hinge | Loss::SquaredHinge => Link::None,
         };
-        let (Alpha::Fixed(alpha), Normalize::Fixed(normalize)) = (params.alpha, params.normalize)
-        else {
-            return Err(Error::Numerical("cross-validation is not there yet".into()));
+        let choice = match (params.alpha, params.normalize) {
+            (Alpha::Fixed(alpha), Normalize::Fixed(normalize)) => {
+                Choice { alpha, normalize, results: None }
+            }
+            _ => control.install(|| choose(params, &merged.data, control))?,
         };
-        one_versus_rest(&merged, link, params.tol, control, |binary| {
-            self.solve(binary, alpha, normalize, control)
+        let setting = Setting::new(params, &merged.data, choice.normalize);
+        let fitted = one_versus_rest(&merged, link, params.tol, control, |binary| {
+            setting.fit(binary, choice.alpha, control)
+        })?;
+        let fitted = fitted.with("alpha", choice.alpha).with("normalize", choice.normalize);
+        Ok(match choice.results {
+            Some(table) => fitted.with("cv_results", table),
+            None => fitted,
         })
     }
 }
 
 impl Penalized {
-    fn solve(
-        &self,
-        binary: &BinaryProblem<'_>,
-        alpha: f64,
-        normalize: bool,
-        control: &Control,
-    ) -> Result<BinaryFit> {
-        let params = &self.0;
-        let total: f64 = binary.weights.iter().sum();
-        let shares: Vec<f64> = binary.weights.iter().map(|c| c / total).collect();
-        let units = if normalize {
-            Standardize::learn(binary.x, Some(binary.weights)).scales
-        } else {
-            vec![1.0; binary.x.ncols()]
-        };
-        let ratio = match params.penalty {
-            Penalty::L2 => 0.0,
-            Penalty::L1 => 1.0,
-            Penalty::ElasticNet => params.l1_ratio,
-        };
-        let problem = Problem {
-            x: binary.x,
-            y: &binary.y,
-            shares: &shares,
-            loss: params.loss.get(),
-            l1: alpha * ratio,
-            l2: alpha * (1.0 - ratio),
-            units: &units,
-        };
-        let budget = Budget { tol: params.tol, max_iter: params.max_iter, control };
-        if ratio > 0.0 || params.loss == Loss::Hinge {
-            return Err(Error::Numerical(format!(
-                "{:?} with {:?} is not solved yet",
-                params.loss, params.penalty
-            )));
+    pub(super) fn new(params: PenalizedParams) -> Self {
+        Self(params)
+    }
+}
+
+impl PenalizedParams {
+    /// Penalty strengths $\lambda$, $\mu$ of L1 and L2 for `alpha`.
+    pub(super) fn strengths(&self, alpha: f64) -> (f64, f64) {
+        match self.penalty {
+            Penalty::L2 => (0.0, alpha),
+            Penalty::L1 => (alpha, 0.0),
+            Penalty::ElasticNet => (alpha * self.l1_ratio, alpha * (1.0 - self.l1_ratio)),
         }
-        let scaled = Scaled::new(&problem);
-        let solution = newton(&scaled, None, &budget)?;
-        let answer = scaled.answer(&solution.v, solution.b, solution.duals);
-        let certificate = certify(&problem, &answer);
-        Ok(BinaryFit {
-            weights: answer.weights,
-            intercept: answer.intercept,
-            certificate: Some(certificate),
-            n_iter: solution.n_iter.max(1),
-            row_outputs: Vec::new(),
-            outputs: Vec::new(),
-            warnings: Vec::new(),
-        })
+    }
+}
+
+/// Rows made ready once for all classes and strengths.
+pub(super) struct Setting<'a> {
+    params: &'a PenalizedParams,
+    pub shares: Vec<f64>,
+    pub units: Vec<f64>,
+    frame: Frame,
+    row_space: Option<RowSpace>,
+}
+
+impl<'a> Setting<'a> {
+    pub(super) fn new(params: &'a PenalizedParams, data: &Dataset, normalize: bool) -> Self {
+        let x = data.features();
+        let shares = shares(data);
+        let units = if normalize { deviations(x, &shares) } else { vec![1.0; x.ncols()] };
+        let frame = Frame::new(x, &shares, &units);
+        let ridge = params.strengths(1.0).0 == 0.0;
+        let row_space = if ridge { RowSpace::new(&frame) } else { None };
+        Self { params, shares, units, frame, row_space }
+    }
+
+    pub(super) fn solver<'b>(&'b self, y: &'b [f64]) -> Solver<'b> {
+        Solver {
+            frame: &self.frame,
+            row_space: self.row_space.as_ref(),
+            y,
+            shares: &self.shares,
+            loss: self.params.loss,
+        }
+    }
+
+    /// Solves one binary problem and proves how well. A proof that falls short of `tol` because the
+    /// solver judged itself too kindly gets two more tries with a stricter solver.
+    fn fit(&self, binary: &BinaryProblem<'_>, alpha: f64, control: &Control) -> Result<BinaryFit> {
+        let (l1, l2) = self.params.strengths(alpha);
+        let loss = self.params.loss.get();
+        let (shares, units) = (&self.shares, &self.units);
+        let problem = Problem { x: binary.x, y: &binary.y, shares, loss, l1, l2, units };
+        let mut budget = Budget { tol: self.params.tol, max_iter: self.params.max_iter, control };
+        if binary.y.iter().all(|y| *y == binary.y[0]) {
+            let intercept = one_sided(self.params.loss, binary.y[0]);
+            let weights = vec![0.0; binary.x.ncols()];
+            let primal = problem.objective(&weights, intercept);
+            return Ok(fit(weights, intercept, Certificate { primal, dual: 0.0 }, 1));
+        }
+        let solver = self.solver(&binary.y);
+        let mut n_iter = 0;
+        let mut last = None;
+        let mut best: Option<BinaryFit> = None;
+        for _ in 0..3 {
+            let solution = solver.solve(l1, l2, last.as_ref(), &budget)?;
+            n_iter += solution.n_iter;
+            let answer = solver.answer(&solution)?;
+            let certificate = certify(&problem, &answer);
+            let gap = |f: &BinaryFit| f.certificate.map_or(f64::INFINITY, |c| c.gap());
+            if best.as_ref().is_none_or(|b| certificate.gap() < gap(b)) {
+                best = Some(fit(answer.weights, answer.intercept, certificate, n_iter));
+            }
+            if certificate.gap() <= self.params.tol || n_iter >= self.params.max_iter {
+                break;
+            }
+            last = Some(solution);
+            budget.tol *= 0.05;
+            budget.max_iter = self.params.max_iter - n_iter;
+        }
+        let found = best.unwrap_or_else(|| {
+            let nothing = Certificate { primal: f64::INFINITY, dual: 0.0 };
+            fit(vec![0.0; binary.x.ncols()], 0.0, nothing, n_iter)
+        });
+        Ok(BinaryFit { n_iter: n_iter.max(1), ..found })
+    }
+}
+
+/// Row weights as parts of 1.
+pub(super) fn shares(data: &Dataset) -> Vec<f64> {
+    let unit = vec![1.0; data.len()];
+    let weights = data.weights().unwrap_or(&unit);
+    // Divided by the largest first: sums of huge weights must not overflow.
+    let largest = weights.iter().fold(0.0, |m: f64, w| m.max(*w));
+    let total: f64 = weights.iter().map(|w| w / largest).sum();
+    weights.iter().map(|w| w / largest / total).collect()
+}
+
+/// An intercept that makes the loss of rows of one sign zero (logistic: zero but for rounding).
+pub(super) fn one_sided(loss: Loss, sign: f64) -> f64 {
+    sign * if loss == Loss::Logistic { 40.0 } else { 1.0 }
+}
+
+fn fit(weights: Vec<f64>, intercept: f64, certificate: Certificate, n_iter: usize) -> BinaryFit {
+    BinaryFit {
+        weights,
+        intercept,
+        certificate: Some(certificate),
+        n_iter,
+        row_outputs: Vec::new(),
+        outputs: Vec::new(),
+        warnings: Vec::new(),
     }
 }

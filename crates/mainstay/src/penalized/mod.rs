@@ -1,10 +1,30 @@
 //! Penalised empirical loss, ROLIN's Eq. (15): the baseline every robust method is measured against.
+//!
+//! | loss | L2 | L1, elastic net |
+//! | --- | --- | --- |
+//! | logistic, squared hinge, modified Huber | Newton | working sets, proximal Newton |
+//! | hinge | interior point | working sets, interior point |
+//!
+//! With more features than rows L2 is solved in the row space; problems large in both directions
+//! by conjugate gradients.
 
 mod certificate;
 mod estimator;
+mod frame;
+mod interior;
 mod newton;
+mod params;
+mod path;
 mod problem;
+mod prox_newton;
+mod quadratic;
+mod row_space;
 mod scaled;
+mod smooth_hinge;
 mod solution;
+mod solver;
+mod system;
+mod working_set;
 
-pub use estimator::{Alpha, Normalize, Penalized, PenalizedParams, Penalty};
+pub use estimator::Penalized;
+pub use params::{Alpha, AlphaRule, Normalize, NormalizeRule, PenalizedParams, Penalty};

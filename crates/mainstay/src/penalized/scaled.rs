@@ -1,108 +1,126 @@
-use super::problem::{Answer, Problem};
-use crate::linalg::{Dense, Matrix};
+use crate::linalg::{Matrix, vector};
 use crate::loss::MarginLoss;
 
-/// Beyond this a penalty weight holds its coefficient at zero to the last digit.
-const WALL: f64 = 1e200;
+/// Beyond these a penalty weight holds its coefficient at zero, or not at all, to the last digit.
+const LARGEST: f64 = 1e200;
+const SMALLEST: f64 = 1e-280;
 
-/// The problem as the solvers see it: every column of order one, a penalty weight a column.
-///
-/// $z_{ij} = (x_{ij} - m_j) t_j$ with $t_j$ a power of two, so that $v_j = w_j / t_j$ loses no
-/// digit; the penalty becomes $\lambda_j |v_j| + \mu_j v_j^2/2$ with $\lambda_j = \lambda u_j t_j$,
-/// $\mu_j = \mu (u_j t_j)^2$: the same problem in other units. Dense columns are centred ($m_j$
-/// the mean), which the free intercept absorbs; sparse ones stay sparse ($m_j = 0$).
+/// The problem of the solvers: $\sum_i s_i \varphi(y_i(z_i^\top v + b)) + \sum_j \lambda_j |v_j| +
+/// \mu_j v_j^2/2$, a penalty weight for each column.
+#[derive(Clone)]
 pub(super) struct Scaled<'a> {
-    pub z: Matrix,
+    pub z: &'a Matrix,
     pub y: &'a [f64],
     pub shares: &'a [f64],
-    pub loss: &'static dyn MarginLoss,
-    /// $\lambda_j$.
+    pub loss: &'a dyn MarginLoss,
+    /// $\lambda_j$: all zero or all positive.
     pub l1: Vec<f64>,
-    /// $\mu_j$.
+    /// $\mu_j$: all zero or all positive.
     pub l2: Vec<f64>,
-    /// $t_j$.
-    factors: Vec<f64>,
-    /// $m_j$.
-    means: Vec<f64>,
 }
 
-impl<'a> Scaled<'a> {
-    pub(super) fn new(problem: &Problem<'a>) -> Self {
-        let (factors, means) = match problem.x {
-            Matrix::Dense(x) => dense_frame(x, problem.shares),
-            Matrix::Sparse(_) => (sparse_factors(problem.x), vec![0.0; problem.x.ncols()]),
+/// The weight `strength * size`, kept within what the solvers can divide by.
+pub(super) fn penalty_weight(strength: f64, size: f64) -> f64 {
+    if strength == 0.0 { 0.0 } else { (strength * size).clamp(SMALLEST, LARGEST) }
+}
+
+impl Scaled<'_> {
+    /// Number of rows and columns.
+    pub(super) fn shape(&self) -> (usize, usize) {
+        (self.z.nrows(), self.z.ncols())
+    }
+
+    /// Whether there is an L1 part.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.l1.iter().any(|l| *l > 0.0)
+    }
+
+    /// $y_i(z_i^\top v + b)$.
+    pub(super) fn margins(&self, v: &[f64], b: f64) -> Vec<f64> {
+        let mut margins = self.z.mul_vec(v);
+        for (m, y) in margins.iter_mut().zip(self.y) {
+            *m = y * (*m + b);
+        }
+        margins
+    }
+
+    /// $a_i = -\varphi'(m_i)$.
+    pub(super) fn duals(&self, margins: &[f64]) -> Vec<f64> {
+        margins.iter().map(|m| -self.loss.slope(*m)).collect()
+    }
+
+    /// $s_i a_i y_i$.
+    pub(super) fn pull(&self, duals: &[f64]) -> Vec<f64> {
+        duals.iter().zip(self.shares).zip(self.y).map(|((a, s), y)| s * a * y).collect()
+    }
+
+    /// Objective at $v$ with these margins.
+    pub(super) fn value(&self, margins: &[f64], v: &[f64]) -> f64 {
+        let loss: f64 = margins.iter().zip(self.shares).map(|(m, s)| s * self.loss.value(*m)).sum();
+        loss + self.penalty(v)
+    }
+
+    /// The penalty alone.
+    pub(super) fn penalty(&self, v: &[f64]) -> f64 {
+        let terms = v.iter().zip(&self.l1).zip(&self.l2);
+        terms.map(|((v, l1), l2)| l1 * v.abs() + 0.5 * l2 * v * v).sum()
+    }
+
+    /// A solver's own idea of the duality gap, to decide when to stop: `r` is $Z^\top(s a y)$ and
+    /// `imbalance` $\sum_i s_i a_i y_i$, whose repair moves the dual by about the margins' size.
+    pub(super) fn gap(&self, point: &Point<'_>) -> f64 {
+        let Point { margins, v, duals, r, imbalance } = point;
+        let shrink = if self.is_sparse() {
+            r.iter().zip(&self.l1).fold(1.0, |s: f64, (r, l1)| s.min(l1 / r.abs()))
+        } else {
+            1.0
         };
-        let z = match problem.x {
-            Matrix::Dense(x) => Matrix::Dense(centred(x, &factors, &means)),
-            Matrix::Sparse(_) => problem.x.scale_columns(&factors),
+        let dual_at = |shrink: f64| {
+            let conjugate: f64 = duals
+                .iter()
+                .zip(self.shares)
+                .map(|(a, s)| s * self.loss.conjugate(shrink * a))
+                .sum();
+            let terms = r.iter().zip(&self.l1).zip(&self.l2);
+            let excess: f64 = terms
+                .map(|((r, l1), l2)| ((shrink * r.abs() - l1).max(0.0), l2))
+                .map(|(e, l2)| if e > 0.0 { e * (e / l2) } else { 0.0 })
+                .sum();
+            -conjugate - 0.5 * excess
         };
-        let units: Vec<f64> = problem.units.iter().zip(&factors).map(|(u, t)| u * t).collect();
-        // A constant column has factor 0 and any weight keeps its coefficient at zero.
-        let weight = |value: f64, u: f64| if u == 0.0 { 1.0 } else { value.min(WALL) };
-        Self {
-            z,
-            y: problem.y,
-            shares: problem.shares,
-            loss: problem.loss,
-            l1: units.iter().map(|u| weight(problem.l1 * u, *u)).collect(),
-            l2: units.iter().map(|u| weight(problem.l2 * u * u, *u)).collect(),
-            factors,
-            means,
+        let mut dual = dual_at(1.0);
+        if shrink < 1.0 {
+            // Rounding may leave the scaled point a digit outside.
+            dual = dual.max(dual_at(shrink * (1.0 - 4.0 * f64::EPSILON)));
         }
-    }
-
-    /// The answer in the units of the data.
-    pub(super) fn answer(&self, v: &[f64], intercept: f64, duals: Vec<f64>) -> Answer {
-        let weights: Vec<f64> = v.iter().zip(&self.factors).map(|(v, t)| v * t).collect();
-        let shift: f64 = weights.iter().zip(&self.means).map(|(w, m)| w * m).sum();
-        Answer { weights, intercept: intercept - shift, duals }
+        let size: f64 = margins.iter().zip(self.shares).map(|(m, s)| s * m.abs()).sum();
+        self.value(margins, v) - dual + imbalance.abs() * (1.0 + size)
     }
 }
 
-/// The power of two that brings `size` into [1, 2); 1 for zero.
-fn factor(size: f64) -> f64 {
-    if size <= 0.0 || !size.is_finite() {
-        return 1.0;
-    }
-    // Two steps, so that neither the smallest nor the largest numbers leave the range.
-    let exponent = (-size.log2().floor()).clamp(-1020.0, 1020.0);
-    f64::exp2(exponent)
+/// A primal and a dual point and the products that link them.
+pub(super) struct Point<'a> {
+    pub margins: &'a [f64],
+    pub v: &'a [f64],
+    pub duals: &'a [f64],
+    pub r: &'a [f64],
+    pub imbalance: f64,
 }
 
-/// Factors from half the range of every column, and weighted means. A constant column gets
-/// factor 0: it says nothing that the intercept does not say for free.
-fn dense_frame(x: &Dense, shares: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let p = x.ncols();
-    let (mut low, mut high) = (x.row(0).to_vec(), x.row(0).to_vec());
-    let mut means = vec![0.0; p];
-    for (i, share) in shares.iter().enumerate() {
-        for (j, v) in x.row(i).iter().enumerate() {
-            low[j] = if *v < low[j] { *v } else { low[j] };
-            high[j] = if *v > high[j] { *v } else { high[j] };
-            means[j] += share * v;
-        }
+/// $\max(|x| - t, 0)$ with the sign of $x$.
+pub(super) fn soft(x: f64, t: f64) -> f64 {
+    if x > t {
+        x - t
+    } else if x < -t {
+        x + t
+    } else {
+        0.0
     }
-    let factors = (0..p)
-        .map(|j| if low[j] == high[j] { 0.0 } else { factor(0.5 * high[j] - 0.5 * low[j]) })
-        .collect();
-    (factors, means)
 }
 
-fn centred(x: &Dense, factors: &[f64], means: &[f64]) -> Dense {
-    let shifts: Vec<f64> = means.iter().zip(factors).map(|(m, t)| m * t).collect();
-    let mut data = Vec::with_capacity(x.data().len());
-    for i in 0..x.nrows() {
-        data.extend(x.row(i).iter().zip(factors).zip(&shifts).map(|((v, t), shift)| v * t - shift));
-    }
-    Dense::from_rows(x.nrows(), x.ncols(), data)
-}
-
-fn sparse_factors(x: &Matrix) -> Vec<f64> {
-    let mut sizes = vec![0.0; x.ncols()];
-    for row in x.rows() {
-        for (j, v) in row.entries() {
-            sizes[j] = f64::max(sizes[j], v.abs());
-        }
-    }
-    sizes.into_iter().map(factor).collect()
+/// `a + tau * b`.
+pub(super) fn moved(a: &[f64], tau: f64, b: &[f64]) -> Vec<f64> {
+    let mut out = a.to_vec();
+    vector::axpy(tau, b, &mut out);
+    out
 }

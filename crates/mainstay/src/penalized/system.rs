@@ -1,0 +1,120 @@
+use crate::linalg::{Cholesky, Dense, Matrix, vector};
+
+/// The linear system that Newton's method and the interior point method share,
+///
+/// $$\begin{pmatrix} Z^\top D Z + T & Z^\top d\\ d^\top Z & \mathbf 1^\top d\end{pmatrix}
+///   \begin{pmatrix} x\\ b\end{pmatrix} = \begin{pmatrix} h\\ g\end{pmatrix},
+///   \qquad D = \mathrm{diag}(d) \ge 0,\ T = \mathrm{diag}(\tau) > 0,$$
+///
+/// factored in the smaller of the two dimensions: as it stands if there are fewer columns than
+/// rows, else through $S = I + D^{1/2} Z T^{-1} Z^\top D^{1/2}$ (Woodbury).
+pub(super) enum System<'a> {
+    Columns {
+        matrix: Dense,
+        factor: Option<Cholesky>,
+    },
+    Rows {
+        z: &'a Matrix,
+        ridge: &'a [f64],
+        root: Vec<f64>,
+        factor: Option<Cholesky>,
+        bordered: Vec<f64>,
+    },
+}
+
+impl<'a> System<'a> {
+    /// Factors the system for $d$ = `weights`, $\tau$ = `ridge`.
+    pub(super) fn new(z: &'a Matrix, weights: &[f64], ridge: &'a [f64]) -> Self {
+        if z.ncols() <= z.nrows() {
+            return Self::columns(z, weights, ridge);
+        }
+        let root: Vec<f64> = weights.iter().map(|d| d.sqrt()).collect();
+        let shrink: Vec<f64> = ridge.iter().map(|t| 1.0 / t.sqrt()).collect();
+        let mut s = z.scale_columns(&shrink).outer_gram();
+        for i in 0..s.nrows() {
+            for (v, r) in s.row_mut(i).iter_mut().zip(&root) {
+                *v *= root[i] * r;
+            }
+        }
+        s.add_diagonal(1.0);
+        let factor = lifted(&s);
+        let bordered = solve(factor.as_ref(), &root);
+        Self::Rows { z, ridge, root, factor, bordered }
+    }
+
+    fn columns(z: &Matrix, weights: &[f64], ridge: &[f64]) -> Self {
+        let p = z.ncols();
+        let gram = z.weighted_gram(weights);
+        let cross = z.tr_mul_vec(weights);
+        let mut matrix = Dense::zeros(p + 1, p + 1);
+        for j in 0..p {
+            matrix.row_mut(j)[..p].copy_from_slice(gram.row(j));
+            matrix[(j, j)] += ridge[j];
+            matrix[(p, j)] = cross[j];
+            matrix[(j, p)] = cross[j];
+        }
+        matrix[(p, p)] = weights.iter().sum();
+        let factor = lifted(&matrix);
+        Self::Columns { matrix, factor }
+    }
+
+    /// Solves for $(x, b)$, which come back in one vector; `rhs` is $(h, g)$.
+    pub(super) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Columns { matrix, factor } => {
+                let mut x = solve(factor.as_ref(), rhs);
+                // One step of refinement undoes the lift and most of the rounding.
+                let mut residual = matrix.mul_vec(&x);
+                for (r, h) in residual.iter_mut().zip(rhs) {
+                    *r = h - *r;
+                }
+                let size = vector::norm_inf(rhs);
+                if vector::norm_inf(&residual) < 0.1 * size {
+                    vector::axpy(1.0, &solve(factor.as_ref(), &residual), &mut x);
+                }
+                x
+            }
+            Self::Rows { z, ridge, root, factor, bordered } => {
+                let p = z.ncols();
+                let mut x: Vec<f64> = rhs[..p].iter().zip(*ridge).map(|(h, t)| h / t).collect();
+                let mut g = z.mul_vec(&x);
+                for (g, root) in g.iter_mut().zip(root) {
+                    *g *= root;
+                }
+                let b = (rhs[p] - vector::dot(bordered, &g)) / vector::dot(bordered, root);
+                let mut k = solve(factor.as_ref(), &g);
+                for ((k, e), root) in k.iter_mut().zip(bordered).zip(root) {
+                    *k = root * (*k + e * b);
+                }
+                for ((x, c), t) in x.iter_mut().zip(z.tr_mul_vec(&k)).zip(*ridge) {
+                    *x -= c / t;
+                }
+                x.push(b);
+                x
+            }
+        }
+    }
+}
+
+fn solve(factor: Option<&Cholesky>, rhs: &[f64]) -> Vec<f64> {
+    factor.map_or_else(|| rhs.to_vec(), |f| f.solve(rhs))
+}
+
+/// Cholesky factor of a matrix that is positive semidefinite but for rounding: the diagonal is
+/// lifted, each entry in proportion to itself, until the factorisation succeeds.
+fn lifted(matrix: &Dense) -> Option<Cholesky> {
+    let order = matrix.nrows();
+    let largest = (0..order).fold(f64::MIN_POSITIVE, |m, j| m.max(matrix[(j, j)].min(1e100)));
+    let mut lift = 0.0;
+    while lift < 1e3 {
+        let mut copy = matrix.clone();
+        for j in 0..order {
+            copy[(j, j)] += lift * copy[(j, j)].max(1e-4 * largest);
+        }
+        if let Some(factor) = Cholesky::new(&copy) {
+            return Some(factor);
+        }
+        lift = if lift == 0.0 { 1e-15 } else { 10.0 * lift };
+    }
+    None
+}
