@@ -17,6 +17,7 @@ pub mod methods;
 pub mod model;
 pub mod penalized;
 pub mod rolin;
+pub mod selection;
 
 pub use certificate::{Certificate, Status};
 pub use control::Control;

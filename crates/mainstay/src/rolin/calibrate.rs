@@ -74,6 +74,9 @@ fn best_shift(start: f64, h: f64, slope: impl Fn(f64) -> (f64, f64)) -> f64 {
     for _ in 0..60 {
         let (first, second) = slope(t);
         let (first, second) = (first + t / (h * h), second + 1.0 / (h * h));
+        if first == 0.0 {
+            break;
+        }
         if first > 0.0 {
             high = t;
         } else {

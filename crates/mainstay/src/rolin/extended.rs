@@ -345,3 +345,42 @@ fn table(judged: &[Vec<Judged>], views: &[View]) -> Output {
     ]);
     Output::Table(columns)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaving a fold out through the hat matrix is refitting on the other rows.
+    #[test]
+    fn scores_out_of_fold_are_those_of_refits() {
+        let (n, p) = (17, 5);
+        let x = Dense::from_fn(n, p, |i, j| ((i * 5 + j * 3 + i * j) as f64 * 0.9).sin());
+        let y: Vec<f64> = (0..n).map(|i| if (i * i) % 3 == 1 { 1.0 } else { -1.0 }).collect();
+        let classes: Vec<usize> = y.iter().map(|y| usize::from(*y > 0.0)).collect();
+        let view = View::new(&x, &Ranges::learn(&x), "range").unwrap();
+        let splits = stratified(&classes, 5, 2, 3);
+        let rows = view.rows();
+        for ridge in [1e-2, 1.0, 30.0] {
+            let found = robust(0, &view, &splits, std::slice::from_ref(&y), (1.0, ridge)).unwrap();
+            for (j, split) in splits.iter().enumerate() {
+                let count = split.train.len() as f64;
+                let train = rows.select_rows(&split.train);
+                let means = train.tr_mul_vec(&vec![1.0 / count; split.train.len()]);
+                let mean = split.train.iter().map(|&i| y[i]).sum::<f64>() / count;
+                let centred = Dense::from_fn(train.nrows(), train.ncols(), |i, k| {
+                    train[(i, k)] - means[k]
+                });
+                let target: Vec<f64> = split.train.iter().map(|&i| y[i] - mean).collect();
+                let mut normal = centred.tr_mul(&centred);
+                normal.add_diagonal(ridge);
+                let w = Cholesky::new(&normal).unwrap().solve(&centred.tr_mul_vec(&target));
+                for &i in &split.holdout {
+                    let away: Vec<f64> = rows.row(i).iter().zip(&means).map(|(v, m)| v - m).collect();
+                    let wanted = mean + vector::dot(&away, &w);
+                    let score = found[0].scores[j / 5 * n + i];
+                    assert!((score - wanted).abs() <= 1e-11, "{score} {wanted}");
+                }
+            }
+        }
+    }
+}
