@@ -1,12 +1,14 @@
 //! Fitted models: score, predict, and what a fit tells about itself.
 
 mod fitted;
+mod kernel;
 mod linear;
 pub mod metrics;
 mod one_versus_rest;
 mod output;
 
 pub use fitted::{Estimator, Fitted};
+pub use kernel::{Kernel, KernelFunction};
 pub use linear::{Linear, Link};
 pub use one_versus_rest::{BinaryFit, BinaryProblem, one_versus_rest};
 pub use output::{Output, Outputs};
@@ -23,6 +25,8 @@ use crate::linalg::{Dense, Matrix};
 pub enum Model {
     /// One hyperplane (two classes) or one per class.
     Linear(Linear),
+    /// A combination of kernel functions at training rows.
+    Kernel(Kernel),
 }
 
 impl Model {
@@ -30,6 +34,7 @@ impl Model {
     pub fn n_features(&self) -> usize {
         match self {
             Self::Linear(m) => m.n_features(),
+            Self::Kernel(m) => m.n_features(),
         }
     }
 
@@ -37,6 +42,7 @@ impl Model {
     pub fn n_classes(&self) -> usize {
         match self {
             Self::Linear(m) => m.n_classes(),
+            Self::Kernel(m) => m.n_classes(),
         }
     }
 
@@ -51,6 +57,7 @@ impl Model {
         }
         Ok(match self {
             Self::Linear(m) => m.decision(x),
+            Self::Kernel(m) => m.decision(x),
         })
     }
 
@@ -64,6 +71,7 @@ impl Model {
         let scores = self.decision(x)?;
         Ok(match self {
             Self::Linear(m) => m.link.probabilities(&scores),
+            Self::Kernel(m) => m.link.probabilities(&scores),
         })
     }
 
@@ -71,6 +79,7 @@ impl Model {
     pub fn validate(&self) -> Result<()> {
         match self {
             Self::Linear(m) => m.validate(),
+            Self::Kernel(m) => m.validate(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! How far a candidate's scores can be believed: a scale and a shift learned out of fold, under a
 //! prior. This plays the part of `b_max`.
 
+use super::losses::PaperLoss;
 use super::recipe::Group;
 use crate::loss::Loss;
 
@@ -15,27 +16,33 @@ pub(super) struct Calibration {
     pub(super) error: f64,
 }
 
-/// Points of the grid over the logarithm of the scale.
-const POINTS: i32 = 25;
+/// Points of the grid over the logarithm of the scale: from 3 spreads below its centre to 9.25 above,
+/// a quarter apart.
+const POINTS: i32 = 50;
 
-/// Minimises over u and t
-/// $$\sum_i \frac1R\sum_r \ell\big(y_i(e^u o_{ri} + t)\big) + \frac{(u-m)^2}{2v^2} + \frac{t^2}{2h^2}$$
-/// on a grid of u from m - 3v to m + 3v. `scores` holds one row of o for each repetition r.
+/// Minimises over u and t, u on a grid,
+/// $$\sum_i \frac1R\sum_r \ell\big(y_i(e^u o_{ri} + t)\big) + \rho\Big(\frac{u-m}{v}\Big) + \frac{t^2}{2h^2},$$
+/// where $\rho(a)$ is $a^2/2$ up to 1 and $a - \frac12$ beyond: separable rows may earn a large scale.
+/// `scores` holds one row of o for each repetition r.
 pub(super) fn calibrate(loss: Loss, scores: &[f64], y: &[f64], prior: &Group) -> Calibration {
-    let repeats = (scores.len() / y.len().max(1)).max(1) as f64;
-    let signed: Vec<f64> = scores.iter().zip(y.iter().cycle()).map(|(o, y)| o * y).collect();
-    let sums = |scale: f64, shift: f64| sums(loss, &signed, y, scale, shift);
+    let labels: Vec<f64> = y.iter().copied().cycle().take(scores.len()).collect();
+    let signed: Vec<f64> = scores.iter().zip(&labels).map(|(o, y)| o * y).collect();
+    // Means over rows and repetitions, in nats -> sums over rows.
+    let loss = PaperLoss(loss);
+    let rows = y.len() as f64 / loss.factor();
     let mut best: Option<(f64, Calibration)> = None;
     let mut shift = 0.0;
     for point in 0..POINTS {
-        let away = 6.0 * (f64::from(point) / f64::from(POINTS - 1) - 0.5);
+        let away = 0.25 * f64::from(point) - 3.0;
         let scale = (prior.centre + away * prior.spread).exp();
+        let base: Vec<f64> = signed.iter().map(|s| scale * s).collect();
         shift = best_shift(shift, prior.shift, |t| {
-            let (_, first, second) = sums(scale, t);
-            (first / repeats, second / repeats)
+            let (first, second) = loss.derivatives_along(&base, &labels, t);
+            (first * rows, second * rows)
         });
-        let total = sums(scale, shift).0 / repeats;
-        let objective = total + 0.5 * away * away + 0.5 * (shift / prior.shift).powi(2);
+        let total = loss.mean_along(&base, &labels, shift) * rows;
+        let penalty = if away > 1.0 { away - 0.5 } else { 0.5 * away * away };
+        let objective = total + penalty + 0.5 * (shift / prior.shift).powi(2);
         if best.as_ref().is_none_or(|(least, _)| objective < *least) {
             let loss = total / y.len() as f64;
             best = Some((objective, Calibration { scale, shift, loss, error: 0.0 }));
@@ -47,24 +54,11 @@ pub(super) fn calibrate(loss: Loss, scores: &[f64], y: &[f64], prior: &Group) ->
     );
     let wrong = signed
         .iter()
-        .zip(y.iter().cycle())
+        .zip(&labels)
         .filter(|(s, y)| found.scale * **s + *y * found.shift <= 0.0)
         .count();
     found.error = wrong as f64 / signed.len().max(1) as f64;
     found
-}
-
-/// Sum of losses, and its first and second derivative in the shift.
-fn sums(loss: Loss, signed: &[f64], y: &[f64], scale: f64, shift: f64) -> (f64, f64, f64) {
-    let loss = loss.get();
-    let mut out = (0.0, 0.0, 0.0);
-    for (s, y) in signed.iter().zip(y.iter().cycle()) {
-        let margin = scale * s + y * shift;
-        out.0 += loss.value(margin);
-        out.1 += y * loss.slope(margin);
-        out.2 += loss.curvature(margin).unwrap_or(0.0);
-    }
-    out
 }
 
 /// The zero of a slope that increases at least as fast as t/h^2: Newton's method with a bracket.
@@ -86,6 +80,10 @@ fn best_shift(start: f64, h: f64, slope: impl Fn(f64) -> (f64, f64)) -> f64 {
         let mut next = t - step;
         if next <= low || next >= high {
             next = f64::midpoint(low, high);
+        }
+        if !next.is_finite() {
+            // The step was too small to leave `t`.
+            break;
         }
         let moved = (next - t).abs();
         t = next;

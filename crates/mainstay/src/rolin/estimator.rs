@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::extended::Extended;
+use super::kernel::KernelKind;
 use super::losses::PaperLoss;
 use super::paper::Paper;
 use super::recipe::Recipe;
@@ -96,6 +97,8 @@ pub struct RolinParams {
     pub k: Option<usize>,
     /// Ridge $\epsilon$ of the fit on the reliable components (paper).
     pub s0_ridge: f64,
+    /// Inner product.
+    pub kernel: KernelKind,
     /// Seed of the splits.
     pub random_state: Option<u64>,
 }
@@ -117,6 +120,7 @@ impl Default for RolinParams {
             b_maxs: None,
             k: None,
             s0_ridge: 1e-6,
+            kernel: KernelKind::Linear,
             random_state: None,
         }
     }
@@ -138,6 +142,7 @@ impl RolinParams {
         grid("sigma_ratios", &self.sigma_ratios)?;
         grid("b_maxs", &self.b_maxs)?;
         check_ridge(self.s0_ridge)?;
+        check_normalize(self.normalize, self.kernel)?;
         self.thresholds().check()?;
         if self.variant == Variant::Extended {
             self.check_no_paper_knob()?;
@@ -195,6 +200,8 @@ pub struct TopPcsParams {
     pub k: Option<usize>,
     /// Ridge $\epsilon$ of the fit.
     pub s0_ridge: f64,
+    /// Inner product.
+    pub kernel: KernelKind,
     /// Seed of the splits.
     pub random_state: Option<u64>,
 }
@@ -213,6 +220,7 @@ impl Default for TopPcsParams {
             n_repeats: rolin.n_repeats,
             k: None,
             s0_ridge: rolin.s0_ridge,
+            kernel: rolin.kernel,
             random_state: None,
         }
     }
@@ -223,6 +231,7 @@ impl TopPcsParams {
     pub fn check(self) -> Result<TopPcs> {
         check_folds(self.n_folds, self.n_repeats)?;
         check_ridge(self.s0_ridge)?;
+        check_normalize(self.normalize, self.kernel)?;
         self.thresholds().check()?;
         Ok(TopPcs(self))
     }
@@ -239,6 +248,12 @@ fn check_folds(folds: usize, repeats: usize) -> Result<()> {
 
 fn check_ridge(ridge: f64) -> Result<()> {
     require(ridge > 0.0 && ridge.is_finite(), "s0_ridge", ridge, "positive and finite")
+}
+
+/// A kernel sees the features as they are.
+fn check_normalize(normalize: Normalize, kernel: KernelKind) -> Result<()> {
+    let fits = kernel == KernelKind::Linear || normalize != Normalize::Fixed(true);
+    require(fits, "normalize", "true", "false or \"auto\" with a kernel: scale the features first")
 }
 
 /// Robust linear classification from few samples: checked parameters.
@@ -258,6 +273,7 @@ impl Rolin {
             normalize: p.normalize,
             n_folds: p.n_folds,
             n_repeats: p.n_repeats,
+            kernel: p.kernel,
             seed: p.random_state.unwrap_or(0),
             recipe,
         }
@@ -285,6 +301,7 @@ impl Estimator for Rolin {
                 b_maxs: p.b_maxs.clone(),
                 k: p.k,
                 ridge: p.s0_ridge,
+                kernel: p.kernel,
                 seed: p.random_state.unwrap_or(0),
                 tail: true,
             }
@@ -309,6 +326,7 @@ impl Estimator for TopPcs {
             b_maxs: None,
             k: p.k,
             ridge: p.s0_ridge,
+            kernel: p.kernel,
             seed: p.random_state.unwrap_or(0),
             tail: false,
         }

@@ -14,7 +14,9 @@
 use rayon::prelude::*;
 
 use super::calibrate::{Calibration, calibrate};
+use super::kernel::{Gram, KernelKind};
 use super::losses::PaperLoss;
+use super::paper::{fold_warning, link};
 use super::recipe::{Group, Recipe};
 use super::ridge_fit;
 use super::view::{Ranges, View};
@@ -25,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::folds::{Split, stratified};
 use crate::linalg::{Cholesky, Dense, vector};
 use crate::loss::Loss;
-use crate::model::{Fitted, Linear, Link, Model, Output};
+use crate::model::{Fitted, Linear, Model, Output};
 
 /// Checked settings.
 #[derive(Debug, Clone)]
@@ -35,6 +37,7 @@ pub(super) struct Extended {
     pub(super) normalize: Normalize,
     pub(super) n_folds: usize,
     pub(super) n_repeats: usize,
+    pub(super) kernel: KernelKind,
     pub(super) seed: u64,
     pub(super) recipe: Recipe,
 }
@@ -70,6 +73,49 @@ impl Extended {
     }
 
     fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let link = link(self.loss);
+        let (judged, views, model) = match Gram::new(self.kernel, data)? {
+            Some(gram) => {
+                let views = vec![View::from_kernel(&gram.centred())?];
+                let judged = self.judge(&views, data, control)?;
+                let means = gram.means();
+                let (dual, intercept) = judged
+                    .iter()
+                    .map(|class| {
+                        let (sums, intercept) = average(class, &views);
+                        let dual = views[0].row_weights(&sums[0]);
+                        let shift = vector::dot(&dual, &means);
+                        (dual, intercept - shift)
+                    })
+                    .unzip();
+                (judged, views, gram.model(data, dual, intercept, link))
+            }
+            None => {
+                let (views, means) = self.views(data, control)?;
+                let judged = self.judge(&views, data, control)?;
+                let (coef, intercept) = judged
+                    .iter()
+                    .map(|class| {
+                        let (sums, intercept) = average(class, &views);
+                        let mut coef = vec![0.0; data.n_features()];
+                        for (view, sum) in views.iter().zip(&sums) {
+                            view.add_features(data.features(), &means, sum, &mut coef);
+                        }
+                        let shift = vector::dot(&coef, &means);
+                        (coef, intercept - shift)
+                    })
+                    .unzip();
+                (judged, views, Model::Linear(Linear { coef, intercept, link }))
+            }
+        };
+        let mut fitted = Fitted::new(model, self.n_folds * self.n_repeats)
+            .with("candidates", table(&judged, &views));
+        fitted.warnings.extend(fold_warning(data, self.n_folds));
+        Ok(fitted)
+    }
+
+    /// The scaled views of the features, and the features' means.
+    fn views(&self, data: &Dataset, control: &Control) -> Result<(Vec<View>, Vec<f64>)> {
         let names: &[&'static str] = match self.normalize {
             Normalize::Fixed(false) => &["none"],
             Normalize::Fixed(true) => &["range", "root-range"],
@@ -77,38 +123,12 @@ impl Extended {
         };
         let x = data.features().to_dense();
         let ranges = Ranges::learn(&x);
-        let views: Vec<View> = names
-            .par_iter()
-            .map(|name| {
-                control.check()?;
-                View::new(&x, &ranges, name)
-            })
-            .collect::<Result<_>>()?;
-        drop(x);
-        let judged = self.judge(&views, data, control)?;
-        let mut model = Linear {
-            coef: Vec::new(),
-            intercept: Vec::new(),
-            link: match self.loss {
-                Loss::Logistic => Link::Logistic,
-                Loss::ModifiedHuber => Link::Clip,
-                Loss::Hinge | Loss::SquaredHinge => Link::None,
-            },
+        let one = |name: &&'static str| {
+            control.check()?;
+            View::new(&x, &ranges, name)
         };
-        for class in &judged {
-            let (sums, mut intercept) = average(class, &views);
-            let mut coef = vec![0.0; data.n_features()];
-            for (view, sum) in views.iter().zip(&sums) {
-                view.add_features(data.features(), &ranges.means, sum, &mut coef);
-            }
-            intercept -= vector::dot(&coef, &ranges.means);
-            model.coef.push(coef);
-            model.intercept.push(intercept);
-        }
-        let mut fitted = Fitted::new(Model::Linear(model), self.n_folds * self.n_repeats)
-            .with("candidates", table(&judged, &views));
-        fitted.warnings.extend(super::paper::fold_warning(data, self.n_folds));
-        Ok(fitted)
+        let views = names.par_iter().map(one).collect::<Result<_>>()?;
+        Ok((views, ranges.means))
     }
 
     /// All candidates of every binary problem, calibrated and weighted.
@@ -172,6 +192,10 @@ impl Extended {
     ) -> Result<()> {
         let group = &self.recipe.penalised;
         let n = y.len();
+        // Repetitions fight the noise of small folds; larger samples need fewer.
+        let per_repeat = folds_per_repeat(splits, n);
+        let repeats = self.recipe.penalised_rows.div_ceil(n).max(1);
+        let splits = &splits[..splits.len().min(repeats * per_repeat)];
         let rows = view.rows();
         let mean_square = if view.d.is_empty() { 1.0 } else { vector::norm_sq(&view.d) / n as f64 };
         let strengths: Vec<f64> = group.strengths.iter().map(|s| s * mean_square).collect();
@@ -193,9 +217,9 @@ impl Extended {
             .collect::<Result<_>>()?;
         let Some((full, folds)) = paths.split_last() else { return Ok(()) };
         for (s, &strength) in group.strengths.iter().enumerate() {
-            let mut scores = vec![0.0; n * splits.len().div_ceil(folds_per_repeat(splits, n))];
+            let mut scores = vec![0.0; n * splits.len().div_ceil(per_repeat)];
             for (j, (split, path)) in splits.iter().zip(folds).enumerate() {
-                let repeat = j / folds_per_repeat(splits, n);
+                let repeat = j / per_repeat;
                 let (w, b) = &path[s];
                 for &i in &split.holdout {
                     scores[repeat * n + i] = vector::dot(rows.row(i), w) + b;

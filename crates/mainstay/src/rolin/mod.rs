@@ -10,6 +10,7 @@ mod calibrate;
 mod estimator;
 mod extended;
 mod hinge;
+mod kernel;
 mod line;
 mod losses;
 mod paper;
@@ -25,4 +26,5 @@ mod view;
 pub use estimator::{
     CvRule, Normalize, NormalizeRule, Rolin, RolinParams, Scoring, TopPcs, TopPcsParams, Variant,
 };
+pub use kernel::KernelKind;
 pub use recipe::{Group, Recipe};

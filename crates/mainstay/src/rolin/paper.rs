@@ -1,5 +1,6 @@
 //! The paper's ROLIN and Top PCs, from data to a fitted model.
 
+use super::kernel::{Gram, KernelKind};
 use super::losses::PaperLoss;
 use super::problem::{Beta, Psi, calc_beta};
 use super::rules::Thresholds;
@@ -28,6 +29,7 @@ pub(super) struct Paper {
     pub(super) b_maxs: Option<Vec<f64>>,
     pub(super) k: Option<usize>,
     pub(super) ridge: f64,
+    pub(super) kernel: KernelKind,
     pub(super) seed: u64,
     /// Whether the robust part is on.
     pub(super) tail: bool,
@@ -49,7 +51,9 @@ impl Paper {
     }
 
     fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let gram = Gram::new(self.kernel, data)?;
         let normalizations = match self.normalize {
+            _ if gram.is_some() => vec![false],
             Normalize::Fixed(flag) => vec![flag],
             Normalize::Rule(_) => vec![false, true],
         };
@@ -63,7 +67,10 @@ impl Paper {
         let mut spaces = Vec::new();
         for flag in normalizations {
             control.check()?;
-            let space = Space::new(data.features(), flag)?;
+            let space = match &gram {
+                Some(gram) => Space::from_kernel(&gram.values)?,
+                None => Space::new(data.features(), flag)?,
+            };
             spaces.push(Prepared::new(space, &splits, control)?);
         }
         let full: Vec<Spectrum> =
@@ -81,7 +88,14 @@ impl Paper {
             };
             answers.push(self.answer(found, &spaces, &full, &y)?);
         }
-        let mut fitted = self.report(&answers, &spaces, splits.len());
+        let mut fitted = self.report(&answers, &spaces, splits.len(), |parts, link| match &gram {
+            Some(gram) => gram.model(data, parts.coef.clone(), parts.intercept.clone(), link),
+            None => Model::Linear(Linear {
+                coef: parts.coef.clone(),
+                intercept: parts.intercept.clone(),
+                link,
+            }),
+        });
         if search_needed {
             fitted.warnings.extend(fold_warning(data, self.n_folds));
         }
@@ -141,18 +155,18 @@ impl Paper {
         })
     }
 
-    fn report(&self, answers: &[Answer], spaces: &[Prepared], splits: usize) -> Fitted {
+    fn report(
+        &self,
+        answers: &[Answer],
+        spaces: &[Prepared],
+        splits: usize,
+        model: impl Fn(&Parts, Link) -> Model,
+    ) -> Fitted {
         let mut parts = Parts::default();
         for a in answers {
             parts.add(&a.beta, &spaces[a.space].space);
         }
-        let link = match self.loss.0 {
-            Loss::Logistic => Link::Logistic,
-            Loss::ModifiedHuber => Link::Clip,
-            Loss::Hinge | Loss::SquaredHinge => Link::None,
-        };
-        let model =
-            Linear { coef: parts.coef.clone(), intercept: parts.intercept.clone(), link };
+        let model = model(&parts, link(self.loss.0));
         let one_or_all = |values: Vec<f64>| match values.as_slice() {
             [value] => Output::Number(*value),
             _ => Output::Vector(values),
@@ -166,7 +180,7 @@ impl Paper {
             }
         };
         let of = |value: fn(&Answer) -> usize| counts(answers.iter().map(value).collect());
-        let mut fitted = Fitted::new(Model::Linear(model), splits)
+        let mut fitted = Fitted::new(model, splits)
             .with("k", of(|a| a.psi.k))
             .with("k_max", of(|a| a.k_max))
             .with("normalize", flags(answers.iter().map(|a| spaces[a.space].space.normalized())))
@@ -178,6 +192,15 @@ impl Paper {
                 .with("b_max", one_or_all(answers.iter().map(|a| a.psi.b_max).collect()));
         }
         fitted
+    }
+}
+
+/// How scores of a classifier fitted to `loss` become probabilities.
+pub(super) fn link(loss: Loss) -> Link {
+    match loss {
+        Loss::Logistic => Link::Logistic,
+        Loss::ModifiedHuber => Link::Clip,
+        Loss::Hinge | Loss::SquaredHinge => Link::None,
     }
 }
 

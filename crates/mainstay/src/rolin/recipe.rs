@@ -28,6 +28,8 @@ pub struct Recipe {
     pub penalised: Group,
     /// How sharply the average prefers a low out-of-fold loss.
     pub sharpness: f64,
+    /// Out-of-fold rows that the penalised family needs; repetitions beyond that are skipped.
+    pub penalised_rows: usize,
 }
 
 impl Default for Recipe {
@@ -49,6 +51,7 @@ impl Default for Recipe {
                 shift: 0.3,
             },
             sharpness: 0.35,
+            penalised_rows: 400,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The data in an orthonormal basis of their row space: the one place where the number of features
 //! appears.
 
+use super::view::View;
 use crate::control::Control;
 use crate::data::Standardize;
 use crate::error::Result;
@@ -16,7 +17,18 @@ pub(super) struct Space {
     /// A power of two that keeps squares away from overflow and underflow.
     pub(super) unit: f64,
     scaling: Option<Standardize>,
-    basis: Option<Lq>,
+    basis: Basis,
+}
+
+/// The way back from coordinates.
+#[derive(Debug)]
+enum Basis {
+    /// The coordinates are the features.
+    Features,
+    /// An orthonormal basis of the row space.
+    RowSpace(Lq),
+    /// Feature space of a kernel: what comes back are weights of the training rows.
+    Kernel(View),
 }
 
 impl Space {
@@ -30,26 +42,26 @@ impl Space {
             vector::scale(rows.data_mut(), 1.0 / unit);
         }
         let wide = rows.ncols() > rows.nrows();
-        let basis = if wide { Some(Lq::new(&rows)?) } else { None };
-        if let Some(basis) = &basis {
+        let basis = if wide { Basis::RowSpace(Lq::new(&rows)?) } else { Basis::Features };
+        if let Basis::RowSpace(basis) = &basis {
             rows = basis.lower();
         }
         Ok(Self { rows, unit, scaling, basis })
     }
 
-    /// A space whose rows are given: there is no way back to features.
-    pub(super) fn from_rows(mut rows: Dense) -> Self {
-        let unit = power_of_two(rows.max_abs());
-        vector::scale(rows.data_mut(), 1.0 / unit);
-        Self { rows, unit, scaling: None, basis: None }
+    /// The feature space of a kernel, from the matrix of its values at the training rows.
+    pub(super) fn from_kernel(gram: &Dense) -> Result<Self> {
+        let view = View::from_kernel(gram)?;
+        Ok(Self { rows: view.rows(), unit: 1.0, scaling: None, basis: Basis::Kernel(view) })
     }
 
-    /// Weights of the coordinates -> weights of the features as the user gave them, and what the
-    /// intercept loses to centring.
+    /// Weights of the coordinates -> weights of the features as the user gave them (of the training
+    /// rows, with a kernel), and what the intercept loses to centring.
     pub(super) fn features(&self, coordinates: &[f64]) -> (Vec<f64>, f64) {
         let mut w = match &self.basis {
-            Some(basis) => basis.apply(coordinates),
-            None => coordinates.to_vec(),
+            Basis::Features => coordinates.to_vec(),
+            Basis::RowSpace(basis) => basis.apply(coordinates),
+            Basis::Kernel(view) => view.row_weights(coordinates),
         };
         vector::scale(&mut w, 1.0 / self.unit);
         match &self.scaling {

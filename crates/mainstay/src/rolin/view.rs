@@ -80,9 +80,9 @@ impl View {
         Ok(Self { scales, ..Self::keep(name, u, d) })
     }
 
-    /// From a centred kernel matrix.
-    pub(super) fn from_kernel(centred: &Dense) -> Result<Self> {
-        let (u, d) = from_gram(centred)?;
+    /// From the matrix of inner products of rows (centred or not).
+    pub(super) fn from_kernel(gram: &Dense) -> Result<Self> {
+        let (u, d) = from_gram(gram)?;
         Ok(Self::keep("kernel", u, d))
     }
 
@@ -102,7 +102,8 @@ impl View {
         rows
     }
 
-    /// Weights of the principal coordinates as weights of the training rows (they sum to 0).
+    /// Weights of the principal coordinates as weights of the training rows (their sum is 0 if the view
+    /// is centred).
     pub(super) fn row_weights(&self, coordinates: &[f64]) -> Vec<f64> {
         let inner: Vec<f64> = coordinates.iter().zip(&self.d).map(|(w, d)| w / d).collect();
         self.u.mul_vec(&inner)
