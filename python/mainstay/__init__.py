@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mainstay import datasets
+    from mainstay._conic import ConicSVC, ConicSVCCV
     from mainstay._files import load, save
     from mainstay._penalized import PenalizedClassifier
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
+    "ConicSVC": "_conic",
+    "ConicSVCCV": "_conic",
     "PenalizedClassifier": "_penalized",
     "load": "_files",
     "save": "_files",
 }
 _MODULES = ("datasets",)
 
-__all__ = ["PenalizedClassifier", "datasets", "load", "save"]
+__all__ = ["ConicSVC", "ConicSVCCV", "PenalizedClassifier", "datasets", "load", "save"]
 
 
 def __getattr__(name):

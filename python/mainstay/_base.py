@@ -120,9 +120,20 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         params.pop("verbose", None)
         if isinstance(params.get("class_weight"), dict):
             params["class_weight"] = _class_factors(params["class_weight"], self.classes_)
-        if "random_state" in params:
+        if params.get("random_state", 0) is None:
+            # The compiled default is a fixed seed: nothing is random unless asked for.
+            del params["random_state"]
+        elif "random_state" in params:
             params["random_state"] = _seed(params["random_state"])
         return params
+
+    @classmethod
+    def _from_core_params(cls, method, params, classes):
+        """Undo ``_method_name`` and ``_core_params``: an unfitted estimator from a model file."""
+        if isinstance(params.get("class_weight"), list):
+            factors = zip(classes.tolist(), params["class_weight"], strict=True)
+            params["class_weight"] = dict(factors)
+        return cls(**params)
 
     # The one fit
 
@@ -160,6 +171,18 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
             self.dual_gap_ = core.dual_gap
         for name, value in core.outputs().items():
             setattr(self, f"{name}_", value)
+
+    @classmethod
+    def _restore(cls, method, params, classes, feature_names, fitted):
+        """Rebuild a fitted estimator from the content of a model file."""
+        classes = np.array(classes)
+        model = cls._from_core_params(method, params, classes)
+        model.classes_ = classes
+        model.n_features_in_ = fitted.n_features
+        if feature_names is not None:
+            model.feature_names_in_ = np.array(feature_names, dtype=object)
+        model._set_fitted(fitted)
+        return model
 
     def _warn(self):
         for sentence in self._model.warnings:
@@ -261,17 +284,15 @@ def core_matrix(X):
 
 def _class_factors(class_weight, classes):
     """One factor per class; a class that is not named counts once."""
-    keys = list(class_weight)
-    unknown = [key for key in keys if key not in classes]
-    if unknown and len(keys) - len(unknown) < len(classes):
-        raise ValueError(f"`class_weight` names {unknown}, but the classes are {list(classes)}")
-    return [float(class_weight.get(label, 1.0)) for label in classes.tolist()]
+    labels = classes.tolist()
+    unknown = [key for key in class_weight if key not in labels]
+    if unknown and len(class_weight) - len(unknown) < len(labels):
+        raise ValueError(f"`class_weight` names {unknown}, but the classes are {labels}")
+    return [float(class_weight.get(label, 1.0)) for label in labels]
 
 
 def _seed(random_state):
-    """Seed of the compiled generator; None is 0, so that nothing is random unless asked for."""
-    if random_state is None:
-        return 0
+    """Seed of the compiled generator."""
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

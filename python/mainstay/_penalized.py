@@ -30,8 +30,7 @@ class PenalizedClassifier(WeightedClassifier):
         Share of L1 in the elastic net, between 0 and 1.
     normalize : bool or "auto", default=False
         Standardise the features first, so that the penalty sees unit variances; the fitted
-        ``coef_`` is in the original units all the same. ``"auto"`` lets the cross-validation of
-        ``alpha="cv"`` decide.
+        ``coef_`` is in the original units all the same. ``"auto"`` lets cross-validation decide.
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of every row of a class. ``"balanced"`` makes all classes weigh the
         same.
@@ -40,6 +39,16 @@ class PenalizedClassifier(WeightedClassifier):
     max_iter : int, default=1000
         Limit on iterations of the solver. Missing ``tol`` within it gives a
         ``ConvergenceWarning`` and a usable model.
+    alphas : array-like or None, default=None
+        Strengths that ``alpha="cv"`` tries; None is a grid of ``n_alphas`` that fits the data.
+    n_alphas : int, default=30
+        Length of that grid.
+    n_folds : int, default=5
+        Folds of the cross-validation of ``alpha="cv"`` and ``normalize="auto"``.
+    n_repeats : int, default=1
+        How often the rows are dealt anew into folds.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds. None is a fixed seed too: the same call gives the same model.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     verbose : int, default=0
@@ -54,12 +63,19 @@ class PenalizedClassifier(WeightedClassifier):
     classes_ : ndarray of shape (n_classes,)
         Class labels; in a binary problem ``classes_[1]`` is the positive one.
     objective_ : float or ndarray of shape (n_classes,)
-        Value of the problem above at the answer.
+        Value of the problem above at the answer (on the standardised features where those were
+        used).
     dual_gap_ : float
         Proven bound on (``objective_`` - optimum) / max(1, ``objective_``), recomputed from the
         data and the answer through a dual feasible point. The largest over the classes.
     n_iter_ : int
         Iterations of the solver, the largest over the classes.
+    alpha_ : float
+        Strength of the penalty that was used.
+    normalize_ : bool
+        Whether the features were standardised.
+    cv_results_ : dict of ndarray
+        One entry a candidate; only after a cross-validation.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -94,6 +110,11 @@ class PenalizedClassifier(WeightedClassifier):
         class_weight=None,
         tol=1e-6,
         max_iter=1000,
+        alphas=None,
+        n_alphas=30,
+        n_folds=5,
+        n_repeats=1,
+        random_state=None,
         n_jobs=None,
         verbose=0,
     ):
@@ -105,11 +126,20 @@ class PenalizedClassifier(WeightedClassifier):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.n_folds = n_folds
+        self.n_repeats = n_repeats
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _method_name(self):
         return self.penalty if self.penalty in ("l1", "elasticnet") else "l2"
+
+    @classmethod
+    def _from_core_params(cls, method, params, classes):
+        return super()._from_core_params(method, {"penalty": method, **params}, classes)
 
     def _gives_probabilities(self):
         return self.loss in ("logistic", "modified_huber")

@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from mainstay import _core
+from mainstay._base import _seed
 
-__all__ = ["load_demo"]
+__all__ = ["load_demo", "make_label_noise", "make_outliers"]
 
 
 def load_demo(*, return_X_y=False, as_frame=False):
@@ -59,3 +60,78 @@ def load_demo(*, return_X_y=False, as_frame=False):
         "fine needle aspirates. Wolberg, Mangasarian, Street, Street (1993), UCI Machine Learning "
         "Repository, doi:10.24432/C5DW2B, CC BY 4.0.",
     )
+
+
+def make_outliers(n=100, p=3, sigma=0.5, kind="clustered", fraction=0.1, random_state=None):
+    """Draw two normal classes one unit apart, with outliers.
+
+    The conic SVM paper's section 5.1.1. The best classifier is the plane half-way between the two
+    centres, whatever the outliers.
+
+    Parameters
+    ----------
+    n : int, default=100
+        Rows.
+    p : int, default=3
+        Features.
+    sigma : float, default=0.5
+        Standard deviation of both classes.
+    kind : {"none", "clustered", "spread"}, default="clustered"
+        Outliers: none; close together at ten times the negative centre, labelled 1; or around
+        both centres with ten times the deviation.
+    fraction : float, default=0.1
+        Expected share of outliers.
+    random_state : int, RandomState instance or None, default=None
+        Seed; None is a fixed one.
+
+    Returns
+    -------
+    X : ndarray of shape (n, p)
+        Rows, without a constant column.
+    y : ndarray of shape (n,)
+        Classes 0 and 1.
+
+    Examples
+    --------
+    >>> from mainstay.datasets import make_outliers
+    >>> X, y = make_outliers(50, 2, 0.2, "spread", random_state=7)
+    >>> X.shape, y.shape
+    ((50, 2), (50,))
+    """
+    seed = 0 if random_state is None else _seed(random_state)
+    return _core.make_outliers(int(n), int(p), float(sigma), kind, float(fraction), seed)
+
+
+def make_label_noise(n=100, p=3, tau=0.1, random_state=None):
+    """Draw linearly separable rows and flip a share of their labels.
+
+    The conic SVM paper's Appendix B: rows uniform in the cube [-1, 1]^p, classes by a random plane.
+
+    Parameters
+    ----------
+    n : int, default=100
+        Rows.
+    p : int, default=3
+        Features.
+    tau : float, default=0.1
+        Probability of a flip, at most 0.5. The rows do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed; None is a fixed one.
+
+    Returns
+    -------
+    X : ndarray of shape (n, p)
+        Rows, without a constant column.
+    y : ndarray of shape (n,)
+        Classes 0 and 1.
+
+    Examples
+    --------
+    >>> from mainstay.datasets import make_label_noise
+    >>> _, clean = make_label_noise(1000, 4, 0.0, random_state=1)
+    >>> _, noisy = make_label_noise(1000, 4, 0.2, random_state=1)
+    >>> bool(150 < (clean != noisy).sum() < 250)
+    True
+    """
+    seed = 0 if random_state is None else _seed(random_state)
+    return _core.make_label_noise(int(n), int(p), float(tau), seed)

@@ -2,13 +2,13 @@
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -112,6 +112,8 @@ def test_polars_frames_give_feature_names(blobs):
     pl = pytest.importorskip("polars")
     X, y = blobs
     frame = pl.DataFrame(X, schema=["a", "b", "c", "d", "e"])
+    if sklearn.__version__ < "1.6" and not hasattr(frame, "__dataframe__"):
+        pytest.skip("this polars is too new for this scikit-learn to see its column names")
     model = PenalizedClassifier().fit(frame, pl.Series(y))
     assert list(model.feature_names_in_) == frame.columns
     same_model(model, PenalizedClassifier().fit(X, y))
@@ -241,9 +243,11 @@ def test_class_weight_for_an_unknown_class_is_an_error(blobs):
 def test_sample_weight_is_routed_as_metadata(blobs):
     X, y = blobs
     weights = np.random.default_rng(2).integers(1, 4, size=len(y))
-    model = PenalizedClassifier().set_fit_request(sample_weight=True)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+        pipeline = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False),
+            PenalizedClassifier().set_fit_request(sample_weight=True),
+        )
         pipeline.fit(X, y, sample_weight=weights)
     scaled = StandardScaler().fit_transform(X)
     same_model(pipeline[-1], PenalizedClassifier().fit(scaled, y, sample_weight=weights))
@@ -264,33 +268,28 @@ def test_works_inside_pipelines_searches_and_calibration(blobs):
     assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1)
 
 
-def test_parallel_searches_in_processes_and_threads(blobs):
-    X, y = blobs
-    import joblib
-
-    for backend in ("loky", "threading"):
-        with joblib.parallel_backend(backend, n_jobs=2):
-            search = GridSearchCV(PenalizedClassifier(), {"alpha": [1e-3, 1e-2]}, cv=3).fit(X, y)
-        assert search.best_score_ > 0.5
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_parallel_searches_in_processes_and_threads(backend):
+    X, y = make_classification(200, 5, random_state=0)
+    with joblib.parallel_backend(backend, n_jobs=2):
+        search = GridSearchCV(PenalizedClassifier(), {"alpha": [1e-3, 1e-2]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.5
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_can_fit_and_predict(blobs):
-    X, y = blobs
-    X, y = np.tile(X, (40, 1)), np.tile(y, 40)
-    expected = PenalizedClassifier(n_jobs=2).fit(X, y).predict(X)
-    code = f"""
+def test_a_forked_child_can_fit_and_predict():
+    code = """
     import os, numpy as np
     from mainstay import PenalizedClassifier
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=({len(y)}, 5)); y = (X[:, 0] > 0).astype(int)
+    X = np.random.default_rng(0).normal(size=(5000, 5))
+    y = (X[:, 0] > 0).astype(int)
     PenalizedClassifier(n_jobs=2).fit(X, y).predict(X)
-    pid = os.fork()
+    child = os.fork()
     PenalizedClassifier(n_jobs=2).fit(X, y).predict(X)
-    if pid: raise SystemExit(os.waitpid(pid, 0)[1])
+    if child:
+        raise SystemExit(os.waitpid(child, 0)[1])
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
-    assert len(expected) == len(y)
 
 
 def test_clones_and_pickles_are_the_same_model(blobs):
@@ -338,11 +337,11 @@ def test_bad_data_gives_a_value_error(X, y, message):
         PenalizedClassifier().fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("scale", [1e308, 1e150, 1e-150, 1e-308])
 def test_extreme_scales_give_a_finite_model_or_a_value_error(blobs, scale):
     X, y = blobs
-    with np.errstate(over="ignore"):
-        X = (X / np.abs(X).max()) * scale
+    X = (X / np.abs(X).max()) * scale
     try:
         model = PenalizedClassifier().fit(X, y)
     except ValueError:
@@ -406,8 +405,8 @@ def test_the_compiled_module_checks_what_it_is_given():
     y = np.array([0, 1])
     with pytest.raises(ValueError, match="no method `l9`"):
         _core.fit("l9", {}, np.eye(2), y, 2)
-    with pytest.raises(ValueError, match="unknown field `alphas`"):
-        _core.fit("l2", {"alphas": 1}, np.eye(2), y, 2)
+    with pytest.raises(ValueError, match="unknown field `alpha_`"):
+        _core.fit("l2", {"alpha_": 1}, np.eye(2), y, 2)
     with pytest.raises(ValueError, match="2-D float64"):
         _core.fit("l2", {}, np.eye(2, dtype=np.float32), y, 2)
     with pytest.raises(ValueError, match="not be negative"):
@@ -421,40 +420,50 @@ def test_the_compiled_module_checks_what_it_is_given():
 # Long work
 
 LONG = """
-import sys, threading, numpy as np
+import os, signal, threading, time
+import numpy as np
 from mainstay import PenalizedClassifier
+
 rng = np.random.default_rng(0)
-X = rng.normal(size=(3000, 800))
-y = rng.integers(40, size=3000)
+X, y = rng.normal(size=(3000, 800)), rng.integers(40, size=3000)
+
 def work():
-    print("start", flush=True)
-    PenalizedClassifier(alpha=1e-9, max_iter=10**6, tol=1e-15, verbose={verbose}).fit(X, y)
-    print("end", flush=True)
-{run}
+    PenalizedClassifier(alpha=1e-9, max_iter=10**6, tol=1e-15).fit(X, y)
+    print("finished", flush=True)
+
+def interrupt():
+    global sent
+    time.sleep(1.0)
+    sent = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize(
-    "run",
-    ["work()", "t = threading.Thread(target=work); t.start(); t.join()"],
-    ids=["main", "thread"],
-)
-def test_ctrl_c_stops_a_fit_within_a_second_or_two(run):
-    process = subprocess.Popen(
-        [sys.executable, "-c", LONG.format(run=run, verbose=0)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+def test_ctrl_c_stops_a_fit_within_a_second():
+    code = """
+try:
+    work()
+except KeyboardInterrupt:
+    print(time.monotonic() - sent)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", LONG + code], capture_output=True, text=True, timeout=60, check=True
     )
-    assert process.stdout.readline() == "start\n"
-    time.sleep(1.0)
-    sent = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert "end" not in out
-    assert "KeyboardInterrupt" in err
-    assert time.monotonic() - sent < 2.5
+    assert float(done.stdout) < 1.0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_ends_a_process_that_fits_in_another_thread():
+    code = "thread = threading.Thread(target=work); thread.start(); thread.join()"
+    done = subprocess.run(
+        [sys.executable, "-c", LONG + code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode != 0
+    assert "KeyboardInterrupt" in done.stderr
+    assert "finished" not in done.stdout
 
 
 def test_other_threads_run_during_a_fit():

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mainstay import PenalizedClassifier
+from mainstay import ConicSVC, ConicSVCCV, PenalizedClassifier
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
 
@@ -16,6 +16,12 @@ ESTIMATORS = [
         for loss, penalty in itertools.product(LOSSES, ("l2", "l1", "elasticnet"))
     ),
     PenalizedClassifier(alpha="cv", normalize="auto"),
+    ConicSVC(),
+    ConicSVC(C=1.0),
+    ConicSVC(kernel="rbf"),
+    ConicSVC(kernel="poly", coef0=1.0),
+    ConicSVC(kernel="precomputed"),
+    ConicSVCCV(kappas=10, cv=3),
 ]
 
 

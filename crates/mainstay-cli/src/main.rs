@@ -1,2 +1,43 @@
-//! x
-fn main() {}
+//! The `mainstay` command: parse, call the library, print, exit.
+//!
+//! Exit codes: 0 done (and certified, where the method has a certificate), 1 done but not certified
+//! to `tol`, 2 could not do it.
+
+mod args;
+mod commands;
+mod console;
+mod failure;
+mod input;
+mod settings;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use failure::{Ending, Failure};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return failure::report_usage(&error),
+    };
+    let console = console::Console::new(&args.global);
+    let outcome = match &args.command {
+        Command::Fit(fit) => commands::fit::run(fit, &console),
+        Command::Predict(predict) => commands::predict::run(predict, &console),
+        Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),
+        Command::Certify(certify) => commands::certify::run(certify, &console),
+        Command::Methods => commands::list::methods(&console),
+        Command::Datasets => commands::list::datasets(&console),
+        Command::Completions { shell } => commands::list::completions(*shell, &console),
+    };
+    match outcome {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::NotCertified) => ExitCode::from(1),
+        // The reader of our output went away: nothing is left to say, and nothing went wrong.
+        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(failure) => failure::report(&failure),
+    }
+}

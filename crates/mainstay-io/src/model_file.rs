@@ -197,12 +197,11 @@ impl ModelFile {
 
     /// Columns of numbers for a model without encoder.
     fn numeric_columns(&self, table: &Table, names: Option<&[String]>) -> Result<Vec<Column>> {
-        let columns: Vec<&Column> = match names {
-            Some(names) => names.iter().map(|name| table.column(name)).collect::<Result<_, _>>()?,
-            None => {
-                let target = self.target.as_deref();
-                table.columns().iter().filter(|c| Some(c.name.as_str()) != target).collect()
-            }
+        let target = self.target.as_deref();
+        let columns: Vec<&Column> = if let Some(names) = names {
+            names.iter().map(|name| table.column(name)).collect::<Result<_, _>>()?
+        } else {
+            table.columns().iter().filter(|c| Some(c.name.as_str()) != target).collect()
         };
         if let Some(text) = columns.iter().find(|c| matches!(c.cells, Cells::Words(_))) {
             return Err(CoreError::Mismatch(format!(

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::basic::Compression;
+use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
@@ -40,7 +41,7 @@ fn read_columns(input: impl ChunkReader + 'static, name: &str) -> Result<Table> 
     let groups = builder.metadata().row_groups();
     let zstd = |c: Compression| matches!(c, Compression::ZSTD(_));
     if !cfg!(feature = "parquet-zstd")
-        && groups.iter().flat_map(|g| g.columns()).any(|c| zstd(c.compression()))
+        && groups.iter().flat_map(RowGroupMetaData::columns).any(|c| zstd(c.compression()))
     {
         let problem = "compressed with zstd; build with the feature `parquet-zstd`, \
                        or write the file with snappy or gzip";

@@ -187,17 +187,13 @@ fn detect(name: &str, start: &[u8]) -> Result<Format> {
 #[cfg(feature = "parquet")]
 fn read_parquet(source: &Source, options: &ReadOptions) -> Result<Table> {
     let name = source.name();
-    match source {
-        Source::Path(path) => {
-            let fail = |source| Error::Read { name: name.clone(), source };
-            crate::parquet::read(File::open(path).map_err(fail)?, &name, options)
-        }
-        _ => {
-            let mut bytes = Vec::new();
-            source.open()?.read_to_end(&mut bytes).map_err(|e| Error::read(&name, e))?;
-            crate::parquet::read(bytes::Bytes::from(bytes), &name, options)
-        }
+    if let Source::Path(path) = source {
+        let fail = |source| Error::Read { name: name.clone(), source };
+        return crate::parquet::read(File::open(path).map_err(fail)?, &name, options);
     }
+    let mut bytes = Vec::new();
+    source.open()?.read_to_end(&mut bytes).map_err(|e| Error::read(&name, e))?;
+    crate::parquet::read(bytes::Bytes::from(bytes), &name, options)
 }
 
 #[cfg(not(feature = "parquet"))]

@@ -94,11 +94,12 @@ impl Fitted {
         }
     }
 
-    /// (1,) or (K,) for a linear model, otherwise None.
+    /// (1,) or (K,) for a linear or kernel model, otherwise None.
     #[getter]
     fn intercept<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         match &self.0.model {
             Model::Linear(m) => Some(PyArray1::from_slice(py, &m.intercept)),
+            Model::Kernel(m) => Some(PyArray1::from_slice(py, &m.intercept)),
             _ => None,
         }
     }

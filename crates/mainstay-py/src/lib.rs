@@ -2,7 +2,9 @@
 //!
 //! Every method goes through `mainstay::methods` by name, so a new one needs no code here.
 
+mod conic;
 mod convert;
+mod files;
 mod fitted;
 mod run;
 
@@ -41,8 +43,7 @@ fn fit(
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
     let features = convert::matrix(x)?;
-    let labels = y.as_array().iter().map(|&c| usize::try_from(c)).collect::<Result<Vec<_>, _>>();
-    let labels = labels.map_err(|_| PyValueError::new_err("class indices must not be negative"))?;
+    let labels = class_indices(&y)?;
     let weights = sample_weight.map(|w| w.as_array().to_vec());
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
         let mut data = Dataset::new(features, labels, n_classes)?;
@@ -52,6 +53,11 @@ fn fit(
         estimator.fit(&data, control)
     })?;
     Ok(Fitted::new(fitted))
+}
+
+fn class_indices(y: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
+    let labels = y.as_array().iter().map(|&c| usize::try_from(c)).collect::<Result<Vec<_>, _>>();
+    labels.map_err(|_| PyValueError::new_err("class indices must not be negative"))
 }
 
 /// Checks the parameters of a method without fitting it.
@@ -68,6 +74,13 @@ fn methods() -> Vec<(&'static str, &'static str, &'static str, bool)> {
     mainstay::methods::METHODS.iter().map(|m| (m.name, m.class, m.summary, m.allows_nan)).collect()
 }
 
+/// Every parameter of a method with its default.
+#[pyfunction]
+fn defaults<'py>(py: Python<'py>, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
+    convert::from_json(py, &method.defaults())
+}
+
 /// The demo data set as CSV text: a header, 30 features and the diagnosis in the last column.
 #[pyfunction]
 fn demo_csv() -> &'static str {
@@ -78,7 +91,11 @@ fn demo_csv() -> &'static str {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Fitted, check_params, demo_csv, fit, methods};
+    use super::conic::{conic_path, make_label_noise, make_outliers};
+    #[pymodule_export]
+    use super::files::{load, save};
+    #[pymodule_export]
+    use super::{Fitted, check_params, defaults, demo_csv, fit, methods};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

@@ -33,7 +33,7 @@ pub(crate) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
         }
         Some(n) => {
             let size = usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
-            Ok(if n > 0 { size.min(4096) } else { (cores + 1).saturating_sub(size).max(1) })
+            Ok(if n > 0 { size.min(256) } else { (cores + 1).saturating_sub(size).max(1) })
         }
     }
 }

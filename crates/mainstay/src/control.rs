@@ -35,6 +35,12 @@ impl Control {
         self
     }
 
+    /// The same without the listener: for the parts of a computation that reports as a whole.
+    #[must_use]
+    pub fn without_progress(&self) -> Self {
+        Self { progress: None, ..self.clone() }
+    }
+
     /// Asks the computation to stop; it ends with [`Error::Interrupted`].
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);

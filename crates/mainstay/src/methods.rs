@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::conic::{ConicCvParams, ConicParams};
 use crate::error::{Error, Result};
 use crate::model::Estimator;
 use crate::penalized::{PenalizedParams, Penalty};
@@ -32,7 +33,7 @@ pub const METHODS: &[Method] = &[
         summary: "ridge-penalised logistic regression or SVM: the plain baseline",
         allows_nan: false,
         build: |params| penalized(params, Penalty::L2),
-        defaults: defaults::<PenalizedParams>,
+        defaults: || to_json(&PenalizedParams { penalty: Penalty::L2, ..Default::default() }),
     },
     Method {
         name: "l1",
@@ -40,7 +41,7 @@ pub const METHODS: &[Method] = &[
         summary: "the same with an L1 penalty: uses few features",
         allows_nan: false,
         build: |params| penalized(params, Penalty::L1),
-        defaults: defaults::<PenalizedParams>,
+        defaults: || to_json(&PenalizedParams { penalty: Penalty::L1, ..Default::default() }),
     },
     Method {
         name: "elasticnet",
@@ -48,7 +49,9 @@ pub const METHODS: &[Method] = &[
         summary: "the same with a mix of both penalties: few features, correlated ones together",
         allows_nan: false,
         build: |params| penalized(params, Penalty::ElasticNet),
-        defaults: defaults::<PenalizedParams>,
+        defaults: || {
+            to_json(&PenalizedParams { penalty: Penalty::ElasticNet, ..Default::default() })
+        },
     },
     Method {
         name: "rolin",
@@ -56,7 +59,7 @@ pub const METHODS: &[Method] = &[
         summary: "few samples: trusts what is well estimated, is robust in the rest",
         allows_nan: false,
         build: |params| Ok(Box::new(parse::<RolinParams>(params)?.check()?)),
-        defaults: defaults::<RolinParams>,
+        defaults: || to_json(&RolinParams::default()),
     },
     Method {
         name: "top-pcs",
@@ -64,7 +67,23 @@ pub const METHODS: &[Method] = &[
         summary: "few samples: a classifier on the top principal components alone",
         allows_nan: false,
         build: |params| Ok(Box::new(parse::<TopPcsParams>(params)?.check()?)),
-        defaults: defaults::<TopPcsParams>,
+        defaults: || to_json(&TopPcsParams::default()),
+    },
+    Method {
+        name: "conic",
+        class: "ConicSVC",
+        summary: "conic-loss SVM: holds against wrong labels and outliers, and points them out",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<ConicParams>(params)?.check()?)),
+        defaults: || to_json(&ConicParams::default()),
+    },
+    Method {
+        name: "conic-cv",
+        class: "ConicSVCCV",
+        summary: "the same with the share of wrong labels chosen by cross-validation",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<ConicCvParams>(params)?.check()?)),
+        defaults: || to_json(&ConicCvParams::default()),
     },
 ];
 
@@ -88,13 +107,13 @@ impl Method {
     }
 }
 
-fn defaults<T: Default + Serialize>() -> Value {
-    serde_json::to_value(T::default()).unwrap_or_default()
+fn to_json(params: &impl Serialize) -> Value {
+    serde_json::to_value(params).unwrap_or_default()
 }
 
 /// Every parameter has a default, so a parameter that fails is one that fails alone: the error
 /// names it.
-fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
+pub fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
     T::deserialize(params).map_err(|error| {
         let guilty = params.as_object().into_iter().flatten().find_map(|(name, value)| {
             let alone = Value::from_iter([(name.clone(), value.clone())]);
@@ -110,14 +129,8 @@ fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
 fn penalized(params: &Value, penalty: Penalty) -> Result<Box<dyn Estimator>> {
     let given: PenalizedParams = parse(params)?;
     if params.get("penalty").is_some_and(|p| !p.is_null()) && given.penalty != penalty {
-        let name = |penalty| {
-            serde_json::to_value(penalty).map_or_else(|_| String::new(), |v| v.to_string())
-        };
-        return Err(Error::param(
-            "penalty",
-            name(given.penalty),
-            format!("{} for this method", name(penalty)),
-        ));
+        let (found, needed) = (to_json(&given.penalty), to_json(&penalty));
+        return Err(Error::param("penalty", found, format!("{needed} for this method")));
     }
     Ok(Box::new(PenalizedParams { penalty, ..given }.check()?))
 }

@@ -457,3 +457,65 @@ fn robust_cross_validation_works_for_any_estimator() {
     assert!(kept.candidates[0].loss_ratio > 5.0);
     assert!(cv.select(&[], &[], &data, &Control::new()).is_err());
 }
+
+/// The matrix of inner products is all a fit needs: given it, the scores are those of the features.
+#[test]
+fn a_precomputed_linear_kernel_gives_the_scores_of_the_features() {
+    use mainstay::rolin::KernelKind;
+    for (n, p) in [(20, 4), (15, 30)] {
+        let (rows, labels) = uneven(8, n, p, 1.5);
+        let x = Dense::from_rows(n, p, rows.clone());
+        let gram = x.mul_tr(&x).into_data();
+        for base in [paper(), RolinParams::default()] {
+            let base = RolinParams { normalize: Normalize::Fixed(false), ..base };
+            let (plain, inner) = (dataset(&rows, &labels), dataset(&gram, &labels));
+            let wanted = fit(base.clone(), &plain).model.decision(plain.features()).unwrap();
+            let kernel = RolinParams { kernel: KernelKind::Precomputed, ..base };
+            let fitted = fit(kernel, &inner);
+            let found = fitted.model.decision(inner.features()).unwrap();
+            for (a, b) in found.data().iter().zip(wanted.data()) {
+                assert!((a - b).abs() <= 1e-6 * (1.0 + b.abs()), "n = {n}, p = {p}: {a} {b}");
+            }
+            assert!(fitted.model.probabilities(inner.features()).unwrap().is_some());
+        }
+    }
+}
+
+#[test]
+fn a_kernel_tells_a_ring_from_its_centre() {
+    use mainstay::rolin::KernelKind;
+    let mut random = rng(2);
+    let n = 60;
+    let labels: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let noise = normal(&mut random, 2 * n);
+    let rows: Vec<f64> = (0..n)
+        .flat_map(|i| {
+            let (a, b) = (noise[2 * i], noise[2 * i + 1]);
+            let length = (a * a + b * b).sqrt();
+            if labels[i] > 0.0 { [0.4 * a, 0.4 * b] } else { [3.0 * a / length, 3.0 * b / length] }
+        })
+        .collect();
+    let data = dataset(&rows, &labels);
+    for base in [paper(), RolinParams::default()] {
+        let fitted = fit(RolinParams { kernel: KernelKind::Rbf, ..base }, &data);
+        assert_eq!(fitted.model.predict(data.features()).unwrap(), data.labels());
+    }
+    let poly = RolinParams { kernel: KernelKind::Poly, ..RolinParams::default() };
+    fit(poly, &data).model.validate().unwrap();
+}
+
+#[test]
+fn a_bad_kernel_matrix_is_refused() {
+    use mainstay::rolin::KernelKind;
+    let params = RolinParams { kernel: KernelKind::Precomputed, ..RolinParams::default() };
+    let (rows, labels) = two_clouds(1, 6, 3, 1.0);
+    let refused = |rows: &[f64]| {
+        let data = dataset(rows, &labels);
+        params.clone().check().unwrap().fit(&data, &Control::new()).unwrap_err().to_string()
+    };
+    assert!(refused(&rows).contains("one column for each"));
+    let mut lopsided = vec![0.0; 36];
+    (0..6).for_each(|i| lopsided[i * 7] = 1.0);
+    lopsided[1] = 0.5;
+    assert!(refused(&lopsided).contains("symmetric"));
+}

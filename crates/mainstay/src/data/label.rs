@@ -1,6 +1,6 @@
 //! What classes are called.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -49,12 +49,12 @@ impl Classes {
         if names.len() < 2 {
             return bad(format!("{} found, at least two are needed", names.len()));
         }
-        let mut seen = HashMap::new();
+        let mut seen = BTreeSet::new();
         for name in &names {
             if matches!(name, Label::Number(value) if !value.is_finite()) {
                 return bad(format!("{name} is not finite"));
             }
-            if seen.insert(name.to_string(), ()).is_some() {
+            if !seen.insert(name.to_string()) {
                 return bad(format!("`{name}` occurs twice"));
             }
         }

@@ -56,11 +56,21 @@ impl Merged {
 }
 
 /// A fixed hash of the nonzero entries; equal rows hash equally however they are stored.
+///
+/// Entries are mixed one by one and added up, so that the work is not one long chain.
 fn hash(row: Row<'_>) -> u64 {
-    let mix = |h: u64, v: u64| (h ^ v).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    row.entries()
-        .filter(|(_, v)| *v != 0.0)
-        .fold(0x243F_6A88_85A3_08D3, |h, (j, v)| mix(mix(h, j as u64), v.to_bits()))
+    let mix = |(j, v): (usize, f64)| {
+        let place = (j as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x243F_6A88_85A3_08D3;
+        let mixed = (v.to_bits() ^ place).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        if v == 0.0 { 0 } else { mixed ^ (mixed >> 29) }
+    };
+    match row {
+        Row::Dense(values) => {
+            values.iter().enumerate().fold(0, |h: u64, (j, v)| h.wrapping_add(mix((j, *v))))
+        }
+        Row::Sparse(..) => row.entries().fold(0, |h: u64, entry| h.wrapping_add(mix(entry))),
+    }
 }
 
 fn compare(a: Row<'_>, b: Row<'_>) -> std::cmp::Ordering {

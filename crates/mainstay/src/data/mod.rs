@@ -7,6 +7,7 @@ mod encoder;
 mod label;
 mod merge;
 mod standardize;
+mod synthetic;
 mod table;
 mod weights;
 
@@ -16,5 +17,6 @@ pub use encoder::{Encoded, Encoder, Encoding, Missing};
 pub use label::{Classes, Label};
 pub use merge::Merged;
 pub use standardize::{Standardize, deviations};
+pub use synthetic::{Outliers, make_label_noise, make_outliers};
 pub use table::{Cells, Column, MISSING, Table, WordList, is_missing};
 pub use weights::ClassWeight;

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::Dataset;
@@ -27,9 +29,17 @@ pub enum ClassRule {
 impl ClassWeight {
     /// `data` with the class factors multiplied into its row weights.
     pub fn apply(&self, data: Dataset) -> Result<Dataset> {
+        match self.applied(&data)? {
+            Cow::Borrowed(_) => Ok(data),
+            Cow::Owned(weighted) => Ok(weighted),
+        }
+    }
+
+    /// The same for borrowed data, which are copied only if a weight changes.
+    pub fn applied<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
         let factors = match self {
-            Self::None => return Ok(data),
-            Self::Rule(ClassRule::Balanced) => balanced(&data),
+            Self::None => return Ok(Cow::Borrowed(data)),
+            Self::Rule(ClassRule::Balanced) => balanced(data),
             Self::Factors(factors) => factors.clone(),
         };
         if factors.len() != data.n_classes() {
@@ -42,7 +52,7 @@ impl ClassWeight {
         let ones = vec![1.0; data.len()];
         let weights = data.weights().unwrap_or(&ones);
         let weights = data.labels().iter().zip(weights).map(|(&c, w)| factors[c] * w).collect();
-        data.with_weights(weights)
+        data.clone().with_weights(weights).map(Cow::Owned)
     }
 }
 

@@ -3,6 +3,7 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder;
 use faer::linalg::solvers::{Llt, Qr, SolveCore};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Conj, MatMut, Par, Side};
 
 use super::Dense;
@@ -42,6 +43,16 @@ impl Cholesky {
         x
     }
 
+    /// `l^-1 d l^-T` for symmetric `d`, with `a = l l'`: `d` seen in the metric of `a`.
+    #[must_use]
+    pub fn whiten(&self, d: &Dense) -> Dense {
+        let mut half = d.clone();
+        solve_lower_triangular_in_place(self.0.L(), half.view_mut(), Par::Seq);
+        let mut whole = half.transpose();
+        solve_lower_triangular_in_place(self.0.L(), whole.view_mut(), Par::Seq);
+        whole
+    }
+
     /// The lower triangular factor; entries above the diagonal are zero.
     pub fn lower(&self) -> Dense {
         let l = self.0.L();
@@ -68,6 +79,14 @@ impl SymmetricEigen {
             .map_err(|_| Error::Numerical("symmetric eigendecomposition".into()))?;
         let values = eigen.S().column_vector().iter().copied().collect();
         Ok(Self { values, vectors: Dense::from_view(eigen.U()) })
+    }
+
+    /// The eigenvalues of `a` alone (its lower triangle is read), ascending.
+    pub fn values(a: &Dense) -> Result<Vec<f64>> {
+        finite(a, "symmetric eigenvalues")?;
+        a.view()
+            .self_adjoint_eigenvalues(Side::Lower)
+            .map_err(|_| Error::Numerical("symmetric eigenvalues".into()))
     }
 }
 
@@ -183,6 +202,9 @@ mod tests {
         assert!(close(&scaled.mul_tr(&eigen.vectors), &gram));
         let factor = Cholesky::new(&gram).unwrap();
         assert!(close(&factor.lower().mul_tr(&factor.lower()), &gram));
+        assert!(close(&factor.whiten(&gram), &Dense::identity(4)));
+        let values = SymmetricEigen::values(&gram).unwrap();
+        assert!(values.iter().zip(&eigen.values).all(|(a, b)| (a - b).abs() < 1e-10));
         let b = [1.0, -2.0, 0.5, 3.0];
         let x = factor.solve(&b);
         for (found, wanted) in gram.mul_vec(&x).iter().zip(b) {

@@ -7,8 +7,11 @@
 mod dense;
 mod factor;
 mod matrix;
+mod pivoted;
+mod stacked;
 pub mod vector;
 
 pub use dense::Dense;
 pub use factor::{Cholesky, Lq, Svd, SymmetricEigen, thin_qr};
 pub use matrix::{Csr, Matrix, Row};
+pub use pivoted::PivotedCholesky;

@@ -6,6 +6,7 @@
 mod hinge;
 mod logistic;
 mod modified_huber;
+pub mod robust;
 mod squared_hinge;
 
 pub use hinge::Hinge;

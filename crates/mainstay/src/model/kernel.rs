@@ -106,7 +106,9 @@ impl Kernel {
         let bad = |what: &str| Err(Error::BadModel(format!("kernel model: {what}")));
         let (classes, rows) = (self.dual_coef.len(), self.indices.len());
         if classes == 0 || classes == 2 || classes != self.intercept.len() {
-            return bad("one intercept per row of coefficients is needed; one row or three and more");
+            return bad(
+                "one intercept per row of coefficients is needed; one row or three and more",
+            );
         }
         if self.dual_coef.iter().any(|row| row.len() != rows) {
             return bad("one coefficient per support row is needed");

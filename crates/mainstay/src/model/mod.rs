@@ -10,7 +10,7 @@ mod output;
 pub use fitted::{Estimator, Fitted};
 pub use kernel::{Kernel, KernelFunction};
 pub use linear::{Linear, Link};
-pub use one_versus_rest::{BinaryFit, BinaryProblem, one_versus_rest};
+pub use one_versus_rest::{BinaryFit, BinaryProblem, assemble, each_class, one_versus_rest};
 pub use output::{Output, Outputs};
 
 use serde::{Deserialize, Serialize};

@@ -46,27 +46,39 @@ pub fn one_versus_rest(
     control: &Control,
     solve: impl Fn(&BinaryProblem<'_>) -> Result<BinaryFit> + Sync,
 ) -> Result<Fitted> {
+    let fits = each_class(merged, control, solve)?;
+    let model = Model::Linear(Linear {
+        coef: fits.iter().map(|f| f.weights.clone()).collect(),
+        intercept: fits.iter().map(|f| f.intercept).collect(),
+        link,
+    });
+    Ok(assemble(merged, model, tol, &fits))
+}
+
+/// Solves one binary problem for two classes, and one a class for more, in parallel.
+pub fn each_class<T: Send>(
+    merged: &Merged,
+    control: &Control,
+    solve: impl Fn(&BinaryProblem<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let data = &merged.data;
     let unit = vec![1.0; data.len()];
     let weights = data.weights().unwrap_or(&unit);
     let one = |positive: usize| {
         solve(&BinaryProblem { x: data.features(), y: data.signs(positive), weights })
     };
-    let fits: Vec<BinaryFit> = if data.n_classes() == 2 {
-        vec![one(1)?]
-    } else {
-        control.install(|| (0..data.n_classes()).into_par_iter().map(one).collect::<Result<_>>())?
-    };
+    if data.n_classes() == 2 {
+        return Ok(vec![one(1)?]);
+    }
+    control.install(|| (0..data.n_classes()).into_par_iter().map(one).collect())
+}
 
-    let model = Model::Linear(Linear {
-        coef: fits.iter().map(|f| f.weights.clone()).collect(),
-        intercept: fits.iter().map(|f| f.intercept).collect(),
-        link,
-    });
+/// One fit from the answers to its binary problems; per-row results go back to the rows as given.
+pub fn assemble(merged: &Merged, model: Model, tol: f64, fits: &[BinaryFit]) -> Fitted {
     let mut fitted = Fitted::new(model, fits.iter().map(|f| f.n_iter).max().unwrap_or(1));
     fitted.tol = tol;
     fitted.certificates = fits.iter().filter_map(|f| f.certificate).collect();
-    for f in &fits {
+    for f in fits {
         for warning in &f.warnings {
             if !fitted.warnings.contains(warning) {
                 fitted.warnings.push(warning.clone());
@@ -91,5 +103,5 @@ pub fn one_versus_rest(
             }
         };
     }
-    Ok(fitted)
+    fitted
 }

@@ -45,7 +45,7 @@ pub struct Penalized(PenalizedParams);
 impl Estimator for Penalized {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let params = &self.0;
-        let merged = Merged::new(&params.class_weight.apply(data.clone())?);
+        let merged = Merged::new(&*params.class_weight.applied(data)?);
         let link = match params.loss {
             Loss::Logistic => Link::Logistic,
             Loss::ModifiedHuber => Link::Clip,

@@ -3,22 +3,49 @@ use super::solution::{Budget, Solution};
 use super::system::System;
 use crate::error::Result;
 use crate::linalg::vector;
+use crate::loss::Loss;
 
+/// Below this gap the rounding errors of the faster form of the linear system show.
+const ACCURATE: f64 = 1e-7;
 /// Fraction of the way to the boundary that a step may go.
 const DAMPING: f64 = 0.995;
 
-/// Primal-dual interior point method for the hinge loss, with any of the penalties.
+/// A piecewise quadratic loss as $\min\{\kappa a^2/2 + B\xi\}$ over $m + \kappa a + \xi \ge 1$,
+/// $a, \xi \ge 0$; $B = \infty$ leaves out $\xi$.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    kappa: f64,
+    bound: f64,
+}
+
+impl Shape {
+    /// `None` for a loss that is not piecewise quadratic.
+    pub(super) fn of(loss: Loss) -> Option<Self> {
+        match loss {
+            Loss::Hinge => Some(Self { kappa: 0.0, bound: 1.0 }),
+            Loss::SquaredHinge => Some(Self { kappa: 0.5, bound: f64::INFINITY }),
+            Loss::ModifiedHuber => Some(Self { kappa: 0.5, bound: 4.0 }),
+            Loss::Logistic => None,
+        }
+    }
+
+    fn bounded(self) -> bool {
+        self.bound.is_finite()
+    }
+}
+
+/// Primal-dual interior point method for the hinge and its relatives, with any of the penalties.
 ///
-/// With slacks $\xi, t \ge 0$, $m_i + \xi_i - t_i = 1$, and the weights split as $v = v^+ - v^-$
-/// where $\lambda_j > 0$, the optimality conditions are
+/// With slacks $\xi, t \ge 0$, $m_i + \kappa a_i + \xi_i - t_i = 1$ ([`Shape`]), and the weights split
+/// as $v = v^+ - v^-$ where $\lambda_j > 0$, the optimality conditions are
 ///
-/// $$t_i a_i = 0,\quad \xi_i(1 - a_i) = 0,\quad v_j^+\pi_j = 0,\quad v_j^-(2\lambda_j - \pi_j) = 0,
+/// $$t_i a_i = 0,\quad \xi_i(B - a_i) = 0,\quad v_j^+\pi_j = 0,\quad v_j^-(2\lambda_j - \pi_j) = 0,
 ///   \qquad \pi_j = \lambda_j + \mu_j v_j - r_j,\quad \textstyle\sum_i s_i a_i y_i = 0$$
 ///
 /// with $r = Z^\top(s a y)$ (and $\mu_j v_j = r_j$ where $\lambda_j = 0$). Newton's method follows the
 /// path on which the zeros are replaced by $\nu$ (times $1/n$ for the columns) as $\nu \to 0$,
 /// with Mehrotra's predictor and corrector. Eliminating all but $(v, b)$ leaves [`System`] with
-/// $d_i = s_i / (t_i/a_i + \xi_i/(1-a_i))$ and $\tau_j = \mu_j + 1/(v_j^+/\pi_j + v_j^-/(2\lambda_j -
+/// $d_i = s_i / (t_i/a_i + \kappa + \xi_i/(B-a_i))$ and $\tau_j = \mu_j + 1/(v_j^+/\pi_j + v_j^-/(2\lambda_j -
 /// \pi_j))$: one factorisation of order $\min(n, p) + 1$ an iteration, some twenty iterations.
 ///
 /// Rows enter the path in proportion to their weight, so weights and repetition follow one path.
@@ -27,8 +54,12 @@ const DAMPING: f64 = 0.995;
 ///
 /// S. Mehrotra (1992), *On the implementation of a primal-dual interior point method*, SIAM J.
 /// Optim. 2(4).
-pub(super) fn interior(problem: &Scaled<'_>, budget: &Budget<'_>) -> Result<Solution> {
-    let mut state = State::new(problem);
+pub(super) fn interior(
+    problem: &Scaled<'_>,
+    shape: Shape,
+    budget: &Budget<'_>,
+) -> Result<Solution> {
+    let mut state = State::new(problem, shape, budget.tol < ACCURATE);
     let mut best: Option<(f64, Solution)> = None;
     let mut since_best = 0;
     for n_iter in 0.. {
@@ -69,14 +100,17 @@ pub(super) fn interior(problem: &Scaled<'_>, budget: &Budget<'_>) -> Result<Solu
     Ok(found)
 }
 
-/// An interior point: every entry of `t`, `xi`, `a`, `1 - a`, and of a column's four, is positive.
+/// An interior point: every entry of `t`, `xi`, `a`, `g`, and of a column's four, is positive (where
+/// the dual has no bound `xi` is 0 and `g` 1).
 struct State {
+    shape: Shape,
+    accurate: bool,
     v: Vec<f64>,
     b: f64,
     t: Vec<f64>,
     xi: Vec<f64>,
     a: Vec<f64>,
-    /// 1 - a, kept apart so that it keeps its digits where a is close to 1.
+    /// B - a, kept apart so that it keeps its digits where a is close to B.
     g: Vec<f64>,
     columns: Vec<Column>,
 }
@@ -107,7 +141,7 @@ struct Step {
 
 impl State {
     /// Zero weights, slacks of order one, duals half-way and balanced between the classes.
-    fn new(problem: &Scaled<'_>) -> Self {
+    fn new(problem: &Scaled<'_>, shape: Shape, accurate: bool) -> Self {
         let (n, p) = problem.shape();
         let positive: f64 =
             problem.y.iter().zip(problem.shares).filter(|(y, _)| **y > 0.0).map(|(_, s)| s).sum();
@@ -124,12 +158,15 @@ impl State {
         } else {
             Vec::new()
         };
+        let bounded = shape.bounded();
         Self {
+            shape,
+            accurate,
             v: vec![0.0; p],
             b: 0.0,
             t: vec![1.0; n],
-            xi: vec![2.0; n],
-            g: a.iter().map(|a| 1.0 - a).collect(),
+            xi: vec![if bounded { 2.0 } else { 0.0 }; n],
+            g: a.iter().map(|a| if bounded { shape.bound - a } else { 1.0 }).collect(),
             a,
             columns,
         }
@@ -145,7 +182,10 @@ impl State {
     ) -> bool {
         let n = self.t.len();
         let weights: Vec<f64> = (0..n)
-            .map(|i| problem.shares[i] / (self.t[i] / self.a[i] + self.xi[i] / self.g[i]))
+            .map(|i| {
+                problem.shares[i]
+                    / (self.t[i] / self.a[i] + self.shape.kappa + self.xi[i] / self.g[i])
+            })
             .collect();
         let hold: Vec<f64> =
             self.columns.iter().map(|c| 1.0 / (c.plus / c.pi + c.minus / c.kappa)).collect();
@@ -153,10 +193,11 @@ impl State {
         for (ridge, hold) in ridge.iter_mut().zip(&hold) {
             *ridge += hold;
         }
-        let system = System::new(problem.z, &weights, &ridge);
-        let context = Context { problem, margins, r, imbalance, weights, hold, system };
+        let system = System::new(problem.z, &weights, &ridge, self.accurate);
+        let context = Context { problem, margins, r, imbalance, weights: &weights, hold, system };
 
-        let whole = 2.0 + 2.0 * self.columns.len() as f64 / n as f64;
+        let bounded = self.shape.bounded();
+        let whole = if bounded { 2.0 } else { 1.0 } + 2.0 * self.columns.len() as f64 / n as f64;
         let products = self.products(problem.shares);
         let affine = Targets {
             rows: (0..n).map(|i| (-self.t[i] * self.a[i], -self.xi[i] * self.g[i])).collect(),
@@ -171,7 +212,8 @@ impl State {
             rows: (0..n)
                 .map(|i| {
                     let (da, dt, dxi) = (predictor.a[i], predictor.t[i], predictor.xi[i]);
-                    (nu + affine.rows[i].0 - dt * da, nu + affine.rows[i].1 + dxi * da)
+                    let other = if bounded { nu + affine.rows[i].1 + dxi * da } else { 0.0 };
+                    (nu + affine.rows[i].0 - dt * da, other)
                 })
                 .collect(),
             columns: affine
@@ -212,7 +254,8 @@ impl State {
         let drive: Vec<f64> = (0..n)
             .map(|i| {
                 let (ta, xg) = targets.rows[i];
-                let infeasible = context.margins[i] + self.xi[i] - self.t[i] - 1.0;
+                let reach = context.margins[i] + self.shape.kappa * self.a[i] + self.xi[i];
+                let infeasible = reach - self.t[i] - 1.0;
                 ta / self.a[i] - xg / self.g[i] - infeasible
             })
             .collect();
@@ -272,9 +315,11 @@ impl State {
         };
         for i in 0..self.t.len() {
             limit(self.t[i], step.t[i]);
-            limit(self.xi[i], step.xi[i]);
             limit(self.a[i], step.a[i]);
-            limit(self.g[i], -step.a[i]);
+            if self.shape.bounded() {
+                limit(self.xi[i], step.xi[i]);
+                limit(self.g[i], -step.a[i]);
+            }
         }
         for (c, d) in self.columns.iter().zip(&step.columns) {
             limit(c.plus, d.plus);
@@ -304,13 +349,16 @@ impl State {
             columns.iter().map(|c| c.plus - c.minus).collect()
         };
         let backwards: Vec<f64> = step.a.iter().map(|d| -d).collect();
+        let bounded = self.shape.bounded();
         Self {
+            shape: self.shape,
+            accurate: self.accurate,
             v,
             b: self.b + tau * step.b,
             t: go(&self.t, &step.t),
             xi: go(&self.xi, &step.xi),
             a: go(&self.a, &step.a),
-            g: go(&self.g, &backwards),
+            g: if bounded { go(&self.g, &backwards) } else { self.g.clone() },
             columns,
         }
     }
@@ -337,7 +385,7 @@ struct Context<'a, 'b> {
     margins: &'a [f64],
     r: &'a [f64],
     imbalance: f64,
-    weights: Vec<f64>,
+    weights: &'a [f64],
     hold: Vec<f64>,
     system: System<'a>,
 }

@@ -56,7 +56,7 @@ pub(super) fn newton(
             .map(|(m, s)| s * problem.loss.curvature(*m).unwrap_or(0.0))
             .collect();
         let step = match steps {
-            Steps::Direct => System::new(problem.z, &curvature, &problem.l2).solve(&downhill),
+            Steps::Direct => System::new(problem.z, &curvature, &problem.l2, true).solve(&downhill),
             Steps::ConjugateGradient => conjugate_gradient(problem, &curvature, &downhill, budget)?,
         };
         let (dv, db) = (&step[..p], step[p]);

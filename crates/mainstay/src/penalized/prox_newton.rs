@@ -4,6 +4,9 @@ use super::solution::{Budget, Solution};
 use crate::error::Result;
 use crate::linalg::{Dense, vector};
 
+/// Up to this many columns the second-derivative matrix is formed even if there are fewer rows.
+const MOST_GRAM: usize = 1500;
+
 /// Proximal Newton for a smooth loss with an L1 part in the penalty.
 ///
 /// Every iteration minimises the second-order model of the smooth part plus the exact L1 term
@@ -24,7 +27,7 @@ pub(super) fn prox_newton(
     let (n, p) = problem.shape();
     let (mut v, mut b) = (start.0.to_vec(), start.1);
     let mut margins = problem.margins(&v, b);
-    let transposed = (p > n).then(|| problem.z.transpose());
+    let transposed = (p > MOST_GRAM.max(n)).then(|| problem.z.transpose());
     let (mut n_iter, mut stalls) = (0, 0);
     let mut accuracy: f64 = 0.1;
     loop {
@@ -66,7 +69,7 @@ pub(super) fn prox_newton(
         let mut u = v.clone();
         u.push(b);
         let mut model = Quadratic::new(curvature, &problem.l1, u.clone(), gradient.clone());
-        model.minimise((accuracy * worst).max(1e-18));
+        model.minimise((accuracy * worst).max(1e-16));
         accuracy = (0.1 * accuracy).max(1e-6);
 
         let step: Vec<f64> = model.x.iter().zip(&u).map(|(x, u)| x - u).collect();

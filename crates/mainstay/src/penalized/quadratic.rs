@@ -2,7 +2,11 @@ use super::scaled::soft;
 use crate::linalg::{Cholesky, Dense, Matrix, vector};
 
 /// Sweeps over the coordinates before the support is solved for exactly.
-const SWEEPS: usize = 4;
+const SWEEPS: usize = 10;
+/// Rounds of sweeps and support solves before the outer iteration gets its turn.
+const ROUNDS: usize = 100;
+/// Weights that one support solve may drop.
+const CUTS: usize = 5;
 /// Largest support that is worth a factorisation.
 const MOST_SUPPORT: usize = 1500;
 
@@ -45,7 +49,9 @@ impl<'a> Quadratic<'a> {
     /// Coordinate descent finds the support; a Newton step on the support, cut short where a weight
     /// would change its sign, makes the rest exact however ill conditioned the model is.
     pub(super) fn minimise(&mut self, tol: f64) {
-        for _ in 0..200 {
+        let mut best = f64::INFINITY;
+        let mut since_best = 0;
+        for _ in 0..ROUNDS {
             let mut worst = 0.0;
             for _ in 0..SWEEPS {
                 worst = self.sweep();
@@ -56,7 +62,10 @@ impl<'a> Quadratic<'a> {
             if let Curvature::Gram(_) = self.curvature {
                 self.solve_support();
             }
-            if !worst.is_finite() {
+            // At the level of rounding errors nothing improves any more.
+            since_best = if worst < 0.9 * best { 0 } else { since_best + 1 };
+            best = best.min(worst);
+            if since_best >= 5 {
                 return;
             }
         }
@@ -125,11 +134,13 @@ impl<'a> Quadratic<'a> {
         if support.len() > MOST_SUPPORT {
             return;
         }
-        for _ in 0..20 {
+        for _ in 0..CUTS {
             let k = support.len();
             let mut part = Dense::from_fn(k, k, |a, b| h[(support[a], support[b])]);
+            // Singular where fewer rows are curved than weights are in use: a step along the flat
+            // direction, cut short, drops one of them, as it should.
             for a in 0..k {
-                part[(a, a)] *= 1.0 + 1e-14;
+                part[(a, a)] *= 1.0 + 1e-12;
             }
             let Some(factor) = Cholesky::new(&part) else { return };
             let sign = |j: usize| if self.l1[j] == 0.0 { 0.0 } else { self.x[j].signum() };

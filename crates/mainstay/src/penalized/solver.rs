@@ -1,5 +1,5 @@
 use super::frame::Frame;
-use super::interior::interior;
+use super::interior::{Shape, interior};
 use super::newton::{Steps, newton};
 use super::problem::Answer;
 use super::row_space::RowSpace;
@@ -45,7 +45,7 @@ impl Solver<'_> {
         };
         let from = start.map(|s| (s.v.as_slice(), s.b));
         if l1 > 0.0 {
-            return working_set(&problem, from, self.loss == Loss::Hinge, budget);
+            return working_set(&problem, from, self.loss, budget);
         }
         let Some(space) = self.row_space else {
             return self.ridge(&problem, from, budget);
@@ -73,9 +73,11 @@ impl Solver<'_> {
         budget: &Budget<'_>,
     ) -> Result<Solution> {
         let (n, p) = problem.shape();
-        match self.loss {
-            Loss::Hinge if n.min(p) <= MOST_INTERIOR => interior(problem, budget),
-            Loss::Hinge => rounded_hinge(problem, start, budget),
+        match (self.loss, Shape::of(self.loss)) {
+            (Loss::Hinge, Some(shape)) if n.min(p) <= MOST_INTERIOR => {
+                interior(problem, shape, budget)
+            }
+            (Loss::Hinge, _) => rounded_hinge(problem, start, budget),
             _ if n.min(p) <= MOST_DIRECT => newton(problem, start, Steps::Direct, budget),
             _ => newton(problem, start, Steps::ConjugateGradient, budget),
         }
@@ -88,25 +90,24 @@ fn rounded_hinge(
     start: Option<(&[f64], f64)>,
     budget: &Budget<'_>,
 ) -> Result<Solution> {
-    let mut found: Option<Solution> = None;
+    let mut from = start.map(|(v, b)| (v.to_vec(), b));
     let mut width = 0.1_f64;
     let mut n_iter = 0;
     loop {
         let smooth = SmoothHinge { width };
         let rounded = Scaled { loss: &smooth, ..problem.clone() };
-        let from = found.as_ref().map_or(start, |s| Some((s.v.as_slice(), s.b)));
         let left = Budget {
             tol: budget.tol.max(width),
             max_iter: budget.max_iter.saturating_sub(n_iter).max(1),
             ..*budget
         };
-        let next = newton(&rounded, from, Steps::ConjugateGradient, &left)?;
-        n_iter += next.n_iter;
-        found = Some(Solution { n_iter, ..next });
+        let from_here = from.as_ref().map(|(v, b)| (v.as_slice(), *b));
+        let found = newton(&rounded, from_here, Steps::ConjugateGradient, &left)?;
+        n_iter += found.n_iter;
         if width <= 0.5 * budget.tol || n_iter >= budget.max_iter {
-            break;
+            return Ok(Solution { n_iter, ..found });
         }
+        from = Some((found.v, found.b));
         width = (0.2 * width).max(0.4 * budget.tol);
     }
-    found.map_or_else(|| interior(problem, budget), Ok)
 }

@@ -1,83 +1,83 @@
 use crate::linalg::{Cholesky, Dense, Matrix, vector};
 
+/// With this many columns or fewer the second form is never worth its rounding errors.
+const FEW_COLUMNS: usize = 500;
+/// Steps of iterative refinement.
+const REFINEMENTS: usize = 2;
+
 /// The linear system that Newton's method and the interior point method share,
 ///
 /// $$\begin{pmatrix} Z^\top D Z + T & Z^\top d\\ d^\top Z & \mathbf 1^\top d\end{pmatrix}
 ///   \begin{pmatrix} x\\ b\end{pmatrix} = \begin{pmatrix} h\\ g\end{pmatrix},
 ///   \qquad D = \mathrm{diag}(d) \ge 0,\ T = \mathrm{diag}(\tau) > 0,$$
 ///
-/// factored in the smaller of the two dimensions: as it stands if there are fewer columns than
-/// rows, else through $S = I + D^{1/2} Z T^{-1} Z^\top D^{1/2}$ (Woodbury).
-pub(super) enum System<'a> {
-    Columns {
-        matrix: Dense,
-        factor: Option<Cholesky>,
-    },
-    Rows {
-        z: &'a Matrix,
-        ridge: &'a [f64],
-        root: Vec<f64>,
-        factor: Option<Cholesky>,
-        bordered: Vec<f64>,
-    },
+/// factored in the smaller of the two dimensions: as it stands unless there are more columns than
+/// rows, else through $S = I + D^{1/2} Z T^{-1} Z^\top D^{1/2}$ (Woodbury), which is less
+/// accurate when $\tau$ spans many orders of magnitude. Refinement restores the digits.
+pub(super) struct System<'a> {
+    z: &'a Matrix,
+    weights: &'a [f64],
+    ridge: &'a [f64],
+    form: Form,
+}
+
+enum Form {
+    Columns { matrix: Dense, factor: Option<Cholesky> },
+    Rows { root: Vec<f64>, factor: Option<Cholesky>, bordered: Vec<f64> },
 }
 
 impl<'a> System<'a> {
     /// Factors the system for $d$ = `weights`, $\tau$ = `ridge`.
-    pub(super) fn new(z: &'a Matrix, weights: &[f64], ridge: &'a [f64]) -> Self {
-        if z.ncols() <= z.nrows() {
-            return Self::columns(z, weights, ridge);
-        }
-        let root: Vec<f64> = weights.iter().map(|d| d.sqrt()).collect();
-        let shrink: Vec<f64> = ridge.iter().map(|t| 1.0 / t.sqrt()).collect();
-        let mut s = z.scale_columns(&shrink).outer_gram();
-        for i in 0..s.nrows() {
-            for (v, r) in s.row_mut(i).iter_mut().zip(&root) {
-                *v *= root[i] * r;
-            }
-        }
-        s.add_diagonal(1.0);
-        let factor = lifted(&s);
-        let bordered = solve(factor.as_ref(), &root);
-        Self::Rows { z, ridge, root, factor, bordered }
-    }
-
-    fn columns(z: &Matrix, weights: &[f64], ridge: &[f64]) -> Self {
-        let p = z.ncols();
-        let gram = z.weighted_gram(weights);
-        let cross = z.tr_mul_vec(weights);
-        let mut matrix = Dense::zeros(p + 1, p + 1);
-        for j in 0..p {
-            matrix.row_mut(j)[..p].copy_from_slice(gram.row(j));
-            matrix[(j, j)] += ridge[j];
-            matrix[(p, j)] = cross[j];
-            matrix[(j, p)] = cross[j];
-        }
-        matrix[(p, p)] = weights.iter().sum();
-        let factor = lifted(&matrix);
-        Self::Columns { matrix, factor }
+    ///
+    /// `accurate` keeps to the first form as long as it is affordable.
+    pub(super) fn new(z: &'a Matrix, weights: &'a [f64], ridge: &'a [f64], accurate: bool) -> Self {
+        let most = if accurate { FEW_COLUMNS.max(4 * z.nrows()) } else { z.nrows() };
+        let form =
+            if z.ncols() <= most { columns(z, weights, ridge) } else { rows(z, weights, ridge) };
+        Self { z, weights, ridge, form }
     }
 
     /// Solves for $(x, b)$, which come back in one vector; `rhs` is $(h, g)$.
     pub(super) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
-        match self {
-            Self::Columns { matrix, factor } => {
-                let mut x = solve(factor.as_ref(), rhs);
-                // One step of refinement undoes the lift and most of the rounding.
-                let mut residual = matrix.mul_vec(&x);
-                for (r, h) in residual.iter_mut().zip(rhs) {
-                    *r = h - *r;
-                }
-                let size = vector::norm_inf(rhs);
-                if vector::norm_inf(&residual) < 0.1 * size {
-                    vector::axpy(1.0, &solve(factor.as_ref(), &residual), &mut x);
-                }
-                x
+        let mut x = self.solve_once(rhs);
+        let mut last = vector::norm_inf(rhs);
+        for _ in 0..REFINEMENTS {
+            let residual: Vec<f64> = self.apply(&x).iter().zip(rhs).map(|(a, h)| h - a).collect();
+            let size = vector::norm_inf(&residual);
+            // Refinement that does not contract makes things worse.
+            if !(size < 0.5 * last) {
+                break;
             }
-            Self::Rows { z, ridge, root, factor, bordered } => {
-                let p = z.ncols();
-                let mut x: Vec<f64> = rhs[..p].iter().zip(*ridge).map(|(h, t)| h / t).collect();
-                let mut g = z.mul_vec(&x);
+            last = size;
+            vector::axpy(1.0, &self.solve_once(&residual), &mut x);
+        }
+        x
+    }
+
+    fn apply(&self, x: &[f64]) -> Vec<f64> {
+        if let Form::Columns { matrix, .. } = &self.form {
+            return matrix.mul_vec(x);
+        }
+        let p = self.z.ncols();
+        let mut scores = self.z.mul_vec(&x[..p]);
+        for (s, d) in scores.iter_mut().zip(self.weights) {
+            *s = d * (*s + x[p]);
+        }
+        let mut out = self.z.tr_mul_vec(&scores);
+        for j in 0..p {
+            out[j] += self.ridge[j] * x[j];
+        }
+        out.push(scores.iter().sum());
+        out
+    }
+
+    fn solve_once(&self, rhs: &[f64]) -> Vec<f64> {
+        match &self.form {
+            Form::Columns { factor, .. } => solve(factor.as_ref(), rhs),
+            Form::Rows { root, factor, bordered } => {
+                let p = self.z.ncols();
+                let mut x: Vec<f64> = rhs[..p].iter().zip(self.ridge).map(|(h, t)| h / t).collect();
+                let mut g = self.z.mul_vec(&x);
                 for (g, root) in g.iter_mut().zip(root) {
                     *g *= root;
                 }
@@ -86,7 +86,7 @@ impl<'a> System<'a> {
                 for ((k, e), root) in k.iter_mut().zip(bordered).zip(root) {
                     *k = root * (*k + e * b);
                 }
-                for ((x, c), t) in x.iter_mut().zip(z.tr_mul_vec(&k)).zip(*ridge) {
+                for ((x, c), t) in x.iter_mut().zip(self.z.tr_mul_vec(&k)).zip(self.ridge) {
                     *x -= c / t;
                 }
                 x.push(b);
@@ -94,6 +94,37 @@ impl<'a> System<'a> {
             }
         }
     }
+}
+
+fn rows(z: &Matrix, weights: &[f64], ridge: &[f64]) -> Form {
+    let root: Vec<f64> = weights.iter().map(|d| d.sqrt()).collect();
+    let shrink: Vec<f64> = ridge.iter().map(|t| 1.0 / t.sqrt()).collect();
+    let mut s = z.scale_columns(&shrink).outer_gram();
+    for i in 0..s.nrows() {
+        for (v, r) in s.row_mut(i).iter_mut().zip(&root) {
+            *v *= root[i] * r;
+        }
+    }
+    s.add_diagonal(1.0);
+    let factor = lifted(&s);
+    let bordered = solve(factor.as_ref(), &root);
+    Form::Rows { root, factor, bordered }
+}
+
+fn columns(z: &Matrix, weights: &[f64], ridge: &[f64]) -> Form {
+    let p = z.ncols();
+    let gram = z.weighted_gram(weights);
+    let cross = z.tr_mul_vec(weights);
+    let mut matrix = Dense::zeros(p + 1, p + 1);
+    for j in 0..p {
+        matrix.row_mut(j)[..p].copy_from_slice(gram.row(j));
+        matrix[(j, j)] += ridge[j];
+        matrix[(p, j)] = cross[j];
+        matrix[(j, p)] = cross[j];
+    }
+    matrix[(p, p)] = weights.iter().sum();
+    let factor = lifted(&matrix);
+    Form::Columns { matrix, factor }
 }
 
 fn solve(factor: Option<&Cholesky>, rhs: &[f64]) -> Vec<f64> {

@@ -3,11 +3,14 @@
 //! A record ends at a line feed outside quotes; blank lines are skipped; spaces around a cell are
 //! not part of it. A column holds numbers if every cell that is not missing is one, text otherwise.
 
-use mainstay::data::{Cells, Column, Table, WordList, is_missing};
+use mainstay::data::{Cells, Column, Table, WordList};
+
+mod cells;
 
 use crate::blocks::{Block, Blocks, Limits, Records};
 use crate::error::{Error, Result};
 use crate::source::{ReadOptions, Source};
+use cells::{Grammar, Kind};
 
 /// Candidates for a delimiter that was not given, the usual first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -77,7 +80,7 @@ fn header(block: Block, name: &str, delimiter: u8, given: bool) -> Result<(Vec<S
     if !given {
         return Ok(((1..=record.len()).map(|j| format!("column{j}")).collect(), block));
     }
-    let line = block.line + record.position().map_or(0, |p| p.line() - 1);
+    let line = block.line_at(record_start(&block.bytes, &record));
     let mut names = Vec::with_capacity(record.len());
     for (j, cell) in record.iter().enumerate() {
         let word = std::str::from_utf8(cell).map_err(|_| {
@@ -88,11 +91,19 @@ fn header(block: Block, name: &str, delimiter: u8, given: bool) -> Result<(Vec<S
             word => word.to_owned(),
         });
     }
-    let position = reader.position();
-    let (start, line) = (position.byte(), block.line + position.line() - 1);
-    let start = usize::try_from(start).unwrap_or(usize::MAX).min(block.bytes.len());
-    let bytes = block.bytes[start..].to_vec();
+    let end = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
+    let end = end.min(block.bytes.len());
+    let line = block.line_at(end);
+    let bytes = block.bytes[end..].to_vec();
     Ok((names, Block { bytes, line }))
+}
+
+/// Where a record starts, after the line ends that the reader counts to it.
+fn record_start(bytes: &[u8], record: &::csv::ByteRecord) -> usize {
+    let start = record.position().map_or(0, ::csv::Position::byte);
+    let start = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
+    let ends = bytes[start..].iter().take_while(|b| matches!(b, b'\n' | b'\r'));
+    start + ends.count()
 }
 
 fn reader(bytes: &[u8], delimiter: u8) -> ::csv::Reader<&[u8]> {
@@ -137,90 +148,8 @@ fn guess_delimiter(start: &[u8]) -> u8 {
     // Ragged under every candidate: the one most frequent in the first line, whose reader will
     // say which line is ragged.
     let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
-    let count = |delimiter: u8| line.iter().filter(|b| **b == delimiter).count();
+    let count = |delimiter: u8| line.split(|b| *b == delimiter).count();
     DELIMITERS.into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',')
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    Numbers,
-    Words,
-}
-
-/// What is known of the file when its blocks are parsed.
-struct Grammar<'a> {
-    name: &'a str,
-    delimiter: u8,
-    kinds: Vec<Kind>,
-}
-
-impl Grammar<'_> {
-    fn parse(&self, block: &Block) -> Result<Vec<Cells>> {
-        let mut kinds = self.kinds.clone();
-        loop {
-            let (cells, words) = self.parse_as(block, &kinds)?;
-            if words.is_empty() {
-                return Ok(cells);
-            }
-            for j in words {
-                kinds[j] = Kind::Words;
-            }
-        }
-    }
-
-    /// The cells of a block, and which columns taken for numbers hold a word.
-    fn parse_as(&self, block: &Block, kinds: &[Kind]) -> Result<(Vec<Cells>, Vec<usize>)> {
-        let mut columns: Vec<Cells> = kinds
-            .iter()
-            .map(|kind| match kind {
-                Kind::Numbers => Cells::Numbers(Vec::new()),
-                Kind::Words => Cells::Words(WordList::default()),
-            })
-            .collect();
-        let mut words = Vec::new();
-        let mut reader = reader(&block.bytes, self.delimiter);
-        let mut record = ::csv::ByteRecord::new();
-        loop {
-            let more = reader.read_byte_record(&mut record);
-            if !more.map_err(|e| Error::file(self.name, e.to_string()))? {
-                return Ok((columns, words));
-            }
-            let line = || block.line + record.position().map_or(0, |p| p.line() - 1);
-            if record.len() != kinds.len() {
-                return Err(Error::line(self.name, line(), ragged(record.len(), kinds.len())));
-            }
-            for (j, (column, cell)) in columns.iter_mut().zip(&record).enumerate() {
-                let cell = cell.trim_ascii();
-                match column {
-                    Cells::Numbers(values) => match number(cell) {
-                        Some(value) => values.push(value),
-                        None if words.contains(&j) => {}
-                        None => words.push(j),
-                    },
-                    Cells::Words(list) => {
-                        let word = std::str::from_utf8(cell).map_err(|_| {
-                            let problem = "not UTF-8; save the file as UTF-8";
-                            Error::line(self.name, line(), problem)
-                        })?;
-                        list.push(Some(word).filter(|w| !is_missing(w)));
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn ragged(found: usize, expected: usize) -> String {
-    let cells = |n: usize| if n == 1 { "1 cell".into() } else { format!("{n} cells") };
-    format!("{}, but the first record has {}", cells(found), cells(expected))
-}
-
-/// The value of a cell, NaN if it is missing, `None` if it is a word.
-fn number(cell: &[u8]) -> Option<f64> {
-    match fast_float2::parse(cell) {
-        Ok(value) => Some(value),
-        Err(_) => is_missing(std::str::from_utf8(cell).ok()?).then_some(f64::NAN),
-    }
 }
 
 /// A column while its blocks arrive.

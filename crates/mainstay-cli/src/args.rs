@@ -1,0 +1,218 @@
+//! The command line as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Robust linear classifiers with proofs.
+#[derive(Debug, Parser)]
+#[command(name = "mainstay", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Examples:
+  mainstay fit --cv 5                                    the embedded breast cancer data
+  mainstay fit patients.csv --target outcome -o model.json
+  mainstay predict model.json new.csv -o out.csv --proba
+  mainstay evaluate model.json test.csv
+  mainstay certify model.json new.csv -o radii.csv
+
+Exit codes: 0 done (and certified, where the method has a certificate), 1 done but not certified
+to `tol`, 2 could not do it.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Global {
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Seed of everything random
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Number of threads; 0 uses every core. Results do not depend on it
+    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// No progress bar
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Fit a classifier and save it
+    Fit(Fit),
+    /// Predict the class of every row
+    Predict(Predict),
+    /// Judge a model on labelled rows
+    Evaluate(Evaluate),
+    /// How much it takes to flip each prediction
+    Certify(Certify),
+    /// List the methods
+    Methods,
+    /// List the embedded data sets
+    Datasets,
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  mainstay completions bash > ~/.local/share/bash-completion/completions/mainstay"
+    )]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How a data file is read.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Reading {
+    /// Column separator of a CSV file (default: detected; `\t` for tab)
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) delimiter: Option<String>,
+    /// The CSV file has no header: columns are called x0, x1, ...
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// Treat this column as categories even if it holds numbers (may be repeated)
+    #[arg(long, value_name = "COL")]
+    pub(crate) categorical: Vec<String>,
+}
+
+/// What to put into missing cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImputeRule {
+    /// The column's mean (numbers) or most frequent category
+    Mean,
+    /// The column's median (numbers) or most frequent category
+    Median,
+    /// The column's most frequent value
+    MostFrequent,
+    /// Nothing: rows with a missing cell are left out
+    Drop,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay fit                                            the embedded data, logistic regression
+  mainstay fit data.csv --target y --method l1 --set alpha=cv -o model.json
+  mainstay fit data.csv.gz --target y --set loss=hinge --set alpha=0.001 --impute median -o m.json
+  zcat big.csv.gz | mainstay fit - --target y -o model.json
+
+`mainstay methods` lists what --method and --set take. Categorical columns are one-hot encoded; a
+category that was not seen in training gets zero in all its columns when predicting.")]
+pub(crate) struct Fit {
+    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
+    pub(crate) data: Option<PathBuf>,
+    /// Column that holds the class (LIBSVM files name it themselves)
+    #[arg(long, short, value_name = "COL")]
+    pub(crate) target: Option<String>,
+    /// Which method; see `mainstay methods`
+    #[arg(long, short, value_name = "NAME", default_value = "l2")]
+    pub(crate) method: String,
+    /// A parameter of the method, in JSON or as a plain word (may be repeated)
+    #[arg(long = "set", short = 's', value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// What to do about missing cells (default: refuse and name the first)
+    #[arg(long, value_name = "RULE")]
+    pub(crate) impute: Option<ImputeRule>,
+    /// Column of row weights
+    #[arg(long, value_name = "COL")]
+    pub(crate) weights: Option<String>,
+    /// Columns to leave out (may be repeated)
+    #[arg(long, value_name = "COL")]
+    pub(crate) drop: Vec<String>,
+    /// Also judge the method by K-fold cross-validation
+    #[arg(long, value_name = "K")]
+    pub(crate) cv: Option<usize>,
+    /// Where to write the model
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Where to write the training rows by how suspicious their label is (conic, conic-cv)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suspects: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay predict model.json new.csv                     to standard output
+  mainstay predict model.json new.csv --proba -o out.csv
+  cat new.csv | mainstay predict model.json -
+
+Columns may come in any order; columns the model does not know are ignored.")]
+pub(crate) struct Predict {
+    /// A file written by `mainstay fit` or by mainstay.save in Python
+    pub(crate) model: PathBuf,
+    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input
+    pub(crate) data: PathBuf,
+    /// Where to write the predictions, as CSV (default: standard output)
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Add the probability of every class
+    #[arg(long)]
+    pub(crate) proba: bool,
+    /// Add the decision values
+    #[arg(long)]
+    pub(crate) scores: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay evaluate model.json test.csv
+  mainstay evaluate model.json test.csv --json | jq .accuracy")]
+pub(crate) struct Evaluate {
+    /// A file written by `mainstay fit` or by mainstay.save in Python
+    pub(crate) model: PathBuf,
+    /// Labelled rows; none: the embedded data
+    pub(crate) data: Option<PathBuf>,
+    /// Column that holds the class (default: the one the model was fitted with)
+    #[arg(long, short, value_name = "COL")]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// The attacks a witness can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WitnessKind {
+    /// Euclidean distance
+    L2,
+    /// Sum of absolute changes
+    L1,
+    /// Largest change
+    Linf,
+    /// Fewest features set to zero
+    Deletions,
+    /// Features of the least total value set to zero
+    DeletionValue,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay certify model.json new.csv                     to standard output
+  mainstay certify model.json new.csv --witness l2 -o radii.csv
+  mainstay certify model.json new.csv --value glucose=3 --value age=0
+
+For every row: the decision value, the least change in three norms and the fewest features set to
+zero that flip the prediction; `inf` where nothing does. Changes are in the model's feature space, after one-hot
+encoding. Exact for linear models.")]
+pub(crate) struct Certify {
+    /// A file written by `mainstay fit` or by mainstay.save in Python
+    pub(crate) model: PathBuf,
+    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input
+    pub(crate) data: PathBuf,
+    /// What deleting a feature costs, 1 if not said (may be repeated)
+    #[arg(long = "value", value_name = "FEATURE=COST")]
+    pub(crate) values: Vec<String>,
+    /// Add the flipped row itself
+    #[arg(long, value_name = "KIND")]
+    pub(crate) witness: Option<WitnessKind>,
+    /// Where to write the table, as CSV (default: standard output)
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}

@@ -1,0 +1,94 @@
+//! `mainstay certify`: how much it takes to flip each prediction.
+
+use mainstay::certify::{Attack, Options, RowCertificates, certify};
+use mainstay::data::{Column, Table};
+use mainstay::model::Model;
+use mainstay_io::ModelFile;
+
+use crate::args::{Certify, WitnessKind};
+use crate::console::Console;
+use crate::failure::{Ending, Failure, Outcome};
+use crate::{input, table};
+
+pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
+    let file = ModelFile::load(&args.model)?;
+    let Model::Linear(model) = &file.fitted.model else {
+        return Err(Failure::say(format!(
+            "{}: `{}` is not a linear model; only those can be certified",
+            args.model.display(),
+            file.method
+        )));
+    };
+    let loaded = input::read_for(&file, Some(&args.data), &args.reading)?;
+    let rows = file.encode(&loaded)?;
+    for note in input::unseen(&rows.unseen) {
+        console.note(&note);
+    }
+    let features = feature_names(&file);
+    let values = values(&args.values, &features)?;
+    let options = Options {
+        ellipsoid: None,
+        values: values.as_deref(),
+        witness: args.witness.map(|kind| match kind {
+            WitnessKind::L2 => Attack::L2,
+            WitnessKind::L1 => Attack::L1,
+            WitnessKind::Linf => Attack::Linf,
+            WitnessKind::Deletions => Attack::Deletions,
+            WitnessKind::DeletionValue => Attack::DeletionValue,
+        }),
+    };
+    let found = certify(model, &rows.features, &options, &console.control("certifying"))?;
+    let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
+    let mut columns = Vec::new();
+    if let Some(kept) = &rows.kept {
+        columns.push(Column::numbers("row", kept.iter().map(|&i| i as f64).collect()));
+    }
+    columns.extend(columns_of(found, &names, &features));
+    table::write(&Table::new(columns)?, args.output.as_deref(), console)?;
+    Ok(Ending::Done)
+}
+
+fn feature_names(file: &ModelFile) -> Vec<String> {
+    let count = file.fitted.model.n_features();
+    file.feature_names.clone().unwrap_or_else(|| (0..count).map(|j| format!("x{j}")).collect())
+}
+
+/// `FEATURE=COST` settings as one cost a feature; none if there are no settings.
+fn values(settings: &[String], features: &[String]) -> Outcome<Option<Vec<f64>>> {
+    if settings.is_empty() {
+        return Ok(None);
+    }
+    let mut values = vec![1.0; features.len()];
+    for setting in settings {
+        // A feature's own name may hold a `=`: it is `column=category` for categories.
+        let (name, cost) = setting.rsplit_once('=').unwrap_or((setting, ""));
+        let Some(j) = features.iter().position(|f| f == name) else {
+            return Err(Failure::say(format!(
+                "--value {setting}: the model has no feature `{name}`"
+            )));
+        };
+        values[j] = cost
+            .parse()
+            .map_err(|_| Failure::say(format!("--value {setting}: must be FEATURE=COST")))?;
+    }
+    Ok(Some(values))
+}
+
+fn columns_of(found: RowCertificates, names: &[String], features: &[String]) -> Vec<Column> {
+    let predicted = found.predicted.iter().map(|&k| Some(names[k].as_str()));
+    let mut columns = vec![
+        Column::words("predicted", predicted),
+        Column::numbers("margin", found.margin),
+        Column::numbers("radius_l2", found.radius_l2),
+        Column::numbers("radius_l1", found.radius_l1),
+        Column::numbers("radius_linf", found.radius_linf),
+        Column::numbers("deletions", found.deletions),
+        Column::numbers("deletion_value", found.deletion_value),
+    ];
+    if let Some(witness) = found.witness {
+        for (j, name) in features.iter().enumerate() {
+            columns.push(Column::numbers(format!("witness_{name}"), witness.column(j)));
+        }
+    }
+    columns
+}

@@ -1,0 +1,219 @@
+//! `mainstay fit`: read, learn, judge, save.
+
+use std::fmt::Write as _;
+
+use mainstay::data::{Column, Dataset, Encoder, Table};
+use mainstay::folds;
+use mainstay::methods::{self, Method};
+use mainstay::model::metrics::Evaluation;
+use mainstay::model::{Estimator, Fitted, Output};
+use mainstay::{Control, Status};
+use mainstay_io::ModelFile;
+use serde_json::{Value, json};
+
+use crate::args::Fit;
+use crate::console::Console;
+use crate::failure::{Ending, Failure, Outcome};
+use crate::input::{self, Labelled, Wanted};
+use crate::settings;
+
+pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
+    let method = methods::find(&args.method)?;
+    let params = settings::parse(method, &args.set, console.seed)?;
+    // Wrong parameters should be reported before a large file is read.
+    method.estimator(&Value::Object(params.clone()))?;
+    let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
+    let wanted = Wanted {
+        target: args.target.as_deref(),
+        weights: args.weights.as_deref(),
+        drop: &args.drop,
+        impute: args.impute,
+        allows_nan: method.allows_nan,
+    };
+    let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let params = settings::name_classes(params, &labelled.classes)?;
+    let estimator = method.estimator(&Value::Object(params.clone()))?;
+
+    let control = console.control("fitting");
+    let fitted = estimator.fit(&labelled.data, &control)?;
+    let training = judge(&fitted, &labelled.data)?;
+    let folds = match args.cv {
+        Some(k) => Some(cross_validate(estimator.as_ref(), &labelled.data, k, console, &control)?),
+        None => None,
+    };
+    let summary = Summary { method, labelled: &labelled, fitted: &fitted, training, folds };
+    let status = fitted.status();
+    if let Some(path) = &args.suspects {
+        let names: Vec<String> = labelled.classes.names().iter().map(ToString::to_string).collect();
+        let table = suspects(&fitted, &names, method)?;
+        mainstay_io::write_file(path, |out| mainstay_io::write_csv(out, &table))?;
+    }
+    let (text, value) = (summary.text(), summary.json());
+    if let Some(path) = &args.output {
+        let file = ModelFile {
+            method: method.name.into(),
+            params: Value::Object(params),
+            feature_names: labelled.encoder.as_ref().map(Encoder::feature_names),
+            classes: labelled.classes,
+            target: labelled.target,
+            encoder: labelled.encoder,
+            fitted,
+        };
+        file.save(path)?;
+    }
+    console.print(&text, &value)?;
+    Ok(if status == Status::NotCertified { Ending::NotCertified } else { Ending::Done })
+}
+
+/// The training rows, most suspicious label first, with classes by name.
+fn suspects(fitted: &Fitted, names: &[String], method: &Method) -> Outcome<Table> {
+    let Some(Output::Table(parts)) = fitted.outputs.get("suspects") else {
+        return Err(Failure::say(format!(
+            "--suspects: method `{}` does not judge labels; use conic or conic-cv",
+            method.name
+        )));
+    };
+    let columns = parts.iter().filter_map(|(name, values)| match values {
+        Output::Integers(values) if name == "row" => {
+            Some(Column::numbers(name, values.iter().map(|&v| v as f64).collect()))
+        }
+        Output::Integers(values) => Some(Column::words(
+            name,
+            values
+                .iter()
+                .map(|&v| usize::try_from(v).ok().and_then(|k| names.get(k)).map(String::as_str)),
+        )),
+        Output::Vector(values) => Some(Column::numbers(name, values.clone())),
+        _ => None,
+    });
+    Ok(Table::new(columns.collect())?)
+}
+
+/// How well the model does on `data`.
+pub(crate) fn judge(fitted: &Fitted, data: &Dataset) -> Outcome<Evaluation> {
+    let scores = fitted.model.decision(data.features())?;
+    let predicted = fitted.model.predict(data.features())?;
+    let probabilities = fitted.model.probabilities(data.features())?;
+    let classes = data.n_classes();
+    Ok(Evaluation::new(data.labels(), &predicted, &scores, probabilities.as_ref(), classes)?)
+}
+
+/// Mean accuracy, balanced accuracy and log loss over the held-out folds.
+struct Folds {
+    count: usize,
+    accuracy: f64,
+    balanced_accuracy: f64,
+    log_loss: Option<f64>,
+}
+
+fn cross_validate(
+    estimator: &dyn Estimator,
+    data: &Dataset,
+    k: usize,
+    console: &Console,
+    control: &Control,
+) -> Outcome<Folds> {
+    if k < 2 || k > data.len() {
+        let n = data.len();
+        return Err(Failure::say(format!("--cv {k}: must be between 2 and the {n} rows")));
+    }
+    let splits = folds::stratified(data.labels(), k, 1, console.seed.unwrap_or(0));
+    let mut judged = Vec::with_capacity(k);
+    for (done, split) in splits.iter().enumerate() {
+        let fitted = estimator.fit(&data.select_rows(&split.train), control)?;
+        judged.push(judge(&fitted, &data.select_rows(&split.holdout))?);
+        control.progress(done as u64 + 1, k as u64);
+    }
+    let mean = |pick: fn(&Evaluation) -> Option<f64>| {
+        let values: Option<Vec<f64>> = judged.iter().map(pick).collect();
+        values.map(|v| v.iter().sum::<f64>() / k as f64)
+    };
+    Ok(Folds {
+        count: k,
+        accuracy: mean(|e| Some(e.accuracy)).unwrap_or(f64::NAN),
+        balanced_accuracy: mean(|e| Some(e.balanced_accuracy)).unwrap_or(f64::NAN),
+        log_loss: mean(|e| e.log_loss),
+    })
+}
+
+/// What is told about a fit.
+struct Summary<'a> {
+    method: &'a Method,
+    labelled: &'a Labelled,
+    fitted: &'a Fitted,
+    training: Evaluation,
+    folds: Option<Folds>,
+}
+
+impl Summary<'_> {
+    fn text(&self) -> String {
+        let data = &self.labelled.data;
+        let mut text = String::new();
+        let names: Vec<String> =
+            self.labelled.classes.names().iter().map(ToString::to_string).collect();
+        let mut line = |name: &str, value: String| {
+            let _ = writeln!(text, "{name:<12} {value}");
+        };
+        line("method", format!("{} ({})", self.method.name, self.method.summary));
+        line(
+            "data",
+            format!(
+                "{} rows, {} features, classes {}",
+                data.len(),
+                data.n_features(),
+                names.join(", ")
+            ),
+        );
+        if let Some(gap) = self.fitted.dual_gap() {
+            let objective: Vec<String> =
+                self.fitted.certificates.iter().map(|c| format!("{:.6}", c.primal)).collect();
+            line("objective", objective.join(", "));
+            let verdict = match self.fitted.status() {
+                Status::NotCertified => format!("NOT certified to {:.0e}", self.fitted.tol),
+                _ => format!("certified to {:.0e}", self.fitted.tol),
+            };
+            line("proven gap", format!("{gap:.1e} ({verdict})"));
+        }
+        line("iterations", self.fitted.n_iter.to_string());
+        line(
+            "training",
+            scores(self.training.accuracy, self.training.balanced_accuracy, self.training.log_loss),
+        );
+        if let Some(folds) = &self.folds {
+            let held_out = scores(folds.accuracy, folds.balanced_accuracy, folds.log_loss);
+            line("held out", format!("{held_out} (mean of {} folds)", folds.count));
+        }
+        for note in self.labelled.notes.iter().chain(&self.fitted.warnings) {
+            line("note", note.clone());
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let data = &self.labelled.data;
+        let folds = self.folds.as_ref().map(|f| {
+            json!({"folds": f.count, "accuracy": f.accuracy, "balanced_accuracy": f.balanced_accuracy,
+                   "log_loss": f.log_loss})
+        });
+        json!({
+            "method": self.method.name,
+            "rows": data.len(),
+            "features": data.n_features(),
+            "classes": self.labelled.classes.names(),
+            "objective": self.fitted.certificates.iter().map(|c| c.primal).collect::<Vec<_>>(),
+            "dual_gap": self.fitted.dual_gap(),
+            "tol": if self.fitted.tol.is_finite() { Some(self.fitted.tol) } else { None },
+            "status": self.fitted.status(),
+            "n_iter": self.fitted.n_iter,
+            "training": self.training,
+            "cross_validation": folds,
+            "outputs": self.fitted.outputs,
+            "notes": self.labelled.notes.iter().chain(&self.fitted.warnings).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn scores(accuracy: f64, balanced: f64, log_loss: Option<f64>) -> String {
+    let loss = log_loss.map_or_else(String::new, |l| format!(", log loss {l:.4}"));
+    format!("accuracy {accuracy:.4}, balanced {balanced:.4}{loss}")
+}

@@ -1,0 +1,7 @@
+//! One file per command.
+
+pub(crate) mod certify;
+pub(crate) mod evaluate;
+pub(crate) mod fit;
+pub(crate) mod list;
+pub(crate) mod predict;

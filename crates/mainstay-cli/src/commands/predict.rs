@@ -1,0 +1,46 @@
+//! `mainstay predict`: the class of every row.
+
+use mainstay::data::{Column, Table};
+use mainstay_io::ModelFile;
+
+use crate::args::Predict;
+use crate::console::Console;
+use crate::failure::{Ending, Failure, Outcome};
+use crate::{input, table};
+
+pub(crate) fn run(args: &Predict, console: &Console) -> Outcome {
+    let file = ModelFile::load(&args.model)?;
+    let loaded = input::read_for(&file, Some(&args.data), &args.reading)?;
+    let rows = file.encode(&loaded)?;
+    for note in input::unseen(&rows.unseen) {
+        console.note(&note);
+    }
+    let model = &file.fitted.model;
+    let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
+    let predicted = model.predict(&rows.features)?;
+    let mut columns = Vec::new();
+    if let Some(kept) = &rows.kept {
+        columns.push(Column::numbers("row", kept.iter().map(|&i| i as f64).collect()));
+    }
+    columns.push(Column::words("predicted", predicted.iter().map(|&k| Some(names[k].as_str()))));
+    if args.scores {
+        let scores = model.decision(&rows.features)?;
+        for k in 0..scores.ncols() {
+            let name =
+                if scores.ncols() == 1 { "score".into() } else { format!("score_{}", names[k]) };
+            columns.push(Column::numbers(name, scores.column(k)));
+        }
+    }
+    if args.proba {
+        let Some(probabilities) = model.probabilities(&rows.features)? else {
+            return Err(Failure::say(
+                "--proba: this model defines no probabilities; fit it with loss=logistic or loss=modified_huber",
+            ));
+        };
+        for (k, name) in names.iter().enumerate() {
+            columns.push(Column::numbers(format!("probability_{name}"), probabilities.column(k)));
+        }
+    }
+    table::write(&Table::new(columns)?, args.output.as_deref(), console)?;
+    Ok(Ending::Done)
+}

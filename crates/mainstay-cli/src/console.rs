@@ -1,0 +1,84 @@
+//! Standard output, progress on a terminal, and Ctrl-C.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mainstay::Control;
+use serde::Serialize;
+
+use crate::args::Global;
+use crate::failure::{Failure, Outcome};
+
+/// Exit code of a process that Ctrl-C ended at once.
+const INTERRUPTED: i32 = 130;
+
+/// Where results go and how work is watched.
+pub(crate) struct Console {
+    json: bool,
+    quiet: bool,
+    threads: usize,
+    /// Seed of everything random, if one was given.
+    pub(crate) seed: Option<u64>,
+}
+
+impl Console {
+    pub(crate) fn new(global: &Global) -> Self {
+        Self { json: global.json, quiet: global.quiet, threads: global.threads, seed: global.seed }
+    }
+
+    /// Whether machines read the output.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints text for people, or `value` as one JSON object with `--json`.
+    pub(crate) fn print(&self, text: &str, value: &impl Serialize) -> Outcome<()> {
+        let mut out = io::stdout().lock();
+        if self.json {
+            let json =
+                serde_json::to_string_pretty(value).map_err(|e| Failure::say(e.to_string()))?;
+            writeln!(out, "{json}")?;
+        } else {
+            write!(out, "{text}")?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Tells people something beside the result, on standard error.
+    #[expect(clippy::print_stderr, reason = "notes must not mix with results")]
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("note: {text}");
+        }
+    }
+
+    /// A control that Ctrl-C cancels and that draws a bar with the time left on a terminal.
+    pub(crate) fn control(&self, what: &'static str) -> Control {
+        let mut control = Control::new().with_threads(self.threads);
+        if !self.quiet && io::stderr().is_terminal() {
+            let bar = Arc::new(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
+            let style =
+                ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {elapsed} (left {eta})");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_message(what);
+            control = control.with_progress(move |done, total| {
+                bar.set_length(total);
+                bar.set_position(done);
+                if done >= total {
+                    bar.finish_and_clear();
+                }
+            });
+        }
+        let stop = control.clone();
+        // The first Ctrl-C asks politely, the second ends the process. A second handler cannot be
+        // set; the first one's control then stays the one that stops.
+        let _ = ctrlc::set_handler(move || {
+            if stop.check().is_err() {
+                std::process::exit(INTERRUPTED);
+            }
+            stop.cancel();
+        });
+        control
+    }
+}

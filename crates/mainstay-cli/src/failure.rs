@@ -1,0 +1,69 @@
+//! How a command ends, and the one line a user reads when it could not do its work.
+#![expect(clippy::print_stderr, reason = "the one place that writes errors")]
+
+use std::io;
+use std::process::ExitCode;
+
+/// A command that did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// All of it.
+    Done,
+    /// The model is usable but its gap is above `tol`.
+    NotCertified,
+}
+
+/// A command that could not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What is wrong, where, and what to do.
+    Said(String),
+    /// Standard output was closed by its reader.
+    ClosedPipe,
+}
+
+/// What commands return.
+pub(crate) type Outcome<T = Ending> = Result<T, Failure>;
+
+impl Failure {
+    /// A failure described by one sentence.
+    pub(crate) fn say(message: impl Into<String>) -> Self {
+        Self::Said(message.into())
+    }
+}
+
+impl From<mainstay::Error> for Failure {
+    fn from(error: mainstay::Error) -> Self {
+        Self::Said(error.to_string())
+    }
+}
+
+impl From<mainstay_io::Error> for Failure {
+    fn from(error: mainstay_io::Error) -> Self {
+        Self::Said(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Said(format!("standard output: {error}")),
+        }
+    }
+}
+
+/// Prints the failure on one line of standard error; exit code 2.
+pub(crate) fn report(failure: &Failure) -> ExitCode {
+    if let Failure::Said(message) = failure {
+        eprintln!("mainstay: {}", message.lines().collect::<Vec<_>>().join(" "));
+    }
+    ExitCode::from(2)
+}
+
+/// Help and version go to standard output with code 0, wrong usage to standard error with code 2.
+pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+    // A closed pipe while printing help is not worth a word.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,32 @@
+//! Tables out: a CSV file, standard output, or JSON.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use mainstay::data::{Cells, Table};
+use serde_json::{Map, Value, json};
+
+use crate::console::Console;
+use crate::failure::Outcome;
+
+/// Writes `table` to `path`, or to standard output as CSV, or as JSON with `--json`.
+pub(crate) fn write(table: &Table, path: Option<&Path>, console: &Console) -> Outcome<()> {
+    if let Some(path) = path {
+        return Ok(mainstay_io::write_file(path, |out| mainstay_io::write_csv(out, table))?);
+    }
+    if console.json() {
+        return console.print("", &object(table));
+    }
+    let mut out = std::io::stdout().lock();
+    mainstay_io::write_csv(&mut out, table)?;
+    Ok(out.flush()?)
+}
+
+/// One array a column; numbers that JSON does not have become null.
+fn object(table: &Table) -> Map<String, Value> {
+    let cells = |cells: &Cells| match cells {
+        Cells::Numbers(values) => json!(values),
+        Cells::Words(words) => (0..words.len()).map(|i| words.get(i)).collect::<Vec<_>>().into(),
+    };
+    table.columns().iter().map(|c| (c.name.clone(), cells(&c.cells))).collect()
+}

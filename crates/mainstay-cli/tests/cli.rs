@@ -1,0 +1,290 @@
+//! The binary as a user meets it: exit codes, one clear line for every mistake, nothing half-written.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+fn mainstay(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_mainstay")).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+fn with_input(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mainstay"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The command failed with code 2 and one line that contains `part`; nothing went to standard output.
+fn fails(output: &Output, part: &str) {
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    assert!(error.contains(part), "`{part}` is not in: {error}");
+    assert!(output.stdout.is_empty());
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Colour decides the class, size nearly does.
+const SHAPES: &str =
+    "size,colour,kind\n1.5,red,a\n2.5,red,a\n2.0,green,a\n4.0,blue,b\n3.5,blue,b\n5.0,green,b\n";
+
+fn fit_shapes(folder: &Folder) -> String {
+    let data = folder.write("shapes.csv", SHAPES);
+    let model = folder.text("model.json");
+    let output = mainstay(&["fit", &data, "--target", "kind", "-o", &model]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    model
+}
+
+#[test]
+fn the_embedded_data_are_fitted_certified_and_judged() {
+    let output = mainstay(&["fit", "--cv", "5", "--set", "normalize=true", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["rows"], 569);
+    assert_eq!(found["status"], "certified");
+    assert!(found["dual_gap"].as_f64().unwrap() <= 1e-6);
+    assert!(found["cross_validation"]["accuracy"].as_f64().unwrap() > 0.95);
+}
+
+#[test]
+fn predictions_take_raw_rows_in_any_column_order() {
+    let folder = Folder::new();
+    let model = fit_shapes(&folder);
+    let new = folder.write("new.csv", "extra,colour,size\n9,blue,4.2\n9,red,1.0\n9,purple,2.0\n");
+    let result = folder.text("out.csv");
+    let output = mainstay(&["predict", &model, &new, "--proba", "-o", &result]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = fs::read_to_string(&result).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("predicted,probability_a,probability_b"));
+    assert!(lines.next().unwrap().starts_with("b,"));
+    assert!(lines.next().unwrap().starts_with("a,"));
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(note.contains("colour") && note.contains("not seen"), "{note}");
+
+    let from_pipe = with_input(&["predict", &model, "-"], b"size,colour\n4.2,blue\n");
+    assert_eq!(out(&from_pipe), "predicted\nb\n");
+    let narrow = folder.write("narrow.csv", "size\n1\n");
+    fails(&mainstay(&["predict", &model, &narrow]), "colour");
+}
+
+#[test]
+fn evaluation_reports_rates_per_class() {
+    let folder = Folder::new();
+    let model = fit_shapes(&folder);
+    let output = mainstay(&["evaluate", &model, &folder.text("shapes.csv"), "--json"]);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["accuracy"], 1.0);
+    assert_eq!(found["confusion"], serde_json::json!([[3, 0], [0, 3]]));
+    assert_eq!(found["per_class"][0]["false_positive_rate"], 0.0);
+    let text = out(&mainstay(&["evaluate", &model, &folder.text("shapes.csv")]));
+    assert!(text.contains("balanced accuracy") && text.contains("confusion"));
+}
+
+#[test]
+fn every_broken_input_gets_one_clear_line() {
+    let folder = Folder::new();
+    let fit = |name: &str, content: &[u8]| {
+        let path = folder.write(name, content);
+        mainstay(&["fit", &path, "--target", "y"])
+    };
+    fails(&fit("empty.csv", b""), "empty");
+    fails(&fit("header.csv", b"x,y\n"), "no row");
+    fails(&fit("ragged.csv", b"x,y\n1,a\n2\n3,b\n"), "line 3");
+    fails(&fit("semicolon.csv", b"x;z\n1;a\n2;b\n"), "`y`");
+    fails(&fit("twice.csv", b"x,x,y\n1,2,a\n2,3,b\n"), "`x`");
+    fails(&fit("bytes.csv", b"x,y\n1,a\n2,\xff\xfe\n3,b\n"), "UTF-8");
+    fails(&fit("one.csv", b"x,y\n1,a\n2,a\n"), "class");
+    fails(&fit("missing.csv", b"x,y\n1,a\n,b\n"), "column `x`");
+    fails(&fit("infinite.csv", b"x,y\n1,a\ninf,b\n"), "column `x`");
+    fails(&fit("nothing.csv", b"y\na\nb\n"), "column");
+    fails(&fit("cut.csv.gz", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1]), "cut.csv.gz");
+    fails(&fit("cut.parquet", b"PAR1abcd"), "cut.parquet");
+    fails(&mainstay(&["fit", &folder.text("absent.csv"), "--target", "y"]), "absent.csv");
+    let good = folder.write("good.csv", "x,y\n1,a\n2,b\n");
+    fails(&mainstay(&["fit", &good]), "--target");
+    fails(&mainstay(&["fit", &good, "--target", "z"]), "z");
+    fails(&mainstay(&["fit", &good, "--target", "y", "--method", "l3"]), "l3");
+    fails(&mainstay(&["fit", &good, "--target", "y", "--set", "alpha=-1"]), "alpha");
+    fails(&mainstay(&["fit", &good, "--target", "y", "--set", "beta=1"]), "beta");
+    fails(&mainstay(&["fit", &good, "--target", "y", "--set", "alpha"]), "KEY=VALUE");
+    fails(&mainstay(&["fit", &good, "--target", "y", "--cv", "7"]), "--cv");
+}
+
+#[test]
+fn missing_cells_are_filled_when_asked() {
+    let folder = Folder::new();
+    let data = folder.write("gaps.csv", "x,c,y\n1,u,a\n,u,b\n3,,b\n2,v,a\n4,v,b\n");
+    for rule in ["mean", "median", "most-frequent"] {
+        let output = mainstay(&["fit", &data, "--target", "y", "--impute", rule, "--json"]);
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(found["rows"], 5, "{rule}");
+    }
+    let output = mainstay(&["fit", &data, "--target", "y", "--impute", "drop", "--json"]);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["rows"], 3);
+}
+
+#[test]
+fn a_damaged_model_is_refused_wherever_the_damage_is() {
+    let folder = Folder::new();
+    let model = fit_shapes(&folder);
+    let bytes = fs::read(&model).unwrap();
+    for position in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+        let mut damaged = bytes.clone();
+        damaged[position] ^= 4;
+        let path = folder.write("damaged.json", &damaged);
+        fails(&mainstay(&["predict", &path, &folder.text("shapes.csv")]), "damaged.json");
+    }
+    let cut = folder.write("cut.json", &bytes[..bytes.len() / 2]);
+    fails(&mainstay(&["predict", &cut, &folder.text("shapes.csv")]), "cut.json");
+}
+
+#[test]
+fn nothing_is_written_where_writing_fails() {
+    let folder = Folder::new();
+    let data = folder.write("shapes.csv", SHAPES);
+    let nowhere = folder.text("no/such/folder/model.json");
+    fails(&mainstay(&["fit", &data, "--target", "kind", "-o", &nowhere]), "model.json");
+    if Path::new("/dev/full").exists() {
+        let full = Command::new(env!("CARGO_BIN_EXE_mainstay"))
+            .args(["methods"])
+            .stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(full.status.code(), Some(2));
+    }
+    assert_eq!(folder.names(), ["shapes.csv"]);
+}
+
+#[test]
+fn a_failed_fit_leaves_the_old_model_alone() {
+    let folder = Folder::new();
+    let model = fit_shapes(&folder);
+    let before = fs::read(&model).unwrap();
+    let bad = folder.write("bad.csv", "x,y\n1,a\n2,a\n");
+    fails(&mainstay(&["fit", &bad, "--target", "y", "-o", &model]), "class");
+    assert_eq!(fs::read(&model).unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mainstay"))
+        .args(["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn a_fit_that_is_not_certified_exits_with_1_and_still_saves() {
+    let folder = Folder::new();
+    let model = folder.text("rough.json");
+    let output = mainstay(&["fit", "--set", "max_iter=1", "--set", "tol=1e-12", "-o", &model]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(out(&output).contains("NOT certified"));
+    assert_eq!(mainstay(&["evaluate", &model]).status.code(), Some(0));
+}
+
+#[test]
+fn sparse_files_go_through_the_same_door() {
+    let folder = Folder::new();
+    let data = folder.write("rows.libsvm", "+1 1:0.5 3:2\n-1 2:1\n+1 1:1.5\n-1 2:2 3:-1\n");
+    let model = folder.text("model.json");
+    assert_eq!(mainstay(&["fit", &data, "-o", &model]).status.code(), Some(0));
+    let output = mainstay(&["predict", &model, &data]);
+    assert_eq!(out(&output), "predicted\n1\n-1\n1\n-1\n");
+}
+
+#[test]
+fn every_command_explains_itself_with_an_example() {
+    for command in ["fit", "predict", "evaluate", "certify", "completions"] {
+        let help = out(&mainstay(&[command, "--help"]));
+        assert!(help.contains("Example"), "{command}");
+        assert!(help.contains(&format!("mainstay {command}")), "{command}");
+    }
+    assert!(out(&mainstay(&["methods"])).contains("PenalizedClassifier"));
+    assert!(out(&mainstay(&["datasets"])).contains("569"));
+    assert!(out(&mainstay(&["--version"])).starts_with("mainstay "));
+}
+
+#[test]
+fn same_input_and_seed_give_the_same_bytes_on_any_number_of_threads() {
+    let folder = Folder::new();
+    let (one, two) = (folder.text("one.json"), folder.text("two.json"));
+    let fit = |threads: &str, path: &str| {
+        let args = ["fit", "--set", "alpha=cv", "--seed", "3", "--threads", threads, "-o", path];
+        assert_eq!(mainstay(&args).status.code(), Some(0));
+    };
+    fit("1", &one);
+    fit("2", &two);
+    assert_eq!(fs::read(one).unwrap(), fs::read(two).unwrap());
+}
+
+#[test]
+fn a_certificate_comes_with_a_witness_that_flips() {
+    let folder = Folder::new();
+    let data = folder.write("line.csv", "x,y\n-3,a\n-1,a\n1,b\n3,b\n");
+    let model = folder.text("model.json");
+    assert_eq!(mainstay(&["fit", &data, "--target", "y", "-o", &model]).status.code(), Some(0));
+    let table = out(&mainstay(&["certify", &model, &data, "--witness", "l2", "--json"]));
+    let found: serde_json::Value = serde_json::from_str(&table).unwrap();
+    // By symmetry the boundary is at 0, so the radius of a row is its distance to 0.
+    for (row, x) in [3.0, 1.0, 1.0, 3.0].into_iter().enumerate() {
+        assert!((found["radius_l2"][row].as_f64().unwrap() - x).abs() < 1e-3);
+    }
+    let witness = found["witness_x"][3].as_f64().unwrap();
+    let flipped = with_input(&["predict", &model, "-"], format!("x\n{witness}\n").as_bytes());
+    assert_eq!(out(&flipped), "predicted\na\n");
+    fails(&mainstay(&["certify", &model, &data, "--value", "z=1"]), "`z`");
+}

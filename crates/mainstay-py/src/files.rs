@@ -1,0 +1,90 @@
+//! Model files, through the one reader and writer of `mainstay-io`.
+#![expect(clippy::needless_pass_by_value, reason = "arguments as PyO3 hands them over")]
+
+use std::io;
+use std::path::PathBuf;
+
+use mainstay::data::{Classes, Label};
+use mainstay::methods;
+use mainstay_io::{Error, ModelFile};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
+use serde_json::Value;
+
+use crate::convert;
+use crate::fitted::Fitted;
+use crate::run::to_python;
+
+/// The file system's refusals keep their kind (a missing file is `FileNotFoundError`).
+fn file_error(error: Error) -> PyErr {
+    match error {
+        Error::Read { ref source, .. } | Error::Write { ref source, .. } => {
+            io::Error::new(source.kind(), error.to_string()).into()
+        }
+        Error::Core(core) => to_python(&core),
+        other => PyValueError::new_err(other.to_string()),
+    }
+}
+
+fn label(value: &Bound<'_, PyAny>) -> PyResult<Label> {
+    if value.is_instance_of::<PyBool>() {
+        value.extract().map(Label::Boolean)
+    } else if value.is_instance_of::<PyInt>() {
+        value.extract().map(Label::Integer)
+    } else if value.is_instance_of::<PyFloat>() {
+        value.extract().map(Label::Number)
+    } else {
+        value.extract().map(Label::Text).map_err(|_| {
+            PyValueError::new_err("class labels must be text, whole numbers, numbers or booleans")
+        })
+    }
+}
+
+/// Writes a fitted model, completely or not at all.
+#[pyfunction]
+pub(crate) fn save(
+    py: Python<'_>,
+    path: PathBuf,
+    method: &str,
+    params: &Bound<'_, PyDict>,
+    classes: Vec<Bound<'_, PyAny>>,
+    feature_names: Option<Vec<String>>,
+    fitted: &Bound<'_, Fitted>,
+) -> PyResult<()> {
+    let names = classes.iter().map(label).collect::<PyResult<Vec<_>>>()?;
+    let file = ModelFile {
+        method: method.to_owned(),
+        params: convert::dict_to_json(params)?,
+        classes: Classes::new(names).map_err(|e| to_python(&e))?,
+        target: None,
+        feature_names,
+        encoder: None,
+        fitted: fitted.get().0.as_ref().clone(),
+    };
+    py.detach(|| file.save(&path)).map_err(file_error)
+}
+
+/// What a model file holds, checked: `method`, `class`, `params`, `classes`,
+/// `feature_names` and `fitted`.
+#[pyfunction]
+pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let file = py.detach(|| ModelFile::load(&path)).map_err(file_error)?;
+    let method = methods::find(&file.method).map_err(|e| to_python(&e))?;
+    let labels = file.classes.names().iter().map(|name| match name {
+        Label::Boolean(value) => Value::from(*value),
+        Label::Integer(value) => Value::from(*value),
+        Label::Number(value) => Value::from(*value),
+        Label::Text(value) => Value::from(value.as_str()),
+    });
+    let labels: Value = labels.collect();
+    let encoded = file.encoder.as_ref().map(mainstay::data::Encoder::feature_names);
+    let dict = PyDict::new(py);
+    dict.set_item("method", method.name)?;
+    dict.set_item("class", method.class)?;
+    dict.set_item("params", convert::from_json(py, &file.params)?)?;
+    dict.set_item("classes", convert::from_json(py, &labels)?)?;
+    dict.set_item("feature_names", encoded.or(file.feature_names))?;
+    dict.set_item("fitted", Fitted::new(file.fitted))?;
+    Ok(dict)
+}

@@ -1,0 +1,388 @@
+use super::problem::{Answer, Dual, Form, Point, Rows, retraction};
+use super::spectrum::Spectrum;
+use crate::control::Control;
+use crate::error::Result;
+use crate::linalg::{Cholesky, Dense, Svd, SymmetricEigen, vector};
+
+/// Columns of the factor in a cold start. With one column the iteration stalls on the ridges
+/// $F x_i = 0$; with none it starts at a stationary point.
+const START_RANK: usize = 8;
+/// Iterations between looks at the certificate when the gradient is not small yet.
+const LOOK_EVERY: usize = 12;
+/// Singular values of the factor below this share of the largest are dropped.
+const NEGLIGIBLE: f64 = 1e-7;
+
+/// When to stop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Relative gap to reach.
+    pub tol: f64,
+    /// Objectives below this count as this in the relative gap.
+    pub floor: f64,
+    /// Iterations.
+    pub max_iter: usize,
+}
+
+/// Where to start.
+#[derive(Debug, Clone)]
+pub(super) struct Start {
+    /// The hyperplane.
+    pub w: Vec<f64>,
+    /// $V = F^\top F$.
+    pub factor: Dense,
+}
+
+/// Low-rank Newton: $V = F^\top F$ with few rows in $F$, second-order steps in $(w, F)$.
+///
+/// $V$ has rank 1 to 5 at most optima, so the unknowns are few. The gradient of $\sum c_i z_i$ is
+/// $$-2\sum_i c_i t_i (1 - z_i) y_i x_i \;(w), \qquad -2 \sum_i c_i t_i^2 \rho_{ik} x_i \;(F_k),$$
+/// with $\rho_i = F x_i$; its Hessian is a sum of $(r+1) \times (r+1)$ coefficients times $x_i x_i^\top$:
+/// $2s(s - 3a^2)/q^3$ for $(w, w)$, $-4 y a \rho_k (a^2 - s)/q^3$ for $(w, F_k)$, and $8 a^2 \rho_k \rho_l/q^3 -
+/// [k = l]\,2a^2/q^2$ for $(F_k, F_l)$.
+///
+/// The priced form is minimised directly. The budget form stays on the manifold $\sum c_i z_i =
+/// \kappa\sum c_i$: every trial point is pulled back by scaling $V$ (a root of a monotone function), the
+/// multiplier is the least-squares one, and steps are tangential, so every iterate is feasible and its
+/// objective a proven upper bound. Steps are Levenberg-Marquardt damped in the metric of the columns' scales.
+///
+/// At a stationary point the certificate decides: if $S$ has negative directions they are added to
+/// $F$ and the iteration goes on, so a limit that is certified is the global optimum. One iteration
+/// costs $n p^2 (r+1)(r+2)$ flops and a Cholesky factorisation of order $p(r+1)$.
+pub(super) fn newton(
+    rows: &Rows<'_>,
+    form: Form,
+    start: Option<Start>,
+    limits: Limits,
+    control: &Control,
+) -> Result<Option<Answer>> {
+    let Some(mut state) = (match start {
+        Some(start) => State::new(rows, form, start.w, start.factor),
+        None => cold_start(rows, form)?,
+    }) else {
+        return Ok(None);
+    };
+    let mut best = Answer {
+        w: Vec::new(),
+        factor: Dense::default(),
+        dual: Dual::default(),
+        n_iter: 0,
+        upper: f64::INFINITY,
+        lower: f64::NEG_INFINITY,
+    };
+    let mut damping = 0.0;
+    let mut last_look = 0;
+    let mut small = (10.0 * limits.tol).clamp(1e-9, 1e-6);
+    let mut iter = 0;
+    loop {
+        control.check()?;
+        let slope = state.slope(rows, form);
+        let stationary = slope.residual <= small;
+        if stationary || iter - last_look >= LOOK_EVERY || iter >= limits.max_iter {
+            last_look = iter;
+            let spectrum = Spectrum::new(rows, &state.point, slope.price, form)?;
+            if spectrum.lower > best.lower {
+                best.lower = spectrum.lower;
+                best.dual = spectrum.dual(rows, &state.point, slope.price);
+            }
+            let gap = (state.value - best.lower) / state.value.abs().max(limits.floor);
+            if gap <= limits.tol || iter >= limits.max_iter {
+                break;
+            }
+            if stationary {
+                if let Some(grown) = state.grow(rows, form, &spectrum) {
+                    state = grown;
+                    iter += 1;
+                } else if small < 1e-13 {
+                    break;
+                } else {
+                    small *= 1e-2;
+                }
+                continue;
+            }
+        }
+        let Some(next) = state.step(rows, form, &slope, &mut damping) else { break };
+        state = next.compressed(rows, form);
+        iter += 1;
+    }
+    if best.dual.h.is_empty() {
+        let slope = state.slope(rows, form);
+        let spectrum = Spectrum::new(rows, &state.point, slope.price, form)?;
+        best.lower = spectrum.lower;
+        best.dual = spectrum.dual(rows, &state.point, slope.price);
+    }
+    Ok(Some(Answer { w: state.w, factor: state.factor, upper: state.value, n_iter: iter, ..best }))
+}
+
+/// $w = 0$ and $V$ a multiple of the projection on the leading principal directions.
+fn cold_start(rows: &Rows<'_>, form: Form) -> Result<Option<State>> {
+    let p = rows.x.ncols();
+    let eigen = SymmetricEigen::new(&rows.x.weighted_gram(rows.c))?;
+    for rank in [START_RANK.min(p), p] {
+        let factor = Dense::from_fn(rank, p, |k, j| eigen.vectors[(j, p - 1 - k)]);
+        let state = match form {
+            Form::Budget(_) => State::new(rows, form, vec![0.0; p], factor),
+            Form::Price(price) => {
+                let s = Point::new(rows, &vec![0.0; p], &factor).s;
+                let value = |scale: f64| {
+                    let paid = rows.c.iter().zip(&s).map(|(c, s)| price * c / (1.0 + scale * s));
+                    scale * rank as f64 + paid.sum::<f64>()
+                };
+                let scales = (-24..24).map(|k| 10f64.powf(f64::from(k) / 4.0));
+                let scale = scales.fold(1.0, |b, v| if value(v) < value(b) { v } else { b });
+                let factor = scaled(&factor, scale.sqrt());
+                State::new(rows, form, vec![0.0; p], factor)
+            }
+        };
+        if state.is_some() {
+            return Ok(state);
+        }
+    }
+    Ok(None)
+}
+
+fn scaled(factor: &Dense, by: f64) -> Dense {
+    let mut out = factor.clone();
+    vector::scale(out.data_mut(), by);
+    out
+}
+
+/// A feasible iterate.
+struct State {
+    w: Vec<f64>,
+    factor: Dense,
+    point: Point,
+    value: f64,
+}
+
+/// First-order information at a [`State`].
+struct Slope {
+    /// Gradient of the Lagrangian in $(w, F)$.
+    gradient: Vec<f64>,
+    /// Unit normal of the budget manifold; empty in the priced form.
+    normal: Vec<f64>,
+    /// $\lambda$.
+    price: f64,
+    /// Length of the gradient relative to that of the objective's.
+    residual: f64,
+}
+
+impl State {
+    /// Pulls $(w, F)$ back to the budget; `None` if no multiple of $V$ gets there.
+    fn new(rows: &Rows<'_>, form: Form, w: Vec<f64>, factor: Dense) -> Option<Self> {
+        let mut state = Self::raw(rows, form, w, factor);
+        if let Form::Budget(target) = form {
+            let k = retraction(&state.point.a, &state.point.s, rows.c, target);
+            // A collapse of V is a jump to another branch, not a step.
+            if !(k > 1e-12 && k.is_finite()) {
+                return None;
+            }
+            state.rescale(k);
+        }
+        state.value.is_finite().then_some(state)
+    }
+
+    fn raw(rows: &Rows<'_>, form: Form, w: Vec<f64>, factor: Dense) -> Self {
+        let point = Point::new(rows, &w, &factor);
+        let norms = vector::norm_sq(&w) + vector::norm_sq(factor.data());
+        let value = match form {
+            Form::Budget(_) => norms,
+            Form::Price(price) => norms + price * vector::dot(rows.c, &point.z),
+        };
+        Self { w, factor, point, value }
+    }
+
+    fn rescale(&mut self, k: f64) {
+        vector::scale(self.factor.data_mut(), k.sqrt());
+        self.point.rescale(k);
+        self.value = vector::norm_sq(&self.w) + vector::norm_sq(self.factor.data());
+    }
+
+    fn slope(&self, rows: &Rows<'_>, form: Form) -> Slope {
+        let point = &self.point;
+        let n = rows.c.len();
+        let at_w: Vec<f64> = (0..n)
+            .map(|i| -2.0 * rows.c[i] * point.t[i] * (1.0 - point.z[i]) * rows.y[i])
+            .collect();
+        let mut at_f = point.rho.clone();
+        for i in 0..n {
+            vector::scale(at_f.row_mut(i), -2.0 * rows.c[i] * point.t[i] * point.t[i]);
+        }
+        let mut sum_z = rows.x.tr_mul_vec(&at_w);
+        sum_z.extend_from_slice(at_f.tr_mul(rows.x).data());
+        let objective: Vec<f64> =
+            self.w.iter().chain(self.factor.data()).map(|v| 2.0 * v).collect();
+        let (price, normal) = match form {
+            Form::Price(price) => (price, Vec::new()),
+            Form::Budget(_) => {
+                let length = vector::norm(&sum_z).max(f64::MIN_POSITIVE);
+                let normal: Vec<f64> = sum_z.iter().map(|v| v / length).collect();
+                (-vector::dot(&normal, &objective) / length, normal)
+            }
+        };
+        let mut gradient = objective;
+        vector::axpy(price, &sum_z, &mut gradient);
+        let residual = vector::norm(&gradient) / (2.0 * self.value.abs().sqrt()).max(1e-150);
+        Slope { gradient, normal, price, residual }
+    }
+
+    /// Hessian of the Lagrangian, order p (r + 1).
+    fn hessian(&self, rows: &Rows<'_>, price: f64) -> Dense {
+        let (p, r) = (rows.x.ncols(), self.factor.nrows());
+        let blocks = (r + 1) * (r + 2) / 2;
+        let point = &self.point;
+        let mut weights = Dense::zeros(rows.c.len(), blocks);
+        for i in 0..rows.c.len() {
+            let (a, s, rho) = (point.a[i], point.s[i], point.rho.row(i));
+            if a <= 0.0 {
+                continue;
+            }
+            let a2 = a * a;
+            // Normalised by q: powers of it would leave the range of the numbers first.
+            let q = s + a2;
+            let (sq, aq) = (s / q, a2 / q);
+            let unit = price * rows.c[i] / q;
+            let out = weights.row_mut(i);
+            out[0] = 2.0 * unit * sq * (sq - 3.0 * aq);
+            let mut next = 1;
+            for k in 0..r {
+                out[next] = -4.0 * rows.y[i] * unit * (a / q) * rho[k] * (aq - sq);
+                next += 1;
+                for l in 0..=k {
+                    out[next] = 8.0 * unit * aq * (rho[k] / q) * rho[l];
+                    if k == l {
+                        out[next] -= 2.0 * unit * aq;
+                    }
+                    next += 1;
+                }
+            }
+        }
+        // Blocks come in the order of the lower triangle, row by row.
+        let grams = rows.x.stacked_grams(&weights);
+        let mut hessian = Dense::zeros(p * (r + 1), p * (r + 1));
+        let mut block = 0;
+        for k in 0..=r {
+            for l in 0..=k {
+                for i in 0..p {
+                    let from = grams.row(block * p + i);
+                    hessian.row_mut(k * p + i)[l * p..(l + 1) * p].copy_from_slice(from);
+                }
+                block += 1;
+            }
+        }
+        hessian.mirror_lower();
+        hessian.add_diagonal(2.0);
+        hessian
+    }
+
+    /// One accepted step; `None` if no damping gives one.
+    fn step(&self, rows: &Rows<'_>, form: Form, slope: &Slope, damping: &mut f64) -> Option<Self> {
+        let p = rows.x.ncols();
+        let hessian = self.hessian(rows, slope.price);
+        let order = hessian.nrows();
+        let largest = (0..order).fold(2.0, |m, i| f64::max(m, hessian[(i, i)].abs()));
+        for _ in 0..40 {
+            let mut matrix = hessian.clone();
+            for i in 0..order {
+                // The tiny ridge takes care of the rotations F -> QF, along which nothing changes.
+                matrix[(i, i)] += *damping * rows.damping[i % p] + 1e-11 * largest;
+                if let Some(&normal) = slope.normal.get(i) {
+                    let row = &mut matrix.row_mut(i)[..=i];
+                    vector::axpy(10.0 * largest * normal, &slope.normal[..=i], row);
+                }
+            }
+            let Some(factor) = Cholesky::new(&matrix) else {
+                *damping = f64::max(4.0 * *damping, 1e-3);
+                continue;
+            };
+            let step = tangential(&factor, slope);
+            let predicted = -vector::dot(&slope.gradient, &step)
+                - 0.5 * vector::dot(&step, &hessian.mul_vec(&step));
+            if let Some(next) = self.moved(rows, form, &step) {
+                let gained = self.value - next.value;
+                if gained >= 0.05 * predicted - 1e-13 * self.value.abs() {
+                    if gained > 0.5 * predicted {
+                        *damping = if *damping < 1e-2 { 0.0 } else { *damping / 8.0 };
+                    }
+                    return Some(next);
+                }
+            }
+            *damping = f64::max(4.0 * *damping, 1e-2);
+        }
+        None
+    }
+
+    /// `None` where the pull-back changes V by more than a factor of a thousand.
+    fn moved(&self, rows: &Rows<'_>, form: Form, step: &[f64]) -> Option<Self> {
+        let p = self.w.len();
+        let w = self.w.iter().zip(step).map(|(w, d)| w + d).collect();
+        let mut factor = self.factor.clone();
+        vector::axpy(1.0, &step[p..], factor.data_mut());
+        let mut next = Self::raw(rows, form, w, factor);
+        if let Form::Budget(target) = form {
+            let k = retraction(&next.point.a, &next.point.s, rows.c, target);
+            if !(k > 1e-3 && k.is_finite()) {
+                return None;
+            }
+            next.rescale(k);
+        }
+        next.value.is_finite().then_some(next)
+    }
+
+    /// Drops directions of V that have become negligible.
+    fn compressed(self, rows: &Rows<'_>, form: Form) -> Self {
+        let r = self.factor.nrows();
+        if r < 2 {
+            return self;
+        }
+        let Ok(svd) = Svd::new(&self.factor) else { return self };
+        let kept = svd.s.iter().filter(|s| **s >= NEGLIGIBLE * svd.s[0]).count();
+        if kept == r || kept == 0 {
+            return self;
+        }
+        let p = self.w.len();
+        let factor = Dense::from_fn(kept, p, |k, j| svd.s[k] * svd.v[(j, k)]);
+        match Self::new(rows, form, self.w.clone(), factor) {
+            Some(state) => state,
+            None => self,
+        }
+    }
+
+    /// Adds the negative directions of $S$ to the factor, as far as that helps.
+    fn grow(&self, rows: &Rows<'_>, form: Form, spectrum: &Spectrum) -> Option<Self> {
+        const LENGTHS: [f64; 9] = [1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5];
+        let added = spectrum.growth()?;
+        let (r, p) = (self.factor.nrows(), self.w.len());
+        let size = vector::norm(self.factor.data()).max(1e-3 * self.value.abs().sqrt());
+        let mut best: Option<Self> = None;
+        for length in LENGTHS {
+            let mut data = self.factor.data().to_vec();
+            data.extend(added.data().iter().map(|v| length * size * v));
+            let factor = Dense::from_rows(r + added.nrows(), p, data);
+            if let Some(state) = Self::new(rows, form, self.w.clone(), factor) {
+                let bar = best.as_ref().map_or(self.value, |b| b.value);
+                if state.value < bar {
+                    best = Some(state);
+                }
+            }
+        }
+        let grown = best.filter(|b| self.value - b.value > 1e-13 * self.value.abs())?;
+        if grown.factor.nrows() <= p {
+            return Some(grown);
+        }
+        let svd = Svd::new(&grown.factor).ok()?;
+        let factor = Dense::from_fn(svd.s.len(), p, |k, j| svd.s[k] * svd.v[(j, k)]);
+        Self::new(rows, form, grown.w, factor)
+    }
+}
+
+/// Newton's direction; in the budget form the one that stays tangent to the manifold.
+fn tangential(factor: &Cholesky, slope: &Slope) -> Vec<f64> {
+    let mut step = factor.solve(&slope.gradient);
+    if !slope.normal.is_empty() {
+        let across = factor.solve(&slope.normal);
+        let ratio = vector::dot(&slope.normal, &step) / vector::dot(&slope.normal, &across);
+        vector::axpy(-ratio, &across, &mut step);
+    }
+    vector::scale(&mut step, -1.0);
+    step
+}

@@ -1,0 +1,196 @@
+//! Problem (17) with the indicators eliminated.
+//!
+//! Write $V = W - ww^\top \succeq 0$, $a_i = (1 - y_i x_i^\top w)_+$, $s_i = x_i^\top V x_i$ and $q_i = s_i +
+//! a_i^2$. For fixed $(w, V)$ the smallest feasible indicator is $z_i = a_i^2/q_i$ (0 where $a_i =
+//! 0$; the term with $1 - z_i$ never binds), so that (17) becomes
+//! $$\min_{w,\,V \succeq 0} \|w\|^2 + \mathrm{tr}\,V + \lambda \sum_i c_i z_i,$$
+//! and Appendix C the same without the last term under $\sum_i c_i z_i \le \kappa \sum_i c_i$. Both are
+//! convex in $(w, W)$.
+//!
+//! From $a^2/q = \max_{t \ge 0} 2ta - t^2 q$: for any $h \ge 0$ and $g_i \ge h_i^2/(\lambda c_i)$ with $S = I -
+//! \sum g_i x_i x_i^\top \succ 0$,
+//! $$\theta(h, g) = \sum_i (2h_i - g_i) - b^\top S^{-1} b, \qquad b = \sum_i (h_i - g_i) y_i x_i$$
+//! bounds the first problem from below, and $\theta - \lambda\kappa\sum c_i$ the second. $g$ is the paper's
+//! $\gamma$, and $S \succeq 0$ its (13). At the optimum $h_i = \lambda c_i t_i$, $g_i = \lambda c_i t_i^2$ with $t_i = a_i/q_i$.
+//!
+//! # Reference
+//!
+//! Cepeda, Gomez, Han (2024), *Robust support vector machines via conic optimization*, (17), Theorem 2
+//! and Appendix C.
+
+use crate::linalg::{Dense, vector};
+
+/// Signed, weighted rows in solver units (see [`super::design`]).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows<'a> {
+    /// One row a sample, the constant feature included.
+    pub x: &'a Dense,
+    /// +1 or -1.
+    pub y: &'a [f64],
+    /// Positive weights ($c$).
+    pub c: &'a [f64],
+    /// Squared column scales, the natural metric for damping a step.
+    pub damping: &'a [f64],
+}
+
+/// Which of the two problems.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Form {
+    /// Appendix C with $\sum c_i z_i \le$ the given budget, $\kappa \sum c_i$.
+    Budget(f64),
+    /// (17) with the given price $\lambda$ of every unit of $\sum c_i z_i$.
+    Price(f64),
+}
+
+/// A dual feasible point: the proof.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Dual {
+    /// Multipliers of the margins.
+    pub h: Vec<f64>,
+    /// The paper's $\gamma$, per row (not per unit of weight).
+    pub g: Vec<f64>,
+    /// $\lambda$: the multiplier of the budget, or the given price.
+    pub price: f64,
+}
+
+/// What a solver hands over.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    /// The hyperplane.
+    pub w: Vec<f64>,
+    /// $V = F^\top F$ with one row of $F$ a direction.
+    pub factor: Dense,
+    /// The proof.
+    pub dual: Dual,
+    /// Iterations used.
+    pub n_iter: usize,
+    /// The solver's own upper bound.
+    pub upper: f64,
+    /// The solver's own lower bound.
+    pub lower: f64,
+}
+
+impl Answer {
+    /// The solver's own gap, relative to `floor` or the objective.
+    pub(super) fn gap(&self, floor: f64) -> f64 {
+        (self.upper - self.lower) / self.upper.abs().max(floor)
+    }
+}
+
+/// Per-row quantities at $(w, V)$, $V = F^\top F$.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    /// $a_i = (1 - y_i x_i^\top w)_+$.
+    pub a: Vec<f64>,
+    /// $F x_i$, one row a sample.
+    pub rho: Dense,
+    /// $s_i = \|F x_i\|^2$.
+    pub s: Vec<f64>,
+    /// $t_i = a_i/q_i$.
+    pub t: Vec<f64>,
+    /// $z_i = a_i t_i$.
+    pub z: Vec<f64>,
+}
+
+impl Point {
+    /// Cost n p (rank + 1).
+    pub(super) fn new(rows: &Rows<'_>, w: &[f64], factor: &Dense) -> Self {
+        let margins = rows.x.mul_vec(w);
+        let a = margins.iter().zip(rows.y).map(|(m, y)| (1.0 - y * m).max(0.0)).collect();
+        let rho = rows.x.mul_tr(factor);
+        let s = (0..rho.nrows()).map(|i| vector::norm_sq(rho.row(i))).collect();
+        let mut point = Self { a, rho, s, t: Vec::new(), z: Vec::new() };
+        point.update();
+        point
+    }
+
+    /// The same point with $V$ multiplied by `scale`.
+    pub(super) fn rescale(&mut self, scale: f64) {
+        vector::scale(self.rho.data_mut(), scale.sqrt());
+        vector::scale(&mut self.s, scale);
+        self.update();
+    }
+
+    /// Where $a = 0$ the indicator is 0, even at the kink $q = 0$.
+    fn update(&mut self) {
+        let slope = |(a, s): (&f64, &f64)| if *a > 0.0 { a / (s + a * a) } else { 0.0 };
+        self.t = self.a.iter().zip(&self.s).map(slope).collect();
+        self.z = self.a.iter().zip(&self.t).map(|(a, t)| a * t).collect();
+    }
+}
+
+/// The factor $k \ge 0$ with $\sum c_i a_i^2/(k s_i + a_i^2)$ = `target`: 0 if even $V = 0$ stays within
+/// the target, infinite if no multiple of $V$ reaches it.
+///
+/// The sum decreases in $k$; safeguarded Newton steps in $\log k$.
+pub(super) fn retraction(a: &[f64], s: &[f64], c: &[f64], target: f64) -> f64 {
+    let mut stuck = 0.0;
+    let mut terms = Vec::with_capacity(a.len());
+    for ((a, s), c) in a.iter().zip(s).zip(c) {
+        if *a > 0.0 {
+            let a2 = a * a;
+            if *s > 0.0 && s / a2 > 0.0 { terms.push((s / a2, *c)) } else { stuck += c }
+        }
+    }
+    if stuck + terms.iter().map(|(_, c)| c).sum::<f64>() <= target {
+        return 0.0;
+    }
+    if stuck >= target {
+        return f64::INFINITY;
+    }
+    let (mut x, mut low, mut high) = (0.0_f64, f64::NEG_INFINITY, f64::INFINITY);
+    for _ in 0..200 {
+        let k = x.exp();
+        let (mut excess, mut slope) = (stuck - target, 0.0);
+        for (ratio, c) in &terms {
+            let z = c / (1.0 + k * ratio);
+            excess += z;
+            slope += z * (k * ratio) / (1.0 + k * ratio);
+        }
+        if excess.abs() <= 1e-14 * target {
+            break;
+        }
+        if excess > 0.0 {
+            low = x;
+        } else {
+            high = x;
+        }
+        let mut next = x + (excess / slope.max(f64::MIN_POSITIVE)).clamp(-3.0, 3.0);
+        if !(low < next && next < high) {
+            next = if low.is_finite() && high.is_finite() {
+                f64::midpoint(low, high)
+            } else {
+                x + 5.0 * excess.signum()
+            };
+        }
+        if (next - x).abs() <= 1e-16 * x.abs().max(1e-3) || x.abs() > 700.0 {
+            break;
+        }
+        x = next;
+    }
+    x.exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_retraction_meets_the_budget() {
+        let a = [1.0, 0.5, 0.0, 2.0, 1e-3];
+        let s = [0.2, 1.0, 1.0, 1e-6, 5.0];
+        let c = [1.0, 2.0, 1.0, 0.5, 1.0];
+        for target in [1e-6, 0.1, 1.0, 3.0, 4.4] {
+            let k = retraction(&a, &s, &c, target);
+            let sum: f64 =
+                (0..5)
+                    .map(|i| {
+                        if a[i] > 0.0 { c[i] * a[i] * a[i] / (k * s[i] + a[i] * a[i]) } else { 0.0 }
+                    })
+                    .sum();
+            assert!((sum - target).abs() <= 1e-12 * target, "{target}: {sum}");
+        }
+        assert_eq!(retraction(&a, &s, &c, 4.5), 0.0);
+        assert_eq!(retraction(&[1.0], &[0.0], &[1.0], 0.5), f64::INFINITY);
+    }
+}

@@ -1,0 +1,194 @@
+//! The space a fit lives in: features, or the span of kernel functions; and the way back.
+
+use super::certificate::{Claim, Geometry, Verdict, verdict};
+use super::design::Design;
+use super::problem::{Answer, Form, Rows};
+use crate::certificate::Certificate;
+use crate::data::Merged;
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, PivotedCholesky, vector};
+use crate::model::{BinaryFit, Kernel, KernelFunction, Linear, Link, Model};
+
+/// Directions of the kernel's span that carry less than this share of the largest diagonal entry
+/// are left out; the certificate is computed on the whole matrix all the same.
+const KERNEL_RANK: f64 = 1e-12;
+
+/// Merged training rows in solver coordinates.
+pub(super) struct Space {
+    design: Design,
+    kernel: Option<KernelSpace>,
+}
+
+struct KernelSpace {
+    function: KernelFunction,
+    /// Kernel matrix, the constant feature's 1 included, divided by the square of the design's unit.
+    gram: Dense,
+    factor: PivotedCholesky,
+    constant: bool,
+}
+
+impl Space {
+    /// Features as they are, with a constant one if `intercept`.
+    pub(super) fn linear(merged: &Merged, intercept: bool) -> Self {
+        Self { design: Design::new(merged.data.features(), intercept), kernel: None }
+    }
+
+    /// Appendix A: the kernel problem is the linear one on the rows of a factor of the kernel matrix.
+    pub(super) fn kernel(
+        merged: &Merged,
+        function: KernelFunction,
+        intercept: bool,
+    ) -> Result<Self> {
+        let x = merged.data.features();
+        let mut gram = match function {
+            KernelFunction::Precomputed => {
+                let kept = first_rows(merged);
+                let k = x.to_dense();
+                Dense::from_fn(kept.len(), kept.len(), |i, j| k[(i, kept[j])])
+            }
+            _ => function.values(x, &x.to_dense()),
+        };
+        if gram.data().iter().any(|v| !v.is_finite()) {
+            return Err(Error::Numerical("kernel values overflow: rescale the features".into()));
+        }
+        if intercept {
+            for v in gram.data_mut() {
+                *v += 1.0;
+            }
+        }
+        let factor = PivotedCholesky::new(&gram, KERNEL_RANK)?;
+        let design = Design::from_coordinates(factor.factor.clone());
+        vector::scale(gram.data_mut(), 1.0 / design.unit / design.unit);
+        let kernel = KernelSpace { function, gram, factor, constant: intercept };
+        Ok(Self { design, kernel: Some(kernel) })
+    }
+
+    /// The binary problem with labels `y` and weights `c`.
+    pub(super) fn rows<'a>(&'a self, y: &'a [f64], c: &'a [f64]) -> Rows<'a> {
+        Rows { x: &self.design.x, y, c, damping: &self.design.damping }
+    }
+
+    /// $\lambda$ in solver units.
+    pub(super) fn price(&self, price: f64) -> Result<f64> {
+        let scaled = price * self.design.unit * self.design.unit;
+        if scaled.is_finite() && scaled > 0.0 {
+            Ok(scaled)
+        } else {
+            Err(Error::Numerical("`C` times the squared features overflows: rescale them".into()))
+        }
+    }
+
+    /// Objectives below this (in solver units) count as this in the relative gap: 1 in the user's
+    /// units, or smaller, so that tiny features do not end the fit at once.
+    pub(super) fn floor(&self) -> f64 {
+        (self.design.unit * self.design.unit).clamp(f64::MIN_POSITIVE, 1.0)
+    }
+
+    /// Judges an answer and turns it into the user's units.
+    pub(super) fn finish(&self, rows: &Rows<'_>, form: Form, answer: &Answer) -> Result<BinaryFit> {
+        let budget = match form {
+            Form::Budget(budget) => Some(budget),
+            Form::Price(_) => None,
+        };
+        let unit2 = |v: f64| v / self.design.unit / self.design.unit;
+        let (w, found) = self.judge(rows, budget, answer)?;
+        let certificate = Certificate {
+            primal: unit2(found.certificate.primal),
+            dual: unit2(found.certificate.dual),
+        };
+        if !certificate.primal.is_finite() {
+            return Err(Error::Numerical("the objective overflows: rescale the features".into()));
+        }
+        let (weights, intercept) = match &self.kernel {
+            None => self.design.model(&w)?,
+            Some(kernel) => {
+                let alpha: Vec<f64> = w.iter().map(|v| unit2(*v)).collect();
+                let share = if kernel.constant { alpha.iter().sum() } else { 0.0 };
+                (alpha, share)
+            }
+        };
+        let shape = found.shape.iter().zip(rows.c).map(|(g, c)| unit2(*g) / c).collect();
+        Ok(BinaryFit {
+            weights,
+            intercept,
+            certificate: Some(certificate),
+            n_iter: answer.n_iter,
+            row_outputs: vec![("z", found.z), ("loss_shape", shape)],
+            outputs: vec![
+                ("zero_one_bound", certificate.dual),
+                ("price", unit2(answer.dual.price)),
+            ],
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The answer in the coordinates of the certificate, and the verdict on it.
+    fn judge(
+        &self,
+        rows: &Rows<'_>,
+        budget: Option<f64>,
+        answer: &Answer,
+    ) -> Result<(Vec<f64>, Verdict)> {
+        let to_user = |v: &[f64]| match &self.kernel {
+            None => self.design.lift(v),
+            Some(kernel) => {
+                let mut alpha = vec![0.0; rows.y.len()];
+                // The factor is in the user's units, the answer in the solver's.
+                let pivots = kernel.factor.to_pivots(&self.design.lift(v));
+                for (&j, a) in kernel.factor.pivots.iter().zip(pivots) {
+                    alpha[j] = a * self.design.unit;
+                }
+                alpha
+            }
+        };
+        let w = to_user(&answer.w);
+        let data: Vec<f64> =
+            (0..answer.factor.nrows()).flat_map(|k| to_user(answer.factor.row(k))).collect();
+        let factor = Dense::from_rows(answer.factor.nrows(), w.len(), data);
+        let geometry = match &self.kernel {
+            None => Geometry::Rows(self.design.user_rows()),
+            Some(kernel) => Geometry::Gram(&kernel.gram),
+        };
+        let claim = Claim { w: &w, factor: &factor, dual: &answer.dual, budget };
+        let found = verdict(geometry, rows.y, rows.c, &claim)?;
+        Ok((w, found))
+    }
+
+    /// The model of these binary answers.
+    pub(super) fn model(&self, merged: &Merged, fits: &[BinaryFit]) -> Model {
+        let intercept = fits.iter().map(|f| f.intercept).collect();
+        let Some(kernel) = &self.kernel else {
+            let coef = fits.iter().map(|f| f.weights.clone()).collect();
+            return Model::Linear(Linear { coef, intercept, link: Link::None });
+        };
+        let used: Vec<usize> =
+            (0..merged.data.len()).filter(|&i| fits.iter().any(|f| f.weights[i] != 0.0)).collect();
+        let precomputed = matches!(kernel.function, KernelFunction::Precomputed);
+        let dense = merged.data.features().to_dense();
+        let first = first_rows(merged);
+        Model::Kernel(Kernel {
+            function: kernel.function,
+            n_features: merged.data.n_features(),
+            indices: used.iter().map(|&i| first[i]).collect(),
+            support: if precomputed {
+                Vec::new()
+            } else {
+                used.iter().map(|&i| dense.row(i).to_vec()).collect()
+            },
+            dual_coef: fits.iter().map(|f| used.iter().map(|&i| f.weights[i]).collect()).collect(),
+            intercept,
+            link: Link::None,
+        })
+    }
+}
+
+/// For every merged row the first given row it stands for.
+pub(super) fn first_rows(merged: &Merged) -> Vec<usize> {
+    let mut first = vec![usize::MAX; merged.data.len()];
+    for (given, position) in merged.position.iter().enumerate().rev() {
+        if let Some(k) = position {
+            first[*k] = given;
+        }
+    }
+    first
+}

@@ -1,0 +1,417 @@
+"""The conic-loss support vector machine: classifiers that survive wrong labels and outliers."""
+
+import numbers
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from mainstay import _core
+from mainstay._base import BaseClassifier, WeightedClassifier, _Progress, core_matrix
+from mainstay._compat import validate_data
+
+
+class _Suspicious:
+    """What both classes do after a fit."""
+
+    def _set_fitted(self, core):
+        super()._set_fitted(core)
+        if core.coef is None:
+            self.intercept_ = core.intercept
+
+    def _fit(self, X, y, sample_weight=None):
+        super()._fit(X, y, sample_weight)
+        self._rows = X
+        return self
+
+    def __getstate__(self):
+        # The training rows are the caller's; a pickled model does without them.
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_rows"}
+
+    def suspicious_labels(self, feature_names=None):
+        """Rank the training rows by how suspicious their label is.
+
+        Uses the indicators ``z_`` of the fit; nothing is fitted again.
+
+        Parameters
+        ----------
+        feature_names : list of str, default=None
+            Features whose values are shown beside each row: columns of the training frame, or,
+            for an array, a name for every one of its columns. Needs the training rows, which a
+            model read from a file no longer has.
+
+        Returns
+        -------
+        suspects : pandas.DataFrame (a dict of columns without pandas)
+            The most suspicious row first: ``row`` (position in the training data), ``label``,
+            ``score`` (between 0 and 1; with more than two classes the indicator of the row's own
+            class against the rest) and ``predicted``, what the fitted model calls it.
+        """
+        check_is_fitted(self)
+        table = {
+            "row": self.suspects_["row"],
+            "label": self.classes_[self.suspects_["label"]],
+            "score": self.suspects_["score"],
+            "predicted": self.classes_[self.suspects_["predicted"]],
+        }
+        if feature_names is not None:
+            rows = getattr(self, "_rows", None)
+            if rows is None:
+                raise ValueError("`feature_names`: this model no longer has its training rows")
+            for name, values in _columns(rows, list(feature_names)).items():
+                table[name] = values[table["row"]]
+        try:
+            import pandas as pd
+        except ImportError:
+            return table
+        return pd.DataFrame(table)
+
+
+def _columns(rows, names):
+    """Pick the columns called `names`."""
+    if hasattr(rows, "columns"):
+        known = [str(name) for name in rows.columns]
+        unknown = [name for name in names if str(name) not in known]
+        if unknown:
+            raise ValueError(f"`feature_names`: the training data have no column {unknown[0]!r}")
+        return {name: np.asarray(rows[name]) for name in names}
+    rows = np.asarray(rows)
+    if len(names) != rows.shape[1]:
+        raise ValueError(
+            f"`feature_names`: {len(names)} names for the {rows.shape[1]} columns of the training "
+            "data"
+        )
+    return dict(zip(names, rows.T, strict=True))
+
+
+class ConicSVC(_Suspicious, WeightedClassifier):
+    r"""Support vector machine that holds against wrong labels and outliers, with proof.
+
+    Every training row gets an indicator :math:`z_i \in [0, 1]` of how much its label is
+    disbelieved. The fit pays for disbelief and not for distance: an outlier far on the wrong side
+    costs no more than any other error. With weights :math:`c_i` and labels :math:`y_i = \pm 1` it
+    solves the semidefinite program
+
+    .. math::
+
+        \min_{w, W, z} \; \mathrm{tr}\, W \;(+\; C \textstyle\sum_i c_i z_i) \quad \text{subject to}
+        \quad x_i^\top W x_i - 2 y_i x_i^\top w + 1
+            \ge \frac{(1 - y_i x_i^\top w)_+^2}{z_i} + \frac{(1 - y_i x_i^\top w)_-^2}{1 - z_i},
+        \quad W \succeq w w^\top,
+
+    either with the price ``C`` in the objective or with the budget :math:`\sum_i c_i z_i \le
+    \kappa \sum_i c_i` as a constraint. It is convex and its value bounds the value with the 0-1
+    loss from below. The answer comes with a proven optimality gap, from a method that takes
+    milliseconds where a general solver takes minutes. More than two classes: one against the rest.
+
+    Parameters
+    ----------
+    kappa : float, default=None
+        Share of labels that may be disbelieved, between 0 and 1. 0 is the hard-margin machine,
+        which exists for separable labels only. At most one of ``kappa`` and ``C``; neither means
+        0.1.
+    C : float, default=None
+        Price of disbelieving one label, positive (the paper's :math:`\lambda`).
+    kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
+        Kernel; ``"precomputed"`` takes kernel matrices for ``X``. Meant for up to a thousand rows
+        or so unless linear.
+    gamma : float, "scale" or "auto", default="scale"
+        Width of ``"rbf"`` and ``"poly"``: ``"scale"`` is 1 / (features * variance of all entries),
+        ``"auto"`` is 1 / features.
+    degree : int, default=3
+        Degree of ``"poly"``.
+    coef0 : float, default=0.0
+        Constant of ``"poly"``, not negative.
+    fit_intercept : bool, default=True
+        Add a constant feature. It is regularised like any other, as in the paper; for kernels it
+        adds 1 to the kernel.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class.
+    tol : float, default=1e-06
+        Target for ``dual_gap_``.
+    max_iter : int, default=200
+        Limit on iterations of the solver. Missing ``tol`` within it gives a
+        ``ConvergenceWarning`` and a usable model.
+    n_jobs : int or None, default=None
+        Threads for more than two classes; None is 1, -1 all cores. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    z_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        How suspicious each training label is, between 0 and 1.
+    loss_shape_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        The paper's :math:`\gamma_i`, per unit of weight: at the answer row i is judged by the loss
+        :math:`\min(C,\, 2\sqrt{C \gamma_i}\,a - \gamma_i a^2)` of :math:`a = (1 - y_i x_i^\top
+        w)_+`, which is flat from :math:`a = \sqrt{C / \gamma_i}` on.
+    price_ : float or ndarray of shape (n_classes,)
+        ``C``, or the multiplier of the budget: a fit with this ``C`` has the same answer.
+    zero_one_bound_ : float or ndarray of shape (n_classes,)
+        Proven lower bound on the best value with z in {0, 1}, that is, with the 0-1 loss.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights (linear kernel).
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts; for kernels the share of the constant.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Kernels: the score of a row x is the sum of ``dual_coef_[j] * k(x_j, x)`` over the training
+        rows plus ``intercept_``. Zero outside ``support_``.
+    support_ : ndarray of shape (n_support,)
+        Kernels: the training rows that predicting needs.
+    suspects_ : dict of ndarray
+        What :meth:`suspicious_labels` shows, with class indices.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; in a binary problem ``classes_[1]`` is the positive one.
+    objective_ : float or ndarray of shape (n_classes,)
+        Value of the problem above at the answer.
+    dual_gap_ : float
+        Proven bound on (``objective_`` - optimum) / max(1, ``objective_``), recomputed from the
+        data and the answer through a dual feasible point. The largest over the classes.
+    n_iter_ : int
+        Iterations of the solver, the largest over the classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where the training data had names.
+
+    See Also
+    --------
+    ConicSVCCV : Chooses ``kappa`` by cross-validation.
+
+    References
+    ----------
+    Cepeda, Gomez, Han (2024), *Robust support vector machines via conic optimization*: problem
+    (17), Proposition 1 (the loss), Appendix A (kernels), Appendix C (``kappa``).
+
+    Examples
+    --------
+    >>> from mainstay import ConicSVC
+    >>> from mainstay.datasets import make_outliers
+    >>> X, y = make_outliers(200, 5, 0.2, "clustered", random_state=0)
+    >>> model = ConicSVC(kappa=0.15).fit(X, y)
+    >>> model.dual_gap_ <= 1e-6
+    True
+    >>> bool(model.suspicious_labels()["score"][0] > 0.9)
+    True
+    """
+
+    _method = "conic"
+
+    def __init__(
+        self,
+        kappa=None,
+        *,
+        C=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        class_weight=None,
+        tol=1e-6,
+        max_iter=200,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.kappa = kappa
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @staticmethod
+    def path(X, y, kappas, *, sample_weight=None, **params):
+        """Fit one model for every budget, each warm-started from the next larger one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        kappas : array-like of shape (n_kappas,)
+            Budgets, in any order.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row.
+        **params : dict
+            Other parameters of :class:`ConicSVC`.
+
+        Returns
+        -------
+        models : list of ConicSVC
+            Fitted, in the order of ``kappas``.
+
+        Examples
+        --------
+        >>> from mainstay import ConicSVC
+        >>> from mainstay.datasets import make_outliers
+        >>> X, y = make_outliers(100, 3, 0.5, "spread", random_state=1)
+        >>> path = ConicSVC.path(X, y, [0.05, 0.1, 0.2])
+        >>> [m.kappa for m in path]
+        [0.05, 0.1, 0.2]
+        >>> path[0].objective_ > path[1].objective_ > path[2].objective_
+        True
+        """
+        for name in ("kappa", "C"):
+            if name in params:
+                raise ValueError(f"`{name}`: a path is over `kappas`; leave it out")
+        kappas = np.asarray(kappas, dtype=np.float64)
+        if kappas.ndim != 1:
+            raise ValueError(f"`kappas`: must be one-dimensional, not of shape {kappas.shape}")
+        model = ConicSVC(**params)
+        rows = X
+        X, y = validate_data(model, X, y, **model._check_options())
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        model.classes_ = classes
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        with _Progress("ConicSVC.path", model.verbose) as progress:
+            cores = _core.conic_path(
+                model._core_params(),
+                kappas.tolist(),
+                core_matrix(X),
+                codes.astype(np.int64, copy=False),
+                len(classes),
+                sample_weight=sample_weight,
+                n_jobs=model.n_jobs,
+                progress=progress,
+            )
+        fitted = []
+        for kappa, core in zip(kappas.tolist(), cores, strict=True):
+            one = clone(model).set_params(kappa=kappa)
+            one.classes_ = classes
+            one.n_features_in_ = model.n_features_in_
+            if hasattr(model, "feature_names_in_"):
+                one.feature_names_in_ = model.feature_names_in_
+            one._set_fitted(core)
+            one._rows = rows
+            one._warn()
+            fitted.append(one)
+        return fitted
+
+
+class ConicSVCCV(_Suspicious, BaseClassifier):
+    r"""Conic-loss support vector machine with its budget chosen by cross-validation.
+
+    Solves :class:`ConicSVC`'s problem for every budget on every split, each certified and
+    warm-started from the last, and chooses the ``kappa`` with the smallest mean share of wrong
+    held-out rows. Ties are common, because errors are counts: of all tied values, in ascending
+    order, the middle one wins (the lower middle of an even number). The final model is fitted to
+    all rows.
+
+    Parameters
+    ----------
+    kappas : int or array-like, default=100
+        How many budgets to try, equally spaced from 0.005 to 0.5, or the budgets themselves.
+    cv : int, splitter or iterable, default=5
+        Number of stratified folds, a scikit-learn splitter (``PredefinedSplit``, say), or pairs
+        of (rows to fit on, rows to judge on).
+    kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
+        Kernel.
+    gamma : float, "scale" or "auto", default="scale"
+        Width of ``"rbf"`` and ``"poly"``.
+    degree : int, default=3
+        Degree of ``"poly"``.
+    coef0 : float, default=0.0
+        Constant of ``"poly"``, not negative.
+    fit_intercept : bool, default=True
+        Add a constant feature, regularised like any other.
+    tol : float, default=1e-06
+        Target for the proven gap of every fit.
+    max_iter : int, default=200
+        Limit on iterations of every fit.
+    n_jobs : int or None, default=None
+        Threads, used for the splits; None is 1, -1 all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds; None is a fixed one.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    kappa_ : float
+        The chosen budget.
+    cv_results_ : dict of ndarray
+        One row a budget: ``kappa``, ``mean_error``, ``std_error`` and ``split0_error``, ...
+    z_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        How suspicious each training label is; this and all further attributes are those of
+        :class:`ConicSVC` with ``kappa_``.
+
+    See Also
+    --------
+    ConicSVC : One budget.
+
+    References
+    ----------
+    Cepeda, Gomez, Han (2024), *Robust support vector machines via conic optimization*,
+    section 5.1.2 and Appendix C.
+
+    Examples
+    --------
+    >>> from mainstay import ConicSVCCV
+    >>> from mainstay.datasets import make_outliers
+    >>> X, y = make_outliers(100, 3, 0.2, "clustered", random_state=3)
+    >>> model = ConicSVCCV(kappas=20).fit(X, y)
+    >>> 0.005 <= model.kappa_ <= 0.5
+    True
+    """
+
+    _method = "conic-cv"
+
+    def __init__(
+        self,
+        kappas=100,
+        cv=5,
+        *,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=200,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kappas = kappas
+        self.cv = cv
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X, y, sample_weight=None):
+        self._splits = None
+        if not isinstance(self.cv, numbers.Integral):
+            # A one-shot iterable would be used up here, so its splits are kept.
+            pairs = check_cv(self.cv, y, classifier=True).split(X, y)
+            self._splits = [
+                (np.asarray(train).tolist(), np.asarray(test).tolist()) for train, test in pairs
+            ]
+        return super()._fit(X, y)
+
+    def _core_params(self):
+        params = super()._core_params()
+        if getattr(self, "_splits", None) is not None:
+            params["cv"] = self._splits
+        if not isinstance(self.kappas, numbers.Integral):
+            params["kappas"] = np.asarray(self.kappas, dtype=np.float64).tolist()
+        return params

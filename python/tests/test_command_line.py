@@ -1,0 +1,68 @@
+"""Python and the command line read each other's model files.
+
+Needs the binary: the path in ``MAINSTAY_CLI``, or where cargo puts it.
+"""
+
+import csv
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import mainstay
+from mainstay import PenalizedClassifier, _core
+
+
+def binary():
+    target = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).parents[2] / "target"))
+    places = [target / profile / "mainstay" for profile in ("release", "debug")]
+    if "MAINSTAY_CLI" in os.environ:
+        places = [Path(os.environ["MAINSTAY_CLI"])]
+    for place in places:
+        if place.exists():
+            return str(place)
+    pytest.skip("the command line is not built")
+
+
+def run(*args):
+    return subprocess.run([binary(), *map(str, args)], check=True, capture_output=True, text=True)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    path = tmp_path / "demo.csv"
+    path.write_text(_core.demo_csv())
+    header, *rows = csv.reader(path.open())
+    X = np.array([row[:-1] for row in rows], dtype=float)
+    return path, header[:-1], X, np.array([row[-1] for row in rows])
+
+
+def test_python_loads_what_the_command_line_fitted(demo, tmp_path):
+    data, names, X, y = demo
+    path = tmp_path / "model.json"
+    run("fit", data, "--target", "diagnosis", "--method", "l2", "--set", "alpha=0.05", "-o", path)
+    loaded = mainstay.load(path)
+    fitted = PenalizedClassifier(alpha=0.05).fit(X, y)
+    assert list(loaded.feature_names_in_) == names
+    assert loaded.get_params() == fitted.get_params()
+    assert_array_equal(loaded.classes_, fitted.classes_)
+    assert_array_equal(loaded.coef_, fitted.coef_)
+    assert_array_equal(loaded.intercept_, fitted.intercept_)
+    assert loaded.dual_gap_ == fitted.dual_gap_
+
+
+def test_the_command_line_predicts_with_what_python_saved(demo, tmp_path):
+    pd = pytest.importorskip("pandas")
+    data, names, X, y = demo
+    path, out = tmp_path / "model.json", tmp_path / "out.csv"
+    frame = pd.DataFrame(X, columns=names)
+    model = PenalizedClassifier(loss="hinge", alpha=0.1, normalize=True).fit(frame, y)
+    mainstay.save(model, path)
+    run("predict", path, data, "-o", out)
+    written = pd.read_csv(out)
+    answers = [written[name] for name in written if set(written[name]) <= set(model.classes_)]
+    assert answers
+    assert_array_equal(answers[0], model.predict(frame))
