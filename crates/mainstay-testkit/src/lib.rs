@@ -3,3 +3,4 @@
 
 pub mod cone;
 pub mod generate;
+pub mod rolin;

@@ -17,6 +17,8 @@ pub mod loss;
 pub mod methods;
 pub mod model;
 pub mod penalized;
+pub mod rolin;
+pub mod selection;
 pub mod stable;
 
 pub use certificate::{Certificate, Status};

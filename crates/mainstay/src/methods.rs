@@ -8,6 +8,7 @@ use crate::conic::{ConicCvParams, ConicParams};
 use crate::error::{Error, Result};
 use crate::model::Estimator;
 use crate::penalized::{PenalizedParams, Penalty};
+use crate::rolin::{RolinParams, TopPcsParams};
 use crate::stable::{
     StableLogisticCvParams, StableLogisticParams, StableSvcCvParams, StableSvcParams,
 };
@@ -54,6 +55,22 @@ pub const METHODS: &[Method] = &[
         defaults: || {
             to_json(&PenalizedParams { penalty: Penalty::ElasticNet, ..Default::default() })
         },
+    },
+    Method {
+        name: "rolin",
+        class: "RolinClassifier",
+        summary: "few samples: trusts what is well estimated, is robust in the rest",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<RolinParams>(params)?.check()?)),
+        defaults: || to_json(&RolinParams::default()),
+    },
+    Method {
+        name: "top-pcs",
+        class: "TopPCsClassifier",
+        summary: "few samples: a classifier on the top principal components alone",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<TopPcsParams>(params)?.check()?)),
+        defaults: || to_json(&TopPcsParams::default()),
     },
     Method {
         name: "conic",

@@ -177,6 +177,7 @@ impl Space {
             },
             dual_coef: fits.iter().map(|f| used.iter().map(|&i| f.weights[i]).collect()).collect(),
             intercept,
+            link: Link::None,
         })
     }
 }

@@ -1,6 +1,8 @@
 //! Factorisations of small dense matrices, by faer.
 
-use faer::linalg::solvers::{Llt, SolveCore};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::householder;
+use faer::linalg::solvers::{Llt, Qr, SolveCore};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Conj, MatMut, Par, Side};
 
@@ -121,6 +123,44 @@ pub fn thin_qr(a: &Dense) -> (Dense, Dense) {
     (q, r)
 }
 
+/// A wide matrix as lower triangle times orthonormal rows, `a = l q'`; `q` is kept as reflectors.
+#[derive(Debug, Clone)]
+pub struct Lq(Qr<f64>);
+
+impl Lq {
+    /// Factors `a`, which has at least as many columns as rows.
+    pub fn new(a: &Dense) -> Result<Self> {
+        finite(a, "orthogonal factorisation")?;
+        Ok(Self(a.view().transpose().qr()))
+    }
+
+    /// The lower triangle, one row for each row of `a`.
+    pub fn lower(&self) -> Dense {
+        let r = self.0.thin_R();
+        Dense::from_fn(r.ncols(), r.nrows(), |i, j| if j <= i { r[(j, i)] } else { 0.0 })
+    }
+
+    /// `q v`: from coordinates in the row space of `a` to a vector as long as a row of `a`.
+    pub fn apply(&self, v: &[f64]) -> Vec<f64> {
+        let (basis, coeff) = (self.0.Q_basis(), self.0.Q_coeff());
+        let mut out = vec![0.0; basis.nrows()];
+        out[..v.len()].copy_from_slice(v);
+        let rows = out.len();
+        let scratch = householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<
+            f64,
+        >(rows, coeff.nrows(), 1);
+        householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
+            basis,
+            coeff,
+            Conj::No,
+            MatMut::from_column_major_slice_mut(&mut out, rows, 1),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(scratch)),
+        );
+        out
+    }
+}
+
 fn finite(a: &Dense, what: &str) -> Result<()> {
     if a.data().iter().all(|v| v.is_finite()) {
         Ok(())
@@ -151,6 +191,11 @@ mod tests {
         let svd = Svd::new(&a).unwrap();
         let us = Dense::from_fn(6, 4, |i, j| svd.u[(i, j)] * svd.s[j]);
         assert!(close(&us.mul_tr(&svd.v), &a));
+        let wide = a.transpose();
+        let lq = Lq::new(&wide).unwrap();
+        let lower = lq.lower();
+        let back: Vec<f64> = (0..4).flat_map(|i| lq.apply(lower.row(i))).collect();
+        assert!(close(&Dense::from_rows(4, 6, back), &wide));
         let gram = a.tr_mul(&a);
         let eigen = SymmetricEigen::new(&gram).unwrap();
         let scaled = Dense::from_fn(4, 4, |i, j| eigen.vectors[(i, j)] * eigen.values[j]);

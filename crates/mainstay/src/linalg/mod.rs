@@ -12,6 +12,6 @@ mod stacked;
 pub mod vector;
 
 pub use dense::Dense;
-pub use factor::{Cholesky, Svd, SymmetricEigen, thin_qr};
+pub use factor::{Cholesky, Lq, Svd, SymmetricEigen, thin_qr};
 pub use matrix::{Csr, Matrix, Row};
 pub use pivoted::PivotedCholesky;

@@ -1,5 +1,11 @@
 //! Operations on plain slices.
 
+/// Runs `work`, whose loops are compiled once for each family of vector instructions, with the widest
+/// the processor has. Pays for loops that are long or heavy; `work` should be inlined into the call.
+pub fn vectorized<T>(work: impl FnOnce() -> T) -> T {
+    pulp::Arch::new().dispatch(work)
+}
+
 /// Inner product. Four accumulators let the compiler use vector registers.
 #[inline]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {

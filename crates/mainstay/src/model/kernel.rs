@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::Link;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
 
@@ -64,6 +65,9 @@ pub struct Kernel {
     pub dual_coef: Vec<Vec<f64>>,
     /// The share of the constant feature.
     pub intercept: Vec<f64>,
+    /// How scores become probabilities.
+    #[serde(default)]
+    pub link: Link,
 }
 
 impl Kernel {

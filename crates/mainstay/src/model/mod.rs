@@ -83,7 +83,7 @@ impl Model {
     fn link(&self) -> Link {
         match self {
             Self::Linear(m) => m.link,
-            Self::Kernel(_) => Link::None,
+            Self::Kernel(m) => m.link,
             Self::Standardized(m) => m.model.link(),
         }
     }

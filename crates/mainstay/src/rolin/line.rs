@@ -1,0 +1,121 @@
+//! Minimising a mean loss along a line: step 14 of Algorithm 1 and the line search of the top fit.
+
+use super::losses::PaperLoss;
+use crate::loss::Loss;
+
+/// The smallest minimiser over `[0, top]` of the mean loss at the margins `base + c * slope`.
+///
+/// The loss is convex in `c`, so the answer for a smaller bound is the clip of the one for a larger
+/// bound: one call serves every `b_max` of a grid.
+pub(super) fn least_along(loss: PaperLoss, base: &[f64], slope: &[f64], top: f64) -> f64 {
+    if loss.0 == Loss::Hinge {
+        least_hinge(base, slope, top)
+    } else {
+        least_smooth(loss, base, slope, (0.0, 0.0), top)
+    }
+}
+
+/// The same for a smooth loss plus `extra.0 * c + extra.1 * c^2 / 2`: Newton's method on the slope
+/// inside a shrinking bracket.
+pub(super) fn least_smooth(
+    loss: PaperLoss,
+    base: &[f64],
+    slope: &[f64],
+    extra: (f64, f64),
+    top: f64,
+) -> f64 {
+    let at = |c: f64| {
+        let (first, second) = loss.derivatives_along(base, slope, c);
+        (first + extra.0 + extra.1 * c, second + extra.1)
+    };
+    let (mut first, mut second) = at(0.0);
+    // Written so that NaN (slopes that overflow) also means: stay.
+    if !(first < 0.0) {
+        return 0.0;
+    }
+    if at(top).0 < 0.0 {
+        return top;
+    }
+    let (mut low, mut high, mut c) = (0.0, top, 0.0);
+    for round in 0..400 {
+        let newton = c - first / second;
+        let inside = newton > low && newton < high;
+        let next = if inside && round % 3 != 2 { newton } else { f64::midpoint(low, high) };
+        if (next - c).abs() <= 1e-15 * next && inside || next <= low || next >= high {
+            return next.clamp(low, high);
+        }
+        c = next;
+        (first, second) = at(c);
+        if first == 0.0 && second > 0.0 {
+            return c;
+        }
+        if first < 0.0 {
+            low = c;
+        } else {
+            high = c;
+        }
+    }
+    high
+}
+
+/// The hinge loss is piecewise linear in `c`: walk its sorted kinks until the slope is not negative.
+fn least_hinge(base: &[f64], slope: &[f64], top: f64) -> f64 {
+    let active = |m: f64, s: f64| m < 1.0 || (m == 1.0 && s < 0.0);
+    let rows = || base.iter().copied().zip(slope.iter().copied());
+    let mut total: f64 = rows().filter(|&(m, s)| active(m, s)).map(|(_, s)| -s).sum();
+    let mut kinks: Vec<(f64, f64)> = rows()
+        .filter(|&(m, s)| (s > 0.0 && m < 1.0) || (s < 0.0 && m > 1.0))
+        .map(|(m, s)| ((1.0 - m) / s, s.abs()))
+        .filter(|&(c, _)| c < top)
+        .collect();
+    kinks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // A slope of rounding size is zero: its terms cancel.
+    let noise = 1e-14 * slope.iter().map(|s| s.abs()).sum::<f64>();
+    if total >= -noise {
+        return 0.0;
+    }
+    for (c, jump) in kinks {
+        total += jump;
+        if total >= -noise {
+            return c;
+        }
+    }
+    top
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOSSES: [Loss; 4] =
+        [Loss::Logistic, Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber];
+
+    #[test]
+    fn no_grid_point_is_better_and_every_bound_is_a_clip() {
+        for loss in LOSSES.map(PaperLoss) {
+            for seed in 0..20 {
+                let wave = |i: i32, f: f64| (f64::from(i * (seed + 3)) * f).sin() * 3.0;
+                let base: Vec<f64> = (0..17).map(|i| wave(i, 0.7)).collect();
+                let slope: Vec<f64> = (0..17).map(|i| wave(i, 1.3) + 0.4).collect();
+                let best = least_along(loss, &base, &slope, 5.0);
+                let least = loss.mean_along(&base, &slope, best);
+                for i in 0..=5000 {
+                    let c = f64::from(i) / 1000.0;
+                    assert!(least <= loss.mean_along(&base, &slope, c) + 1e-12);
+                }
+                for top in [0.1, 0.5, 1.0, 2.0] {
+                    let clipped = least_along(loss, &base, &slope, top);
+                    assert!((clipped - best.min(top)).abs() <= 1e-12, "{loss:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_flat_stretch_the_start_is_taken() {
+        for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss) {
+            let c = least_along(loss, &[0.0, 0.5], &[1.0, 1.0], 9.0);
+            assert!((c - 1.0).abs() < 1e-12, "{loss:?}: {c}");
+        }
+    }
+}

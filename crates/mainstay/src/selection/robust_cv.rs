@@ -1,0 +1,126 @@
+use rayon::prelude::*;
+
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::folds::{Split, stratified};
+use crate::loss::Loss;
+use crate::model::{Estimator, Fitted, Model};
+use crate::rolin::rules::{Choice, Judgement, Thresholds};
+
+/// What holdout rows are judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RobustScoring {
+    /// A margin loss of the scores, over all one-versus-rest problems.
+    Loss(Loss),
+    /// Share of misclassified rows; the ratio test stays on this margin loss.
+    ZeroOne(Loss),
+}
+
+/// Algorithm 2 of the ROLIN paper for any estimators: repeated cross-validation that distrusts low
+/// averages.
+#[derive(Debug, Clone, Copy)]
+pub struct RobustCv {
+    /// Loss ratio, slack and gain.
+    pub rules: Thresholds,
+    /// Folds of one cross-validation.
+    pub n_folds: usize,
+    /// How often it is repeated.
+    pub n_repeats: usize,
+    /// What holdout rows are judged by.
+    pub scoring: RobustScoring,
+    /// Seed of the splits.
+    pub random_state: u64,
+}
+
+/// Who won, why, and the winner fitted to all rows.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// The winner.
+    pub choice: Choice,
+    /// One a candidate.
+    pub candidates: Vec<Judgement>,
+    /// One a baseline setting.
+    pub baseline: Vec<Judgement>,
+    /// The winner on all rows.
+    pub fitted: Fitted,
+}
+
+impl RobustCv {
+    /// Judges all `candidates` and the `baseline` settings (which stay unless beaten by the gain, line
+    /// 9) on the same splits, and fits the winner to all rows.
+    pub fn select(
+        &self,
+        candidates: &[&dyn Estimator],
+        baseline: &[&dyn Estimator],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Selection> {
+        let rules = self.rules.check()?;
+        let splits = stratified(data.labels(), self.n_folds, self.n_repeats, self.random_state);
+        let judge = |estimators: &[&dyn Estimator]| -> Result<Vec<Judgement>> {
+            estimators.iter().map(|e| self.judge(*e, &splits, data, control)).collect()
+        };
+        let (judged, base) = (judge(candidates)?, judge(baseline)?);
+        let choice = rules.choose_against(&judged, &base).ok_or_else(|| {
+            Error::BadParams("there is no candidate whose loss is a number".into())
+        })?;
+        let winner = match choice {
+            Choice::Candidate(i) => candidates[i],
+            Choice::Baseline(i) => baseline[i],
+        };
+        let fitted = winner.fit(data, control)?;
+        Ok(Selection { choice, candidates: judged, baseline: base, fitted })
+    }
+
+    fn judge(
+        &self,
+        estimator: &dyn Estimator,
+        splits: &[Split],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Judgement> {
+        let losses: Vec<(f64, f64, f64)> = control.install(|| {
+            splits
+                .par_iter()
+                .map(|split| {
+                    control.check()?;
+                    let (train, holdout) =
+                        (data.select_rows(&split.train), data.select_rows(&split.holdout));
+                    let model = estimator.fit(&train, control)?.model;
+                    let loss = match self.scoring {
+                        RobustScoring::Loss(loss) | RobustScoring::ZeroOne(loss) => loss,
+                    };
+                    let (fit, hold) =
+                        (mean_loss(&model, loss, &train)?, mean_loss(&model, loss, &holdout)?);
+                    let judged = match self.scoring {
+                        RobustScoring::Loss(_) => hold,
+                        RobustScoring::ZeroOne(_) => error_rate(&model, &holdout)?,
+                    };
+                    Ok((judged, fit, hold))
+                })
+                .collect::<Result<_>>()
+        })?;
+        let pick = |of: fn(&(f64, f64, f64)) -> f64| losses.iter().map(of).collect::<Vec<f64>>();
+        Ok(self.rules.judge(&pick(|l| l.0), &pick(|l| l.1), &pick(|l| l.2)))
+    }
+}
+
+fn mean_loss(model: &Model, loss: Loss, data: &Dataset) -> Result<f64> {
+    let scores = model.decision(data.features())?;
+    let classes: Vec<usize> =
+        if scores.ncols() == 1 { vec![1] } else { (0..scores.ncols()).collect() };
+    let mut sum = 0.0;
+    for (column, &class) in classes.iter().enumerate() {
+        for (i, y) in data.signs(class).into_iter().enumerate() {
+            sum += loss.get().value(y * scores[(i, column)]);
+        }
+    }
+    Ok(sum / (data.len() * classes.len()) as f64)
+}
+
+fn error_rate(model: &Model, data: &Dataset) -> Result<f64> {
+    let predicted = model.predict(data.features())?;
+    let wrong = predicted.iter().zip(data.labels()).filter(|(a, b)| a != b).count();
+    Ok(wrong as f64 / data.len() as f64)
+}

@@ -1,0 +1,535 @@
+//! ROLIN against its own words, its theorems, and awkward data.
+
+use mainstay::data::Dataset;
+use mainstay::folds::stratified;
+use mainstay::linalg::Dense;
+use mainstay::loss::Loss;
+use mainstay::model::{Estimator, Fitted, Model, Output};
+use mainstay::rolin::{CvRule, Normalize, RolinParams, Scoring, TopPcsParams, Variant};
+use mainstay::{Control, Error};
+use mainstay_testkit::generate::{normal, rng, two_clouds};
+use mainstay_testkit::rolin as literal;
+
+fn dataset(rows: &[f64], labels: &[f64]) -> Dataset {
+    let p = rows.len() / labels.len();
+    let classes = labels.iter().map(|&y| usize::from(y > 0.0)).collect();
+    Dataset::new(Dense::from_rows(labels.len(), p, rows.to_vec()).into(), classes, 2).unwrap()
+}
+
+fn paper() -> RolinParams {
+    RolinParams { variant: Variant::Paper, ..RolinParams::default() }
+}
+
+fn fit(params: RolinParams, data: &Dataset) -> Fitted {
+    params.check().unwrap().fit(data, &Control::new()).unwrap()
+}
+
+fn linear(fitted: &Fitted) -> (&[f64], f64) {
+    let Model::Linear(m) = &fitted.model else { panic!("a linear model") };
+    (&m.coef[0], m.intercept[0])
+}
+
+fn number(fitted: &Fitted, name: &str) -> f64 {
+    match &fitted.outputs[name] {
+        Output::Number(v) => *v,
+        Output::Integer(v) => *v as f64,
+        Output::Flag(v) => f64::from(u8::from(*v)),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn column(fitted: &Fitted, table: &str, name: &str) -> Vec<f64> {
+    let Output::Table(columns) = &fitted.outputs[table] else { panic!("a table") };
+    match &columns.iter().find(|(n, _)| n == name).unwrap().1 {
+        Output::Vector(v) => v.clone(),
+        Output::Integers(v) => v.iter().map(|&v| v as f64).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Data whose columns have different scales, so that both normalisations matter.
+fn uneven(seed: u64, n: usize, p: usize, distance: f64) -> (Vec<f64>, Vec<f64>) {
+    let (mut rows, labels) = two_clouds(seed, n, p, distance);
+    for (i, v) in rows.iter_mut().enumerate() {
+        *v *= 3.0 / (1.0 + (i % p) as f64);
+        *v += 0.3 * (i % p) as f64;
+    }
+    (rows, labels)
+}
+
+#[test]
+fn the_fast_search_finds_what_the_literal_algorithms_find() {
+    let losses = [
+        (Loss::Logistic, literal::Loss::Logistic),
+        (Loss::SquaredHinge, literal::Loss::SquaredHinge),
+        (Loss::ModifiedHuber, literal::Loss::ModifiedHuber),
+    ];
+    for (seed, (n, p, distance)) in
+        [(18, 4, 2.0), (16, 24, 1.5), (24, 6, 1.0), (20, 5, 6.0)].into_iter().enumerate()
+    {
+        for (ours, theirs) in losses {
+            let (rows, labels) = uneven(seed as u64, n, p, distance);
+            let data = dataset(&rows, &labels);
+            let (sigma_ratios, b_maxs) = (vec![1.0, 3.0, 10.0], vec![0.01, 0.1, 0.4, 2.0]);
+            let params = RolinParams {
+                loss: ours,
+                sigma_ratios: Some(sigma_ratios.clone()),
+                b_maxs: Some(b_maxs.clone()),
+                n_repeats: 1,
+                theta_gain: 0.01,
+                ..paper()
+            };
+            let fitted = fit(params, &data);
+            let splits = stratified(data.labels(), 5, 1, 0);
+            let limit = p.min(splits.iter().map(|s| s.train.len()).min().unwrap() - 1);
+            let slow = literal::Problem {
+                loss: theirs,
+                splits: splits.into_iter().map(|s| (s.train, s.holdout)).collect(),
+                theta: (5.0, 0.1, 0.01),
+                sigma_ratios,
+                b_maxs,
+                ridge: 1e-6,
+            };
+            let x: Vec<Vec<f64>> = rows.chunks(p).map(<[f64]>::to_vec).collect();
+            // Centring can cost one dimension of a training split.
+            let limit = if p > n { limit - 1 } else { limit };
+            let (psi, cost, (intercept, weights)) = slow.robust_cv(&x, &labels, limit);
+            let case = format!("{ours:?}, n = {n}, p = {p}");
+            let found = ["k", "sigma_ratio", "b_max", "normalize"].map(|f| number(&fitted, f));
+            let wanted =
+                [psi.k as f64, psi.sigma_ratio, psi.b_max, f64::from(u8::from(psi.normalize))];
+            assert_eq!(found, wanted, "{case}");
+            let costs = column(&fitted, "cv_results", "cost");
+            let (ks, ss) =
+                (column(&fitted, "cv_results", "k"), column(&fitted, "cv_results", "sigma_ratio"));
+            let (bs, zs) = (
+                column(&fitted, "cv_results", "b_max"),
+                column(&fitted, "cv_results", "normalize"),
+            );
+            let row = (0..costs.len()).find(|&i| [ks[i], ss[i], bs[i], zs[i]] == wanted).unwrap();
+            assert!((costs[row] - cost).abs() <= 1e-9 * cost, "{case}: {} {cost}", costs[row]);
+            // Same scores on the training rows, in whatever units.
+            let (w, b) = linear(&fitted);
+            let view: Vec<Vec<f64>> = if psi.normalize { z_scores(&x) } else { x.clone() };
+            let scale = weights.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
+            for (raw, seen) in x.iter().zip(&view) {
+                let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+                let (fast, slow) = (dot(raw, w) + b, dot(seen, &weights) + intercept);
+                assert!(
+                    (fast - slow).abs() <= 1e-9 * scale.max(slow.abs()),
+                    "{case}: {fast} {slow}"
+                );
+            }
+        }
+    }
+}
+
+fn z_scores(x: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let n = x.len() as f64;
+    let mut out = x.to_vec();
+    for j in 0..x[0].len() {
+        let mean = x.iter().map(|r| r[j]).sum::<f64>() / n;
+        let sd = (x.iter().map(|r| (r[j] - mean).powi(2)).sum::<f64>() / n).sqrt();
+        out.iter_mut().for_each(|r| r[j] = (r[j] - mean) / sd);
+    }
+    out
+}
+
+fn parts(fitted: &Fitted, name: &str) -> Vec<f64> {
+    let Output::Parts(parts) = &fitted.outputs["components"] else { panic!("parts") };
+    match &parts.iter().find(|(n, _)| n == name).unwrap().1 {
+        Output::Matrix(rows) => rows[0].0.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn fixed(k: usize, sigma_ratio: f64, b_max: f64) -> RolinParams {
+    RolinParams {
+        k: Some(k),
+        sigma_ratios: Some(vec![sigma_ratio]),
+        b_maxs: Some(vec![b_max]),
+        normalize: Normalize::Fixed(false),
+        ..paper()
+    }
+}
+
+/// Theorem 2: eta is proportional to the ridge regression of y on the rows without their top part.
+#[test]
+fn the_robust_direction_is_that_of_a_ridge_regression() {
+    for seed in 0..5 {
+        let (n, p, k, ratio) = (20, 6, 2, 3.0);
+        let (rows, labels) = uneven(seed, n, p, 1.0);
+        let eta = parts(&fit(fixed(k, ratio, 1.0), &dataset(&rows, &labels)), "direction");
+        let x: Vec<Vec<f64>> = rows.chunks(p).map(<[f64]>::to_vec).collect();
+        let (_, d, v) = literal::svd(&x);
+        let projected: Vec<f64> = x
+            .iter()
+            .flat_map(|row| {
+                let mut out = row.clone();
+                for v in &v[..k] {
+                    let along = dot(row, v);
+                    out.iter_mut().zip(v).for_each(|(o, v)| *o -= along * v);
+                }
+                out
+            })
+            .collect();
+        let projected = Dense::from_rows(n, p, projected);
+        let mut normal = projected.tr_mul(&projected);
+        normal.add_diagonal(ratio * d[k] * d[k]);
+        let ridge =
+            mainstay::linalg::Cholesky::new(&normal).unwrap().solve(&projected.tr_mul_vec(&labels));
+        let cosine = dot(&ridge, &eta) / dot(&ridge, &ridge).sqrt();
+        assert!((cosine - 1.0).abs() < 1e-12, "{cosine}");
+    }
+}
+
+/// Theorem 1: no direction does better under the Gaussian with the worst second moments. Here the
+/// rest has two dimensions, and the expectation is a sum over equally likely quantiles.
+#[test]
+fn the_robust_direction_is_best_under_the_most_uncertain_distribution() {
+    let (n, p, ratio) = (30, 3, 1.0);
+    let (rows, labels) = uneven(3, n, p, 1.2);
+    let fitted = fit(fixed(1, ratio, 1e-3), &dataset(&rows, &labels));
+    let (eta, top) = (parts(&fitted, "direction"), parts(&fitted, "reliable"));
+    let intercept = linear(&fitted).1;
+    let x: Vec<Vec<f64>> = rows.chunks(p).map(<[f64]>::to_vec).collect();
+    let (_, d, v) = literal::svd(&x);
+    let basis = [&v[1], &v[2]];
+    let mu =
+        basis.map(|v| x.iter().zip(&labels).map(|(r, y)| y * dot(r, v)).sum::<f64>() / n as f64);
+    // Sigma_smooth of the paper: D^2/n + sigma_bound, whose 1/n matters here and not in eta.
+    let sigma = [1, 2].map(|j| (d[j] * d[j] + ratio * d[1] * d[1]) / n as f64);
+    let base: Vec<f64> =
+        x.iter().zip(&labels).map(|(r, y)| y * (intercept + dot(r, &top))).collect();
+    let noise: Vec<f64> = {
+        let mut values = normal(&mut rng(1), 400);
+        values.extend(values.clone().iter().map(|v| -v));
+        values
+    };
+    let expected = |angle: f64, length: f64| {
+        let b = [length * angle.cos(), length * angle.sin()];
+        let shift = b[0] * mu[0] + b[1] * mu[1];
+        let spread =
+            (b[0] * b[0] * sigma[0] + b[1] * b[1] * sigma[1] - shift * shift).max(0.0).sqrt();
+        let mut sum = 0.0;
+        for m in &base {
+            sum += noise
+                .iter()
+                .map(|w| literal::Loss::Logistic.at(m + shift + spread * w).0)
+                .sum::<f64>();
+        }
+        sum
+    };
+    let least = |angle: f64| {
+        let (mut low, mut high) = (0.0, 4.0);
+        for _ in 0..40 {
+            let (a, b) = (low + (high - low) * 0.382, low + (high - low) * 0.618);
+            if expected(angle, a) < expected(angle, b) { high = b } else { low = a }
+        }
+        expected(angle, f64::midpoint(low, high))
+    };
+    let claimed = dot(&eta, basis[1]).atan2(dot(&eta, basis[0]));
+    let best = least(claimed);
+    for turn in [-1.5, -0.5, -0.1, -0.02, 0.02, 0.1, 0.5, 1.5, 3.0] {
+        assert!(best <= least(claimed + turn) * (1.0 + 1e-9), "turned by {turn}");
+    }
+}
+
+/// Appendix to reading R4: the hinge fit on the top is the quadratic program's, by Clarabel.
+#[test]
+fn the_hinge_fit_solves_its_quadratic_program() {
+    use mainstay_testkit::cone::Program;
+    for (seed, distance) in [(0, 0.5), (1, 2.0), (2, 8.0), (3, 1.0)] {
+        let (n, p, k, ridge) = (25, 5, 3, 1e-3);
+        let (rows, labels) = uneven(seed, n, p, distance);
+        let params = RolinParams { loss: Loss::Hinge, s0_ridge: ridge, ..fixed(k, 1.0, 1e-9) };
+        let fitted = fit(params, &dataset(&rows, &labels));
+        let x: Vec<Vec<f64>> = rows.chunks(p).map(<[f64]>::to_vec).collect();
+        let (u, d, v) = literal::svd(&x);
+        let root = (n as f64).sqrt();
+        let top = parts(&fitted, "reliable");
+        let mut theta = vec![linear(&fitted).1];
+        theta.extend((0..k).map(|j| dot(&top, &v[j]) * d[j] / root));
+        let feature =
+            |i: usize, j: usize| labels[i] * if j == 0 { 1.0 } else { root * u[j - 1][i] };
+        let objective = |theta: &[f64]| {
+            let hinge = |i| {
+                let margin: f64 = (0..=k).map(|j| feature(i, j) * theta[j]).sum();
+                (1.0 - margin).max(0.0)
+            };
+            (0..n).map(hinge).sum::<f64>() / n as f64 + 0.5 * ridge * dot(theta, theta)
+        };
+        let mut program = Program::new(k + 1 + n);
+        for j in 0..=k {
+            program.add_product(j, j, 0.5 * ridge);
+        }
+        for i in 0..n {
+            program.add_linear(k + 1 + i, 1.0 / n as f64);
+            program.at_least_zero(vec![(k + 1 + i, 1.0)], 0.0);
+            let mut terms: Vec<(usize, f64)> = (0..=k).map(|j| (j, feature(i, j))).collect();
+            terms.push((k + 1 + i, 1.0));
+            program.at_least_zero(terms, -1.0);
+        }
+        let answer = program.solve();
+        let (found, wanted) = (objective(&theta), objective(&answer.x[..=k]));
+        assert!(answer.solved && found <= wanted + 1e-9, "distance {distance}: {found} {wanted}");
+    }
+}
+
+#[test]
+fn a_bound_beyond_the_minimum_changes_nothing() {
+    let (rows, labels) = uneven(5, 30, 6, 1.0);
+    let data = dataset(&rows, &labels);
+    for loss in [Loss::Logistic, Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber] {
+        let model = |b_max| fit(RolinParams { loss, ..fixed(1, 2.0, b_max) }, &data).model;
+        assert_ne!(model(1e-3), model(50.0));
+        let (Model::Linear(a), Model::Linear(b)) = (model(50.0), model(500.0)) else { panic!() };
+        for (a, b) in a.coef[0].iter().zip(&b.coef[0]) {
+            assert!((a - b).abs() <= 1e-10 * (1.0 + b.abs()), "{loss:?}");
+        }
+    }
+}
+
+#[test]
+fn every_candidate_is_in_the_table_and_pruned_ones_say_so() {
+    let (rows, labels) = uneven(7, 40, 8, 1.0);
+    let fitted = fit(paper(), &dataset(&rows, &labels));
+    let [k, cost, average, ratio, pruned, b_max] =
+        ["k", "cost", "loss_avg", "loss_ratio", "pruned", "b_max"]
+            .map(|name| column(&fitted, "cv_results", name));
+    let looked_at: usize = (0..k.len()).filter(|&i| b_max[i] == 0.0).count();
+    assert_eq!(k.len(), looked_at * 101);
+    let least = (0..k.len())
+        .filter(|&i| pruned[i] == 0.0 && b_max[i] > 0.0)
+        .map(|i| cost[i])
+        .fold(f64::INFINITY, f64::min);
+    for i in 0..k.len() {
+        assert_eq!(ratio[i].is_nan(), pruned[i] == 1.0);
+        assert!(cost[i] >= average[i]);
+        assert!(pruned[i] == 0.0 || average[i] > 1.1 * least);
+    }
+}
+
+fn everyone() -> Vec<Box<dyn Estimator>> {
+    let mut all: Vec<Box<dyn Estimator>> = Vec::new();
+    for loss in [Loss::Logistic, Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber] {
+        for cv in [CvRule::Robust, CvRule::Standard, CvRule::OneSd] {
+            for scoring in [Scoring::Loss, Scoring::ZeroOne] {
+                all.push(Box::new(RolinParams { loss, cv, scoring, ..paper() }.check().unwrap()));
+                let top = TopPcsParams { loss, cv, scoring, ..TopPcsParams::default() };
+                all.push(Box::new(top.check().unwrap()));
+            }
+        }
+        for scoring in [Scoring::Loss, Scoring::ZeroOne] {
+            let extended = RolinParams { loss, scoring, ..RolinParams::default() };
+            all.push(Box::new(extended.check().unwrap()));
+        }
+    }
+    all
+}
+
+#[test]
+fn awkward_data_give_a_finite_model() {
+    let (rows, labels) = two_clouds(1, 12, 3, 1.0);
+    let (apart, _) = two_clouds(1, 12, 3, 60.0);
+    let scaled = |s: f64| rows.iter().map(|v| v * s).collect::<Vec<f64>>();
+    let sevens = vec![7.0; 12];
+    let mut mixed = rows.clone();
+    mixed.iter_mut().step_by(3).for_each(|v| *v *= 1e9);
+    let twins: Vec<f64> = rows.chunks(3).flat_map(|r| [r[0], r[0], 2.0 * r[0], 4.0]).collect();
+    let copies: Vec<f64> = (0..12).flat_map(|i| rows[i % 2 * 3..i % 2 * 3 + 3].to_vec()).collect();
+    let cases: Vec<(&str, Vec<f64>, Vec<f64>)> = vec![
+        ("separable", apart, labels.clone()),
+        ("huge", scaled(1e150), labels.clone()),
+        ("tiny", scaled(1e-150), labels.clone()),
+        ("uneven", mixed, labels.clone()),
+        ("one column", rows.chunks(3).map(|r| r[0]).collect(), labels.clone()),
+        ("constant", sevens, labels.clone()),
+        ("rank one", twins, labels.clone()),
+        ("two distinct rows", copies, labels.clone()),
+        ("three rows", rows[..9].to_vec(), labels[..3].to_vec()),
+        ("two rows", rows[..6].to_vec(), labels[..2].to_vec()),
+        ("wide", rows.clone(), vec![1.0, -1.0, 1.0]),
+        ("one positive", rows.clone(), (0..12).map(|i| if i == 4 { 1.0 } else { -1.0 }).collect()),
+    ];
+    for (name, rows, labels) in cases {
+        let data = dataset(&rows, &labels);
+        for (i, estimator) in everyone().iter().enumerate() {
+            let fitted = estimator
+                .fit(&data, &Control::new())
+                .unwrap_or_else(|e| panic!("{name}, estimator {i}: {e}"));
+            fitted.model.validate().unwrap_or_else(|e| panic!("{name}, estimator {i}: {e}"));
+            if name == "separable" {
+                assert_eq!(fitted.model.predict(data.features()).unwrap(), data.labels(), "{i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_a_bit() {
+    let (rows, labels) = uneven(11, 40, 60, 1.5);
+    let data = dataset(&rows, &labels);
+    for params in [paper(), RolinParams::default()] {
+        let run = |threads| {
+            let control = Control::new().with_threads(threads);
+            params.clone().check().unwrap().fit(&data, &control).unwrap()
+        };
+        let (one, three) = (run(1), run(3));
+        assert_eq!(one.model, three.model);
+        assert_eq!(format!("{:?}", one.outputs), format!("{:?}", three.outputs));
+    }
+}
+
+#[test]
+fn scaling_all_features_by_a_power_of_two_scales_the_weights_back() {
+    let (rows, labels) = uneven(2, 25, 7, 1.5);
+    let data = dataset(&rows, &labels);
+    let big: Vec<f64> = rows.iter().map(|v| v * 1024.0).collect();
+    let (one, other) =
+        (fit(RolinParams::default(), &data), fit(RolinParams::default(), &dataset(&big, &labels)));
+    for (a, b) in linear(&one).0.iter().zip(linear(&other).0) {
+        assert!((a - b * 1024.0).abs() <= 1e-9 * (1.0 + a.abs()), "{a} {b}");
+    }
+}
+
+#[test]
+fn more_classes_share_the_splits_and_are_told_apart() {
+    let mut random = rng(4);
+    let (n, p) = (45, 4);
+    let labels: Vec<usize> = (0..n).map(|i| i % 3).collect();
+    let mut rows = normal(&mut random, n * p);
+    for (i, &label) in labels.iter().enumerate() {
+        rows[i * p + label] += 5.0;
+    }
+    let data = Dataset::new(Dense::from_rows(n, p, rows).into(), labels.clone(), 3).unwrap();
+    for params in [paper(), RolinParams::default()] {
+        let fitted = fit(params, &data);
+        let Model::Linear(model) = &fitted.model else { panic!() };
+        assert_eq!((model.coef.len(), model.intercept.len()), (3, 3));
+        let predicted = fitted.model.predict(data.features()).unwrap();
+        let right = predicted.iter().zip(&labels).filter(|(a, b)| a == b).count();
+        assert!(right >= 42, "{right}");
+        assert!(fitted.model.probabilities(data.features()).unwrap().is_some());
+    }
+}
+
+#[test]
+fn bad_parameters_are_named() {
+    let message = |params: RolinParams| params.check().map(|_| ()).unwrap_err().to_string();
+    assert!(
+        message(RolinParams { sigma_ratios: Some(vec![]), ..paper() }).contains("sigma_ratios")
+    );
+    assert!(message(RolinParams { b_maxs: Some(vec![0.1, -1.0]), ..paper() }).contains("-1"));
+    assert!(message(RolinParams { s0_ridge: 0.0, ..paper() }).contains("s0_ridge"));
+    assert!(message(RolinParams { n_folds: 1, ..paper() }).contains("n_folds"));
+    assert!(message(RolinParams { theta_ratio: 0.5, ..paper() }).contains("theta_ratio"));
+    let knob = RolinParams { k: Some(2), ..RolinParams::default() };
+    assert!(message(knob).contains("variant=\"paper\""));
+    let (rows, labels) = two_clouds(1, 12, 3, 1.0);
+    let params = RolinParams { k: Some(4), ..paper() };
+    let error = params.check().unwrap().fit(&dataset(&rows, &labels), &Control::new()).unwrap_err();
+    assert!(matches!(error, Error::InvalidParam { name: "k", .. }), "{error}");
+}
+
+#[test]
+fn a_class_smaller_than_the_folds_is_mentioned() {
+    let (rows, _) = two_clouds(1, 12, 3, 1.0);
+    let labels: Vec<f64> = (0..12).map(|i| if i < 3 { 1.0 } else { -1.0 }).collect();
+    let fitted = fit(paper(), &dataset(&rows, &labels));
+    assert!(fitted.warnings[0].contains("smallest class has 3 rows"), "{:?}", fitted.warnings);
+}
+
+/// RobustCV over penalised fits: a baseline with a proper strength is not given up for one that
+/// overfits, and a good candidate replaces a bad baseline.
+#[test]
+fn robust_cross_validation_works_for_any_estimator() {
+    use mainstay::penalized::{Alpha, PenalizedParams};
+    use mainstay::rolin::rules::{Choice, Thresholds};
+    use mainstay::selection::{RobustCv, RobustScoring};
+    let (rows, labels) = two_clouds(3, 30, 10, 1.5);
+    let data = dataset(&rows, &labels);
+    let ridge = |alpha| {
+        PenalizedParams { alpha: Alpha::Fixed(alpha), ..Default::default() }.check().unwrap()
+    };
+    let (loose, good, tight) = (ridge(1e-6), ridge(0.3), ridge(1e4));
+    let cv = RobustCv {
+        rules: Thresholds::default(),
+        n_folds: 5,
+        n_repeats: 2,
+        scoring: RobustScoring::Loss(Loss::Logistic),
+        random_state: 0,
+    };
+    let chosen = cv.select(&[&loose, &good], &[&tight], &data, &Control::new()).unwrap();
+    assert_eq!(chosen.choice, Choice::Candidate(1));
+    let kept = cv.select(&[&loose], &[&good], &data, &Control::new()).unwrap();
+    assert_eq!(kept.choice, Choice::Baseline(0));
+    assert!(kept.candidates[0].loss_ratio > 5.0);
+    assert!(cv.select(&[], &[], &data, &Control::new()).is_err());
+}
+
+/// The matrix of inner products is all a fit needs: given it, the scores are those of the features.
+#[test]
+fn a_precomputed_linear_kernel_gives_the_scores_of_the_features() {
+    use mainstay::rolin::KernelKind;
+    for (n, p) in [(20, 4), (15, 30)] {
+        let (rows, labels) = uneven(8, n, p, 1.5);
+        let x = Dense::from_rows(n, p, rows.clone());
+        let gram = x.mul_tr(&x).into_data();
+        for base in [paper(), RolinParams::default()] {
+            let base = RolinParams { normalize: Normalize::Fixed(false), ..base };
+            let (plain, inner) = (dataset(&rows, &labels), dataset(&gram, &labels));
+            let wanted = fit(base.clone(), &plain).model.decision(plain.features()).unwrap();
+            let kernel = RolinParams { kernel: KernelKind::Precomputed, ..base };
+            let fitted = fit(kernel, &inner);
+            let found = fitted.model.decision(inner.features()).unwrap();
+            for (a, b) in found.data().iter().zip(wanted.data()) {
+                assert!((a - b).abs() <= 1e-6 * (1.0 + b.abs()), "n = {n}, p = {p}: {a} {b}");
+            }
+            assert!(fitted.model.probabilities(inner.features()).unwrap().is_some());
+        }
+    }
+}
+
+#[test]
+fn a_kernel_tells_a_ring_from_its_centre() {
+    use mainstay::rolin::KernelKind;
+    let mut random = rng(2);
+    let n = 60;
+    let labels: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let noise = normal(&mut random, 2 * n);
+    let rows: Vec<f64> = (0..n)
+        .flat_map(|i| {
+            let (a, b) = (noise[2 * i], noise[2 * i + 1]);
+            let length = (a * a + b * b).sqrt();
+            if labels[i] > 0.0 { [0.4 * a, 0.4 * b] } else { [3.0 * a / length, 3.0 * b / length] }
+        })
+        .collect();
+    let data = dataset(&rows, &labels);
+    for base in [paper(), RolinParams::default()] {
+        let fitted = fit(RolinParams { kernel: KernelKind::Rbf, ..base }, &data);
+        assert_eq!(fitted.model.predict(data.features()).unwrap(), data.labels());
+    }
+    let poly = RolinParams { kernel: KernelKind::Poly, ..RolinParams::default() };
+    fit(poly, &data).model.validate().unwrap();
+}
+
+#[test]
+fn a_bad_kernel_matrix_is_refused() {
+    use mainstay::rolin::KernelKind;
+    let params = RolinParams { kernel: KernelKind::Precomputed, ..RolinParams::default() };
+    let (rows, labels) = two_clouds(1, 6, 3, 1.0);
+    let refused = |rows: &[f64]| {
+        let data = dataset(rows, &labels);
+        params.clone().check().unwrap().fit(&data, &Control::new()).unwrap_err().to_string()
+    };
+    assert!(refused(&rows).contains("one column for each"));
+    let mut lopsided = vec![0.0; 36];
+    (0..6).for_each(|i| lopsided[i * 7] = 1.0);
+    lopsided[1] = 0.5;
+    assert!(refused(&lopsided).contains("symmetric"));
+}
