@@ -3,7 +3,7 @@
 
 use super::certificate::Dual;
 use super::interior::{self, Limits, Solution};
-use super::problem::{Point, Problem, RowLoss, Target, worst_sum};
+use super::problem::{Point, Problem, RowLoss, Target};
 use super::reduce::Reduced;
 use crate::error::Result;
 use crate::linalg::{Dense, Matrix, vector};
