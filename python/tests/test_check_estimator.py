@@ -5,7 +5,15 @@ import itertools
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mainstay import ConicSVC, ConicSVCCV, PenalizedClassifier
+from mainstay import (
+    ConicSVC,
+    ConicSVCCV,
+    PenalizedClassifier,
+    StableLogisticRegression,
+    StableLogisticRegressionCV,
+    StableSVC,
+    StableSVCCV,
+)
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
 
@@ -22,6 +30,14 @@ ESTIMATORS = [
     ConicSVC(kernel="poly", coef0=1.0),
     ConicSVC(kernel="precomputed"),
     ConicSVCCV(kappas=10, cv=3),
+    StableSVC(),
+    StableSVC(loss="squared_hinge"),
+    StableSVC(k=1.0, fit_intercept=False),
+    StableSVC(solver="cutting-plane"),
+    StableSVCCV(ks=[0.5, 1.0], Cs=[0.1, 1.0], cv=3),
+    StableLogisticRegression(),
+    StableLogisticRegression(multi_class="joint"),
+    StableLogisticRegressionCV(ks=[0.5, 1.0], alphas=[0.01, 0.1], cv=3),
 ]
 
 

@@ -34,6 +34,10 @@ pub(super) struct Recipe {
     pub max_iter: usize,
 }
 
+/// Joint problems with more unknowns (classes times features) than this go to the cutting planes, whose
+/// memory is linear in the unknowns; interior points factor a dense matrix of that order.
+const LARGEST_SYSTEM: usize = 6000;
+
 /// One solved problem and what it says.
 struct Piece {
     solution: Solution,
@@ -51,10 +55,11 @@ impl Recipe {
         data: &Dataset,
         control: &Control,
     ) -> Result<Vec<Fitted>> {
-        let (merged, given) = {
+        let (merged, given) = if self.class_weight == ClassWeight::None {
+            (Merged::new(data), given_weights(data))
+        } else {
             let weighted = self.class_weight.apply(data.clone())?;
-            let ones = || vec![1.0; data.len()];
-            (Merged::new(&weighted), weighted.weights().map_or_else(ones, <[f64]>::to_vec))
+            (Merged::new(&weighted), given_weights(&weighted))
         };
         let rows = &merged.data;
         let reduced = Reduced::new(rows.features(), self.fit_intercept)?;
@@ -127,9 +132,12 @@ impl Recipe {
         control: &Control,
     ) -> Result<Piece> {
         let limits = Limits { tol: self.tol, max_iter: self.max_iter, control };
+        let order = problem.q() * reduced.z.ncols();
         let mut solution = match self.solver {
-            Solver::InteriorPoint => interior::solve(problem, reduced, warm, limits)?,
-            Solver::CuttingPlane => cutting::solve(problem, reduced, limits)?,
+            Solver::InteriorPoint if problem.q() == 1 || order <= LARGEST_SYSTEM => {
+                interior::solve(problem, reduced, warm, limits)?
+            }
+            _ => cutting::solve(problem, reduced, limits)?,
         };
         let warning = structure::expose_dead_fit(problem, reduced, &mut solution, least, limits)?;
         let equals_classical = structure::equals_classical(problem, &mut solution, self.tol);
@@ -168,6 +176,10 @@ impl Recipe {
         fitted.warnings = warnings;
         fitted
     }
+}
+
+fn given_weights(data: &Dataset) -> Vec<f64> {
+    data.weights().map_or_else(|| vec![1.0; data.len()], <[f64]>::to_vec)
 }
 
 /// The given rows that count in the worst case, heaviest loss first: `row`, `weight` (how much of

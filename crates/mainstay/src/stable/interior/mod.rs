@@ -290,7 +290,8 @@ impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
     }
 
     fn system(&self) -> Result<System> {
-        System::new(self.reduced, &self.local, self.q, self.ridge, self.t / self.theta)
+        let gauge = self.problem.loss == RowLoss::Logistic && self.q > 1 && self.reduced.intercept;
+        System::new(self.reduced, &self.local, self.q, self.ridge, self.t / self.theta, gauge)
     }
 
     /// Compares the current point and multipliers with the best ones so far.

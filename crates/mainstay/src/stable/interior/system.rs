@@ -22,6 +22,7 @@ impl System {
         q: usize,
         ridge: f64,
         theta_curve: f64,
+        gauge: bool,
     ) -> Result<Self> {
         let columns = reduced.z.ncols();
         let order = q * columns + 1;
@@ -36,6 +37,16 @@ impl System {
             }
             for w in 0..reduced.m {
                 matrix[(j * columns + w, j * columns + w)] += ridge;
+            }
+        }
+        if gauge {
+            // Softmax does not see a shift of all intercepts: any curvature there keeps it at zero.
+            let at = |j: usize| j * columns + reduced.m;
+            let curve = (0..q).map(|j| matrix[(at(j), at(j))]).sum::<f64>() / q as f64;
+            for j in 0..q {
+                for l in 0..q {
+                    matrix[(at(j), at(l))] += curve;
+                }
             }
         }
         let leaning: Vec<f64> = local
