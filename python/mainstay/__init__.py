@@ -13,18 +13,33 @@ if TYPE_CHECKING:
     from mainstay._conic import ConicSVC, ConicSVCCV
     from mainstay._files import load, save
     from mainstay._penalized import PenalizedClassifier
+    from mainstay._robust_cv import RobustCV
+    from mainstay._rolin import RolinClassifier, TopPCsClassifier
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
     "ConicSVC": "_conic",
     "ConicSVCCV": "_conic",
     "PenalizedClassifier": "_penalized",
+    "RobustCV": "_robust_cv",
+    "RolinClassifier": "_rolin",
+    "TopPCsClassifier": "_rolin",
     "load": "_files",
     "save": "_files",
 }
 _MODULES = ("datasets",)
 
-__all__ = ["ConicSVC", "ConicSVCCV", "PenalizedClassifier", "datasets", "load", "save"]
+__all__ = [
+    "ConicSVC",
+    "ConicSVCCV",
+    "PenalizedClassifier",
+    "RobustCV",
+    "RolinClassifier",
+    "TopPCsClassifier",
+    "datasets",
+    "load",
+    "save",
+]
 
 
 def __getattr__(name):

@@ -5,7 +5,13 @@ import itertools
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mainstay import ConicSVC, ConicSVCCV, PenalizedClassifier
+from mainstay import (
+    ConicSVC,
+    ConicSVCCV,
+    PenalizedClassifier,
+    RolinClassifier,
+    TopPCsClassifier,
+)
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
 
@@ -22,6 +28,12 @@ ESTIMATORS = [
     ConicSVC(kernel="poly", coef0=1.0),
     ConicSVC(kernel="precomputed"),
     ConicSVCCV(kappas=10, cv=3),
+    *(RolinClassifier(loss=loss) for loss in LOSSES),
+    *(RolinClassifier(loss=loss, variant="paper", n_repeats=1) for loss in LOSSES),
+    RolinClassifier(kernel="rbf"),
+    RolinClassifier(kernel="precomputed"),
+    RolinClassifier(variant="paper", cv="one_sd", scoring="zero_one", kernel="poly", n_repeats=1),
+    TopPCsClassifier(n_repeats=1),
 ]
 
 

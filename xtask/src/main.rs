@@ -86,7 +86,11 @@ fn venv() -> Result<String, String> {
 }
 
 fn run(program: &str, args: &[&str]) -> Outcome {
-    let shown = format!("{} {}", Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy()), args.join(" "));
+    let shown = format!(
+        "{} {}",
+        Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy()),
+        args.join(" ")
+    );
     println!("==> {shown}");
     let start = Instant::now();
     let status = Command::new(program)

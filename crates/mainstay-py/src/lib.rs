@@ -7,6 +7,7 @@ mod convert;
 mod files;
 mod fitted;
 mod run;
+mod selection;
 
 use mainstay::data::Dataset;
 use numpy::PyReadonlyArray1;
@@ -94,6 +95,8 @@ mod _core {
     use super::conic::{conic_path, make_label_noise, make_outliers};
     #[pymodule_export]
     use super::files::{load, save};
+    #[pymodule_export]
+    use super::selection::robust_choice;
     #[pymodule_export]
     use super::{Fitted, check_params, defaults, demo_csv, fit, methods};
 

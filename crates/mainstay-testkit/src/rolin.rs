@@ -19,7 +19,8 @@ impl Loss {
             Self::Logistic => {
                 let scale = 1.0 / 2.0_f64.ln();
                 let value = if m > 0.0 { (-m).exp().ln_1p() } else { m.exp().ln_1p() - m };
-                let p = if m > 0.0 { (-m).exp() / (1.0 + (-m).exp()) } else { 1.0 / (1.0 + m.exp()) };
+                let p =
+                    if m > 0.0 { (-m).exp() / (1.0 + (-m).exp()) } else { 1.0 / (1.0 + m.exp()) };
                 (scale * value, -scale * p, scale * p * (1.0 - p))
             }
             Self::SquaredHinge => {
@@ -86,7 +87,8 @@ pub fn svd(rows: &[Vec<f64>]) -> (Rows, Vec<f64>, Rows) {
         return (v, d, u);
     }
     let mut a: Rows = (0..p).map(|j| rows.iter().map(|r| r[j]).collect()).collect();
-    let mut v: Rows = (0..p).map(|j| (0..p).map(|i| f64::from(u8::from(i == j))).collect()).collect();
+    let mut v: Rows =
+        (0..p).map(|j| (0..p).map(|i| f64::from(u8::from(i == j))).collect()).collect();
     for _ in 0..60 {
         let mut off: f64 = 0.0;
         for i in 0..p {
@@ -324,8 +326,7 @@ impl Problem {
             }
         }
         let (general, top) = (self.robust(&all), self.robust(&tops));
-        let chosen =
-            if general.cost >= (1.0 - self.theta.2) * top.cost { top } else { general };
+        let chosen = if general.cost >= (1.0 - self.theta.2) * top.cost { top } else { general };
         let view = &views[usize::from(chosen.psi.normalize)];
         (chosen.psi, chosen.cost, calc_beta(self.loss, view, y, chosen.psi, self.ridge))
     }

@@ -36,7 +36,8 @@ fn read(path: &std::path::Path) -> Set {
         .lines()
         .map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect())
         .collect();
-    let labels = rows.iter_mut().map(|r: &mut Vec<f64>| usize::from(r.pop().unwrap() > 0.0)).collect();
+    let labels =
+        rows.iter_mut().map(|r: &mut Vec<f64>| usize::from(r.pop().unwrap() > 0.0)).collect();
     Set { name: path.file_stem().unwrap().to_string_lossy().into_owned(), rows, labels }
 }
 
@@ -53,13 +54,17 @@ fn method(name: &str, loss: Loss, data: &Dataset) -> Fitted {
         params["loss"] = serde_json::to_value(loss).unwrap();
         find(method).unwrap().estimator(&params).unwrap().fit(data, &control).unwrap()
     };
-    let penalized = json!({"alpha": "cv", "normalize": "auto", "n_alphas": 17, "n_repeats": 5, "tol": 1e-4});
+    let penalized =
+        json!({"alpha": "cv", "normalize": "auto", "n_alphas": 17, "n_repeats": 5, "tol": 1e-4});
     match name {
         "extended" => fit("rolin", json!({})),
         "paper" => fit("rolin", json!({"variant": "paper"})),
         "top-pcs" => fit("top-pcs", json!({})),
         "l2" => fit("l2", penalized),
-        "l1" => fit("l1", json!({"n_alphas": 10, "n_repeats": 2, "alpha": "cv", "normalize": "auto", "tol": 1e-3})),
+        "l1" => fit(
+            "l1",
+            json!({"n_alphas": 10, "n_repeats": 2, "alpha": "cv", "normalize": "auto", "tol": 1e-3}),
+        ),
         path => {
             let recipe: Recipe = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
             let params = RolinParams { loss, ..RolinParams::default() };
@@ -117,7 +122,8 @@ fn main() {
             .map(|seed| {
                 let mut rng = generator(seed);
                 let mut order: Vec<usize> = (0..set.rows.len()).collect();
-                let both = |rows: &[usize]| rows.iter().any(|&i| set.labels[i] != set.labels[rows[0]]);
+                let both =
+                    |rows: &[usize]| rows.iter().any(|&i| set.labels[i] != set.labels[rows[0]]);
                 order.shuffle(&mut rng);
                 while !both(&order[..n]) || !both(&order[n..]) {
                     order.shuffle(&mut rng);
@@ -142,10 +148,12 @@ fn main() {
         println!("{},{}", set.name, cells.join(","));
         table.push(row);
     }
-    println!("# {loss:?}, n = {n}, {} sets, {repeats} draws; ratios to {}", table.len(), methods[0]);
-    let best = |m: usize| {
-        table.iter().filter(|row| row.iter().all(|v| row[m] <= *v)).count()
-    };
+    println!(
+        "# {loss:?}, n = {n}, {} sets, {repeats} draws; ratios to {}",
+        table.len(),
+        methods[0]
+    );
+    let best = |m: usize| table.iter().filter(|row| row.iter().all(|v| row[m] <= *v)).count();
     for (m, name) in methods.iter().enumerate() {
         let ratios: Vec<f64> = table.iter().map(|row| row[m] / row[0]).collect();
         let worse = ratios.iter().filter(|r| **r > 1.0).count();

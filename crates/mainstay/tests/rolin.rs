@@ -100,9 +100,12 @@ fn the_fast_search_finds_what_the_literal_algorithms_find() {
                 [psi.k as f64, psi.sigma_ratio, psi.b_max, f64::from(u8::from(psi.normalize))];
             assert_eq!(found, wanted, "{case}");
             let costs = column(&fitted, "cv_results", "cost");
-            let (ks, ss) = (column(&fitted, "cv_results", "k"), column(&fitted, "cv_results", "sigma_ratio"));
-            let (bs, zs) =
-                (column(&fitted, "cv_results", "b_max"), column(&fitted, "cv_results", "normalize"));
+            let (ks, ss) =
+                (column(&fitted, "cv_results", "k"), column(&fitted, "cv_results", "sigma_ratio"));
+            let (bs, zs) = (
+                column(&fitted, "cv_results", "b_max"),
+                column(&fitted, "cv_results", "normalize"),
+            );
             let row = (0..costs.len()).find(|&i| [ks[i], ss[i], bs[i], zs[i]] == wanted).unwrap();
             assert!((costs[row] - cost).abs() <= 1e-9 * cost, "{case}: {} {cost}", costs[row]);
             // Same scores on the training rows, in whatever units.
@@ -112,7 +115,10 @@ fn the_fast_search_finds_what_the_literal_algorithms_find() {
             for (raw, seen) in x.iter().zip(&view) {
                 let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
                 let (fast, slow) = (dot(raw, w) + b, dot(seen, &weights) + intercept);
-                assert!((fast - slow).abs() <= 1e-9 * scale.max(slow.abs()), "{case}: {fast} {slow}");
+                assert!(
+                    (fast - slow).abs() <= 1e-9 * scale.max(slow.abs()),
+                    "{case}: {fast} {slow}"
+                );
             }
         }
     }
@@ -174,9 +180,8 @@ fn the_robust_direction_is_that_of_a_ridge_regression() {
         let projected = Dense::from_rows(n, p, projected);
         let mut normal = projected.tr_mul(&projected);
         normal.add_diagonal(ratio * d[k] * d[k]);
-        let ridge = mainstay::linalg::Cholesky::new(&normal)
-            .unwrap()
-            .solve(&projected.tr_mul_vec(&labels));
+        let ridge =
+            mainstay::linalg::Cholesky::new(&normal).unwrap().solve(&projected.tr_mul_vec(&labels));
         let cosine = dot(&ridge, &eta) / dot(&ridge, &ridge).sqrt();
         assert!((cosine - 1.0).abs() < 1e-12, "{cosine}");
     }
@@ -194,7 +199,8 @@ fn the_robust_direction_is_best_under_the_most_uncertain_distribution() {
     let x: Vec<Vec<f64>> = rows.chunks(p).map(<[f64]>::to_vec).collect();
     let (_, d, v) = literal::svd(&x);
     let basis = [&v[1], &v[2]];
-    let mu = basis.map(|v| x.iter().zip(&labels).map(|(r, y)| y * dot(r, v)).sum::<f64>() / n as f64);
+    let mu =
+        basis.map(|v| x.iter().zip(&labels).map(|(r, y)| y * dot(r, v)).sum::<f64>() / n as f64);
     // Sigma_smooth of the paper: D^2/n + sigma_bound, whose 1/n matters here and not in eta.
     let sigma = [1, 2].map(|j| (d[j] * d[j] + ratio * d[1] * d[1]) / n as f64);
     let base: Vec<f64> =
@@ -211,7 +217,10 @@ fn the_robust_direction_is_best_under_the_most_uncertain_distribution() {
             (b[0] * b[0] * sigma[0] + b[1] * b[1] * sigma[1] - shift * shift).max(0.0).sqrt();
         let mut sum = 0.0;
         for m in &base {
-            sum += noise.iter().map(|w| literal::Loss::Logistic.at(m + shift + spread * w).0).sum::<f64>();
+            sum += noise
+                .iter()
+                .map(|w| literal::Loss::Logistic.at(m + shift + spread * w).0)
+                .sum::<f64>();
         }
         sum
     };
@@ -245,7 +254,8 @@ fn the_hinge_fit_solves_its_quadratic_program() {
         let top = parts(&fitted, "reliable");
         let mut theta = vec![linear(&fitted).1];
         theta.extend((0..k).map(|j| dot(&top, &v[j]) * d[j] / root));
-        let feature = |i: usize, j: usize| labels[i] * if j == 0 { 1.0 } else { root * u[j - 1][i] };
+        let feature =
+            |i: usize, j: usize| labels[i] * if j == 0 { 1.0 } else { root * u[j - 1][i] };
         let objective = |theta: &[f64]| {
             let hinge = |i| {
                 let margin: f64 = (0..=k).map(|j| feature(i, j) * theta[j]).sum();
@@ -411,7 +421,9 @@ fn more_classes_share_the_splits_and_are_told_apart() {
 #[test]
 fn bad_parameters_are_named() {
     let message = |params: RolinParams| params.check().map(|_| ()).unwrap_err().to_string();
-    assert!(message(RolinParams { sigma_ratios: Some(vec![]), ..paper() }).contains("sigma_ratios"));
+    assert!(
+        message(RolinParams { sigma_ratios: Some(vec![]), ..paper() }).contains("sigma_ratios")
+    );
     assert!(message(RolinParams { b_maxs: Some(vec![0.1, -1.0]), ..paper() }).contains("-1"));
     assert!(message(RolinParams { s0_ridge: 0.0, ..paper() }).contains("s0_ridge"));
     assert!(message(RolinParams { n_folds: 1, ..paper() }).contains("n_folds"));
@@ -441,7 +453,9 @@ fn robust_cross_validation_works_for_any_estimator() {
     use mainstay::selection::{RobustCv, RobustScoring};
     let (rows, labels) = two_clouds(3, 30, 10, 1.5);
     let data = dataset(&rows, &labels);
-    let ridge = |alpha| PenalizedParams { alpha: Alpha::Fixed(alpha), ..Default::default() }.check().unwrap();
+    let ridge = |alpha| {
+        PenalizedParams { alpha: Alpha::Fixed(alpha), ..Default::default() }.check().unwrap()
+    };
     let (loose, good, tight) = (ridge(1e-6), ridge(0.3), ridge(1e4));
     let cv = RobustCv {
         rules: Thresholds::default(),

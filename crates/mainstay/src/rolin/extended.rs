@@ -132,12 +132,7 @@ impl Extended {
     }
 
     /// All candidates of every binary problem, calibrated and weighted.
-    fn judge(
-        &self,
-        views: &[View],
-        data: &Dataset,
-        control: &Control,
-    ) -> Result<Vec<Vec<Judged>>> {
+    fn judge(&self, views: &[View], data: &Dataset, control: &Control) -> Result<Vec<Vec<Judged>>> {
         let labels: Vec<Vec<f64>> = if data.n_classes() == 2 {
             vec![data.signs(1)]
         } else {
@@ -391,15 +386,15 @@ mod tests {
                 let train = rows.select_rows(&split.train);
                 let means = train.tr_mul_vec(&vec![1.0 / count; split.train.len()]);
                 let mean = split.train.iter().map(|&i| y[i]).sum::<f64>() / count;
-                let centred = Dense::from_fn(train.nrows(), train.ncols(), |i, k| {
-                    train[(i, k)] - means[k]
-                });
+                let centred =
+                    Dense::from_fn(train.nrows(), train.ncols(), |i, k| train[(i, k)] - means[k]);
                 let target: Vec<f64> = split.train.iter().map(|&i| y[i] - mean).collect();
                 let mut normal = centred.tr_mul(&centred);
                 normal.add_diagonal(ridge);
                 let w = Cholesky::new(&normal).unwrap().solve(&centred.tr_mul_vec(&target));
                 for &i in &split.holdout {
-                    let away: Vec<f64> = rows.row(i).iter().zip(&means).map(|(v, m)| v - m).collect();
+                    let away: Vec<f64> =
+                        rows.row(i).iter().zip(&means).map(|(v, m)| v - m).collect();
                     let wanted = mean + vector::dot(&away, &w);
                     let score = found[0].scores[j / 5 * n + i];
                     assert!((score - wanted).abs() <= 1e-11, "{score} {wanted}");

@@ -30,8 +30,12 @@ fn room(v: &[f64], dv: &[f64]) -> f64 {
 
 fn interior_point(rows: &Dense, rho: f64) -> Result<Point> {
     let n = rows.nrows();
-    let mut p =
-        Point { theta: vec![0.0; rows.ncols()], alpha: vec![0.5; n], xi: vec![1.0; n], s: vec![1.0; n] };
+    let mut p = Point {
+        theta: vec![0.0; rows.ncols()],
+        alpha: vec![0.5; n],
+        xi: vec![1.0; n],
+        s: vec![1.0; n],
+    };
     for _ in 0..100 {
         let fitted = rows.mul_vec(&p.theta);
         let mut dual_residual = rows.tr_mul_vec(&p.alpha);
@@ -70,9 +74,8 @@ fn interior_point(rows: &Dense, rho: f64) -> Result<Point> {
             let d_alpha: Vec<f64> = (0..n).map(|i| stiffness[i] * (target[i] - moved[i])).collect();
             let d_s: Vec<f64> =
                 (0..n).map(|i| (-comp_s[i] - p.s[i] * d_alpha[i]) / p.alpha[i]).collect();
-            let d_xi: Vec<f64> = (0..n)
-                .map(|i| (-comp_xi[i] + p.xi[i] * d_alpha[i]) / (1.0 - p.alpha[i]))
-                .collect();
+            let d_xi: Vec<f64> =
+                (0..n).map(|i| (-comp_xi[i] + p.xi[i] * d_alpha[i]) / (1.0 - p.alpha[i])).collect();
             Point { theta: d_theta, alpha: d_alpha, xi: d_xi, s: d_s }
         };
         let step_of = |d: &Point| {

@@ -81,11 +81,8 @@ impl Paper {
         let mut answers = Vec::new();
         for class in classes {
             let y = data.signs(class);
-            let found = if search_needed {
-                plan.run(&spaces, &splits, &y, control)?
-            } else {
-                plan.only()
-            };
+            let found =
+                if search_needed { plan.run(&spaces, &splits, &y, control)? } else { plan.only() };
             answers.push(self.answer(found, &spaces, &full, &y)?);
         }
         let mut fitted = self.report(&answers, &spaces, splits.len(), |parts, link| match &gram {
@@ -188,7 +185,10 @@ impl Paper {
             .with("components", parts.output(answers));
         if self.tail {
             fitted = fitted
-                .with("sigma_ratio", one_or_all(answers.iter().map(|a| a.psi.sigma_ratio).collect()))
+                .with(
+                    "sigma_ratio",
+                    one_or_all(answers.iter().map(|a| a.psi.sigma_ratio).collect()),
+                )
                 .with("b_max", one_or_all(answers.iter().map(|a| a.psi.b_max).collect()));
         }
         fitted
@@ -276,8 +276,10 @@ fn flags(values: impl Iterator<Item = bool>) -> Output {
 
 /// One row for each candidate looked at, over all binary problems.
 fn results(answers: &[Answer], spaces: &[Prepared], tail: bool) -> Output {
-    let all = || answers.iter().enumerate().flat_map(|(j, a)| a.candidates.iter().map(move |c| (j, c)));
-    let numbers = |of: &dyn Fn(&Candidate) -> f64| Output::Vector(all().map(|(_, c)| of(c)).collect());
+    let all =
+        || answers.iter().enumerate().flat_map(|(j, a)| a.candidates.iter().map(move |c| (j, c)));
+    let numbers =
+        |of: &dyn Fn(&Candidate) -> f64| Output::Vector(all().map(|(_, c)| of(c)).collect());
     let integers = |of: &dyn Fn(usize, &Candidate) -> i64| {
         Output::Integers(all().map(|(j, c)| of(j, c)).collect())
     };
@@ -292,10 +294,7 @@ fn results(answers: &[Answer], spaces: &[Prepared], tail: bool) -> Output {
         columns.push(("b_max".into(), numbers(&|c| c.psi.b_max)));
     }
     columns.extend([
-        (
-            "normalize".into(),
-            integers(&|_, c| i64::from(spaces[c.space].space.normalized())),
-        ),
+        ("normalize".into(), integers(&|_, c| i64::from(spaces[c.space].space.normalized()))),
         ("loss_avg".into(), numbers(&|c| c.judgement.loss_avg)),
         ("loss_max".into(), numbers(&|c| c.judgement.loss_max)),
         ("loss_ratio".into(), numbers(&|c| c.judgement.loss_ratio)),

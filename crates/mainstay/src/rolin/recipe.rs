@@ -34,7 +34,8 @@ pub struct Recipe {
 
 impl Default for Recipe {
     fn default() -> Self {
-        let powers = |first: f64, step: f64| (0..9).map(move |k| 10f64.powf(first - step * f64::from(k)));
+        let powers =
+            |first: f64, step: f64| (0..9).map(move |k| 10f64.powf(first - step * f64::from(k)));
         Self {
             robust: Group {
                 strengths: powers(1.0, 0.5).collect(),

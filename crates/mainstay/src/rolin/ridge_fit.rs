@@ -19,7 +19,11 @@ pub(super) fn path(
     y: &[f64],
     strengths: &[f64],
 ) -> Result<Vec<(Vec<f64>, f64)>> {
-    if 2 * rows.ncols() > rows.nrows() { dual(loss, rows, y, strengths) } else { primal(loss, rows, y, strengths) }
+    if 2 * rows.ncols() > rows.nrows() {
+        dual(loss, rows, y, strengths)
+    } else {
+        primal(loss, rows, y, strengths)
+    }
 }
 
 fn primal(
@@ -97,9 +101,8 @@ fn dual(
                     + INTERCEPT_RIDGE * d_intercept * d_intercept,
             );
             let decrease = -(vector::dot(&slopes, &along) + extra.0);
-            let value = |t: f64| {
-                loss.mean_along(&margins, &along, t) + t * extra.0 + 0.5 * t * t * extra.1
-            };
+            let value =
+                |t: f64| loss.mean_along(&margins, &along, t) + t * extra.0 + 0.5 * t * t * extra.1;
             let mut length = 1.0;
             if decrease > ENOUGH && value(1.0) > value(0.0) - 1e-4 * decrease {
                 length = least_smooth(loss, &margins, &along, extra, 1.0);

@@ -49,7 +49,8 @@ pub enum Choice {
 
 /// Mean over splits of holdout loss over training loss (line 36): 0/0 is 1, x/0 is infinite.
 pub fn loss_ratio(train: &[f64], holdout: &[f64]) -> f64 {
-    let ratio = |(&train, &holdout): (&f64, &f64)| match (train <= ZERO_LOSS, holdout <= ZERO_LOSS) {
+    let ratio = |(&train, &holdout): (&f64, &f64)| match (train <= ZERO_LOSS, holdout <= ZERO_LOSS)
+    {
         (true, true) => 1.0,
         (true, false) => f64::INFINITY,
         (false, _) => holdout / train,

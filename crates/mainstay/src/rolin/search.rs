@@ -189,7 +189,13 @@ impl Search {
         let one = |(j, (split, labels)): (usize, (&SplitSpectrum, &Labels))| {
             let start = before.map_or(&[][..], |b| &b.thetas[j]);
             let signed = top_fit::signed_rows(&split.train.u, &labels.train, k);
-            let theta = top_fit::minimise(self.loss, &signed, &vec![self.ridge; k + 1], start, top_fit::EXACT)?;
+            let theta = top_fit::minimise(
+                self.loss,
+                &signed,
+                &vec![self.ridge; k + 1],
+                start,
+                top_fit::EXACT,
+            )?;
             let train = signed.mul_vec(&theta);
             let holdout = holdout_margins(split, &labels.holdout, &theta);
             let separates = train.iter().all(|m| *m > 0.0);
@@ -197,13 +203,8 @@ impl Search {
             let fitting = (self.loss.mean(&train), self.loss.mean(&holdout));
             Ok((theta, judged, fitting, separates))
         };
-        let parts: Vec<_> = prepared
-            .splits
-            .par_iter()
-            .zip(labels)
-            .enumerate()
-            .map(one)
-            .collect::<Result<_>>()?;
+        let parts: Vec<_> =
+            prepared.splits.par_iter().zip(labels).enumerate().map(one).collect::<Result<_>>()?;
         let losses: Vec<f64> = parts.iter().map(|p| p.1).collect();
         let (train, holdout): (Vec<f64>, Vec<f64>) = parts.iter().map(|p| p.2).unzip();
         let judgement = self.finish(&losses, &train, &holdout);
@@ -249,8 +250,7 @@ impl Search {
                 slope_train.row_mut(r).iter_mut().zip(&labels.train).for_each(|(v, y)| *v *= y);
                 slope_holdout.row_mut(r).iter_mut().zip(&labels.holdout).for_each(|(v, y)| *v *= y);
             }
-            let base_train =
-                top_fit::signed_rows(&spectrum.u, &labels.train, k).mul_vec(theta);
+            let base_train = top_fit::signed_rows(&spectrum.u, &labels.train, k).mul_vec(theta);
             let lengths = (0..nu.nrows())
                 .map(|r| least_along(self.loss, &base_train, slope_train.row(r), top))
                 .collect();
@@ -268,9 +268,8 @@ impl Search {
         unit: f64,
         cheapest: &mut f64,
     ) -> Vec<Candidate> {
-        let grid = || {
-            (0..self.sigma_ratios.len()).flat_map(|r| self.b_maxs.iter().map(move |&b| (r, b)))
-        };
+        let grid =
+            || (0..self.sigma_ratios.len()).flat_map(|r| self.b_maxs.iter().map(move |&b| (r, b)));
         let cells: Vec<(usize, f64)> = grid().map(|(r, b)| (r, b * unit)).collect();
         let table: Vec<Vec<f64>> = tails
             .par_iter()

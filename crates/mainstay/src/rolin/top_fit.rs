@@ -53,8 +53,9 @@ pub(super) fn minimise(
             gradient[j] += r * theta[j];
             hessian[(j, j)] += r;
         }
-        let factor = Cholesky::new(&hessian)
-            .ok_or_else(|| Error::Numerical("Newton step of the fit on the top components".into()))?;
+        let factor = Cholesky::new(&hessian).ok_or_else(|| {
+            Error::Numerical("Newton step of the fit on the top components".into())
+        })?;
         let mut step = factor.solve(&gradient);
         vector::scale(&mut step, -1.0);
         let decrease = -vector::dot(&gradient, &step);
