@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         StableSVCCV,
         coefficient_stability,
     )
+    from mainstay._robust_cv import RobustCV
+    from mainstay._rolin import RolinClassifier, TopPCsClassifier
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
@@ -31,6 +33,9 @@ _HOMES = {
     "StableSVC": "_stable",
     "StableSVCCV": "_stable",
     "coefficient_stability": "_stable",
+    "RobustCV": "_robust_cv",
+    "RolinClassifier": "_rolin",
+    "TopPCsClassifier": "_rolin",
     "load": "_files",
     "save": "_files",
 }
@@ -45,6 +50,9 @@ __all__ = [
     "StableSVC",
     "StableSVCCV",
     "coefficient_stability",
+    "RobustCV",
+    "RolinClassifier",
+    "TopPCsClassifier",
     "datasets",
     "load",
     "save",

@@ -96,3 +96,12 @@ def save(
     fitted: Fitted,
 ) -> None: ...
 def load(path: str) -> dict[str, Any]: ...
+def robust_choice(
+    judged: _Floats,
+    train: _Floats,
+    holdout: _Floats,
+    n_baseline: int,
+    theta_ratio: float,
+    theta_slack: float,
+    theta_gain: float,
+) -> tuple[int, dict[str, list[float]]]: ...

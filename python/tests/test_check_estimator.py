@@ -13,6 +13,8 @@ from mainstay import (
     StableLogisticRegressionCV,
     StableSVC,
     StableSVCCV,
+    RolinClassifier,
+    TopPCsClassifier,
 )
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
@@ -38,6 +40,12 @@ ESTIMATORS = [
     StableLogisticRegression(),
     StableLogisticRegression(multi_class="joint"),
     StableLogisticRegressionCV(ks=[0.5, 1.0], alphas=[0.01, 0.1], cv=3),
+    *(RolinClassifier(loss=loss) for loss in LOSSES),
+    *(RolinClassifier(loss=loss, variant="paper", n_repeats=1) for loss in LOSSES),
+    RolinClassifier(kernel="rbf"),
+    RolinClassifier(kernel="precomputed"),
+    RolinClassifier(variant="paper", cv="one_sd", scoring="zero_one", kernel="poly", n_repeats=1),
+    TopPCsClassifier(n_repeats=1),
 ]
 
 

@@ -8,6 +8,7 @@ mod files;
 mod fitted;
 mod run;
 mod stability;
+mod selection;
 
 use mainstay::data::Dataset;
 use numpy::PyReadonlyArray1;
@@ -137,6 +138,8 @@ mod _core {
     use super::stability::{sigma_bar, subsets};
     #[pymodule_export]
     use super::{Fitted, check_params, defaults, demo_csv, fit, fit_path, methods};
+    #[pymodule_export]
+    use super::selection::robust_choice;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

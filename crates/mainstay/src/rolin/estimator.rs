@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::extended::Extended;
-use super::kernel::KernelKind;
+use super::kernel::{KernelKind, with_dual_coef};
 use super::losses::PaperLoss;
 use super::paper::Paper;
 use super::recipe::Recipe;
@@ -281,14 +281,14 @@ impl Rolin {
 
     /// The extended variant with other constants than the frozen ones: for research.
     pub fn fit_recipe(&self, recipe: Recipe, data: &Dataset, control: &Control) -> Result<Fitted> {
-        self.extended(recipe).fit(data, control)
+        self.extended(recipe).fit(data, control).map(with_dual_coef)
     }
 }
 
 impl Estimator for Rolin {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
-        match p.variant {
+        let fitted = match p.variant {
             Variant::Paper => Paper {
                 loss: PaperLoss(p.loss),
                 cv: p.cv,
@@ -307,7 +307,8 @@ impl Estimator for Rolin {
             }
             .fit(data, control),
             Variant::Extended => self.extended(Recipe::default()).fit(data, control),
-        }
+        };
+        fitted.map(with_dual_coef)
     }
 }
 
@@ -331,5 +332,6 @@ impl Estimator for TopPcs {
             tail: false,
         }
         .fit(data, control)
+        .map(with_dual_coef)
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
-use crate::model::{Kernel, KernelFunction, Link, Model};
+use crate::model::{Fitted, Kernel, KernelFunction, Link, Model};
 
 /// Which inner product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -117,4 +117,12 @@ fn check_symmetric(k: &Dense) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Adds the weights of the training rows to what a fit tells, where there are such weights.
+pub(super) fn with_dual_coef(fitted: Fitted) -> Fitted {
+    let Model::Kernel(model) = &fitted.model else { return fitted };
+    let columns = model.dual_coef.first().map_or(0, Vec::len);
+    let rows = Dense::from_rows(model.dual_coef.len(), columns, model.dual_coef.concat());
+    fitted.with("dual_coef", &rows)
 }

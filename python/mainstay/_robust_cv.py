@@ -1,0 +1,247 @@
+"""Robust cross-validation: the selection rules of the ROLIN paper for any classifier."""
+
+import numbers
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, check_cv
+from sklearn.utils import indexable
+from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from mainstay import _core
+
+
+class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Choose the parameters of a classifier by Algorithm 2 of the ROLIN paper.
+
+    Three signs of overfitting that a mean holdout loss hides: if holdout losses are more than
+    ``theta_ratio`` times the training losses (on average over the splits), a setting is judged by
+    its worst split instead of its mean; among settings within ``theta_slack`` of the cheapest,
+    the one whose cost and worst split together are least is taken; and it replaces the best of
+    ``baseline`` only if it is cheaper by ``theta_gain``.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned and fitted with every setting on every split.
+    param_grid : dict or list of dicts
+        Settings, as for scikit-learn's ``ParameterGrid``.
+    cv : str, int, splitter or iterable, default="5x5"
+        ``"5x5"`` is five times stratified 5-fold with a fixed seed; otherwise as for
+        ``GridSearchCV``.
+    scoring : "loss" or callable, default="loss"
+        ``"loss"``: log loss (base 2) of ``predict_proba``, or hinge loss of ``decision_function``
+        where there are no probabilities. A callable ``scorer(estimator, X, y)``, the higher the
+        better, judges the holdout rows instead; the ratio test stays on the loss.
+    theta_ratio, theta_slack, theta_gain : float, default=5, 0.1, 0.05
+        Thresholds of Algorithm 2.
+    baseline : dict or list of dicts, default=None
+        Settings that play the part of the paper's simple candidates (line 9).
+    refit : bool, default=True
+        Fit the winner to all rows.
+    n_jobs : int or None, default=None
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The winning setting.
+    best_index_ : int
+        Its row in ``cv_results_``.
+    best_estimator_ : classifier
+        The winner, fitted to all rows.
+    cv_results_ : dict of columns
+        ``params``, ``baseline``, ``loss_avg``, ``loss_max``, ``loss_ratio``, ``cost``.
+    classes_ : ndarray
+        Class labels.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from mainstay import RobustCV
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> search = RobustCV(LogisticRegression(), {"C": [0.01, 1.0]}, baseline={"C": [1e-4]})
+    >>> search.fit(X[:60], y[:60]).best_params_["C"] >= 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        estimator,
+        param_grid,
+        *,
+        cv="5x5",
+        scoring="loss",
+        theta_ratio=5,
+        theta_slack=0.1,
+        theta_gain=0.05,
+        baseline=None,
+        refit=True,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.theta_ratio = theta_ratio
+        self.theta_slack = theta_slack
+        self.theta_gain = theta_gain
+        self.baseline = baseline
+        self.refit = refit
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        """Choose a setting, and fit it to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, as ``estimator`` takes them.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+
+        Returns
+        -------
+        self : object
+            The fitted search.
+        """
+        if not (callable(self.scoring) or self.scoring == "loss"):
+            raise ValueError(f'`scoring` = {self.scoring!r}: must be "loss" or a callable')
+        X, y = indexable(X, y)
+        check_classification_targets(y)
+        candidates = list(ParameterGrid(self.param_grid))
+        baseline = [] if self.baseline is None else list(ParameterGrid(self.baseline))
+        settings = candidates + baseline
+        splits = list(self._splitter(y).split(X, y))
+        jobs = (
+            delayed(_losses)(self.estimator, setting, X, y, split, self.scoring)
+            for setting in settings
+            for split in splits
+        )
+        losses = np.array(Parallel(n_jobs=self.n_jobs)(jobs), dtype=np.float64)
+        tables = losses.reshape(len(settings), len(splits), 3)
+        judged, train, holdout = (np.ascontiguousarray(tables[:, :, i]) for i in range(3))
+        self.best_index_, judgements = _core.robust_choice(
+            judged,
+            train,
+            holdout,
+            len(baseline),
+            float(self.theta_ratio),
+            float(self.theta_slack),
+            float(self.theta_gain),
+        )
+        self.cv_results_ = {
+            "params": settings,
+            "baseline": np.arange(len(settings)) >= len(candidates),
+            **{name: np.asarray(values) for name, values in judgements.items()},
+        }
+        self.best_params_ = settings[self.best_index_]
+        self.classes_ = np.unique(y)
+        if self.refit:
+            self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
+            self.best_estimator_.fit(X, y)
+        return self
+
+    def predict(self, X):
+        """Predict with the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self._winner().predict(X)
+
+    @available_if(lambda self: self._has("decision_function"))
+    def decision_function(self, X):
+        """Scores of the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray
+        """
+        return self._winner().decision_function(X)
+
+    @available_if(lambda self: self._has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return self._winner().predict_proba(X)
+
+    @property
+    def n_features_in_(self):
+        """Number of features the winner was fitted on."""
+        return self._winner().n_features_in_
+
+    def _winner(self):
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def _has(self, method):
+        return hasattr(getattr(self, "best_estimator_", self.estimator), method)
+
+    def _splitter(self, y):
+        if not isinstance(self.cv, str):
+            return check_cv(self.cv, y, classifier=True)
+        parts = self.cv.split("x")
+        if len(parts) != 2 or not all(part.isdigit() and int(part) > 0 for part in parts):
+            raise ValueError(f'`cv` = {self.cv!r}: must look like "5x5" (repetitions x folds)')
+        repeats, folds = map(int, parts)
+        return RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=0)
+
+
+def _losses(estimator, setting, X, y, split, scoring):
+    """(judged, training loss, holdout loss) of one setting on one split."""
+    train, holdout = split
+    model = clone(estimator).set_params(**setting)
+    X_train, y_train = _safe_split(model, X, y, train)
+    X_holdout, y_holdout = _safe_split(model, X, y, holdout, train)
+    model.fit(X_train, y_train)
+    fit, hold = _mean_loss(model, X_train, y_train), _mean_loss(model, X_holdout, y_holdout)
+    if not callable(scoring):
+        return hold, fit, hold
+    score = scoring(model, X_holdout, y_holdout)
+    if not isinstance(score, numbers.Number):
+        raise ValueError(f"`scoring` must return a number, not {score!r}")
+    # Costs are compared by ratios, so they count from the best score a scorer usually has.
+    return 1.0 - score, fit, hold
+
+
+def _mean_loss(model, X, y):
+    """Mean log loss in bits; hinge loss where the model has no probabilities."""
+    classes = list(model.classes_)
+    codes = np.array([classes.index(label) if label in classes else -1 for label in np.asarray(y)])
+    if hasattr(model, "predict_proba"):
+        probabilities = np.asarray(model.predict_proba(X))
+        own = probabilities[np.arange(len(codes)), codes]
+        own = np.where(codes >= 0, own, 0.0)
+        return float(np.mean(-np.log2(np.clip(own, np.finfo(float).tiny, 1.0))))
+    scores = np.asarray(model.decision_function(X))
+    if scores.ndim == 1:
+        signs = np.where(codes == 1, 1.0, -1.0)
+        return float(np.mean(np.maximum(0.0, 1.0 - signs * scores)))
+    signs = np.where(codes[:, None] == np.arange(scores.shape[1]), 1.0, -1.0)
+    return float(np.mean(np.maximum(0.0, 1.0 - signs * scores)))

@@ -1,0 +1,102 @@
+"""Few samples: what the Python classes add to the compiled methods."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer, log_loss
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import mainstay
+from mainstay import RobustCV, RolinClassifier, TopPCsClassifier
+from mainstay.datasets import load_demo
+
+X, Y = load_demo(return_X_y=True)
+FEW = slice(0, 30)
+REST = slice(30, None)
+
+
+def test_the_paper_tells_what_it_chose():
+    model = RolinClassifier(variant="paper").fit(X[FEW], Y[FEW])
+    assert 1 <= model.k_ <= model.k_max_
+    results = model.cv_results_
+    names = ["k", "sigma_ratio", "b_max", "normalize", "pruned"]
+    names += ["loss_avg", "loss_max", "loss_ratio", "cost"]
+    assert set(names) == set(results)
+    parts = model.components_
+    assert np.allclose(np.add(parts["reliable"], parts["robust"]), model.coef_)
+
+
+def test_plain_calc_beta_needs_no_cross_validation():
+    fixed = {"variant": "paper", "k": 2, "sigma_ratios": [2.0], "b_maxs": [0.05]}
+    model = RolinClassifier(normalize=True, **fixed).fit(X[FEW], Y[FEW])
+    assert (model.k_, model.sigma_ratio_, model.b_max_) == (2, 2.0, 0.05)
+    assert len(model.cv_results_["k"]) == 0
+
+
+def test_the_average_is_made_of_its_candidates():
+    model = RolinClassifier().fit(X[FEW], Y[FEW])
+    table = model.candidates_
+    assert np.isclose(np.sum(table["weight"]), 1.0)
+    assert set(table["scaling"]) == {"none", "range", "root-range"}
+    losses = log_loss(Y[REST], model.predict_proba(X[REST]))
+    plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[FEW], Y[FEW])
+    assert losses < 1.5 * log_loss(Y[REST], plain.predict_proba(X[REST]))
+
+
+@pytest.mark.parametrize("knob", [{"k": 3}, {"cv": "standard"}, {"b_maxs": [0.1]}])
+def test_a_knob_of_the_paper_is_an_error_in_the_extended_variant(knob):
+    with pytest.raises(ValueError, match="paper"):
+        RolinClassifier(**knob).fit(X[FEW], Y[FEW])
+
+
+def test_threads_do_not_change_a_bit():
+    for model in (RolinClassifier(), RolinClassifier(variant="paper"), TopPCsClassifier()):
+        one = clone(model).set_params(n_jobs=1).fit(X[FEW], Y[FEW])
+        two = clone(model).set_params(n_jobs=2).fit(X[FEW], Y[FEW])
+        assert np.array_equal(one.coef_, two.coef_)
+
+
+def test_a_kernel_has_dual_weights_and_survives_a_file(tmp_path):
+    model = RolinClassifier(kernel="rbf").fit(X[FEW], Y[FEW])
+    assert model.dual_coef_.shape == (1, 30)
+    assert not hasattr(model, "coef_")
+    mainstay.save(model, tmp_path / "model.json")
+    loaded = mainstay.load(tmp_path / "model.json")
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_small_class_is_mentioned():
+    rows = np.r_[np.flatnonzero(Y[0] == Y)[:12], np.flatnonzero(Y[0] != Y)[:3]]
+    with pytest.warns(UserWarning, match="smallest class has 3 rows"):
+        RolinClassifier().fit(X[rows], Y[rows])
+
+
+def test_robust_cv_refuses_what_overfits():
+    Z = StandardScaler().fit_transform(X)
+    search = RobustCV(
+        LogisticRegression(max_iter=5000), {"C": [1e6]}, baseline={"C": [0.1]}, cv="2x5"
+    ).fit(Z[FEW], Y[FEW])
+    assert search.best_params_ == {"C": 0.1}
+    assert search.cv_results_["loss_ratio"][0] > 5
+    assert search.cv_results_["baseline"].tolist() == [False, True]
+    assert search.predict_proba(Z[REST]).shape == (len(Z[REST]), 2)
+
+
+def test_robust_cv_takes_any_classifier_and_scorer():
+    Z = StandardScaler().fit_transform(X)
+    search = RobustCV(LinearSVC(), {"C": [0.01, 1.0]}, cv=3, scoring=get_scorer("accuracy"))
+    assert search.fit(Z[FEW], Y[FEW]).score(Z[REST], Y[REST]) > 0.85
+    assert not hasattr(search, "predict_proba")
+    own = RobustCV(RolinClassifier(), {"normalize": [False, True]}, cv="1x3")
+    assert own.fit(X[FEW], Y[FEW]).score(X[REST], Y[REST]) > 0.85
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"cv": "five"}, {"scoring": "accuracy"}, {"theta_ratio": 0.1}, {"theta_gain": -1}]
+)
+def test_robust_cv_names_what_is_wrong(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        RobustCV(LogisticRegression(), {"C": [1.0]}, **wrong).fit(X[FEW], Y[FEW])
