@@ -8,6 +8,7 @@ pub mod certificate;
 pub mod certify;
 pub mod control;
 pub mod data;
+pub mod ellipsoid;
 pub mod error;
 pub mod folds;
 mod json;
@@ -16,6 +17,7 @@ pub mod loss;
 pub mod methods;
 pub mod model;
 pub mod penalized;
+pub mod uncertainty;
 
 pub use certificate::{Certificate, Status};
 pub use control::Control;

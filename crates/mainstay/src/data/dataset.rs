@@ -1,7 +1,8 @@
+use super::RowUncertainty;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
-/// Features, the class of every row, and optional row weights, checked once at the door.
+/// Features, the class of every row, and optional row weights and measurement errors, checked once at the door.
 ///
 /// Classes are indices `0..n_classes`; what they are called is the caller's business. In a binary
 /// problem class 1 is the positive one.
@@ -11,6 +12,7 @@ pub struct Dataset {
     labels: Vec<usize>,
     n_classes: usize,
     weights: Option<Vec<f64>>,
+    uncertainty: Option<RowUncertainty>,
 }
 
 impl Dataset {
@@ -38,7 +40,7 @@ impl Dataset {
         if present < 2 {
             return bad("the labels contain only one class; a classifier needs two".into());
         }
-        Ok(Self { features, labels, n_classes, weights: None })
+        Ok(Self { features, labels, n_classes, weights: None, uncertainty: None })
     }
 
     /// Adds row weights: finite, not negative, leaving at least two classes with positive weight.
@@ -66,6 +68,13 @@ impl Dataset {
         Ok(self)
     }
 
+    /// Adds the known error of every row; shapes and positive semidefiniteness are checked here.
+    pub fn with_uncertainty(mut self, uncertainty: RowUncertainty) -> Result<Self> {
+        uncertainty.check(self.len(), self.n_features())?;
+        self.uncertainty = Some(uncertainty);
+        Ok(self)
+    }
+
     /// The features, one row a sample.
     pub fn features(&self) -> &Matrix {
         &self.features
@@ -84,6 +93,11 @@ impl Dataset {
     /// Row weights, if any were given.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
+    }
+
+    /// The known error of every row, if it was given.
+    pub fn uncertainty(&self) -> Option<&RowUncertainty> {
+        self.uncertainty.as_ref()
     }
 
     /// Number of rows.
@@ -114,6 +128,7 @@ impl Dataset {
             labels: rows.iter().map(|&i| self.labels[i]).collect(),
             n_classes: self.n_classes,
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&i| w[i]).collect()),
+            uncertainty: self.uncertainty.as_ref().map(|u| u.select_rows(rows)),
         }
     }
 

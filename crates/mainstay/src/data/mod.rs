@@ -8,6 +8,7 @@ mod label;
 mod merge;
 mod standardize;
 mod table;
+mod uncertainty;
 mod weights;
 
 pub use dataset::Dataset;
@@ -17,4 +18,5 @@ pub use label::{Classes, Label};
 pub use merge::Merged;
 pub use standardize::{Standardize, deviations};
 pub use table::{Cells, Column, MISSING, Table, WordList, is_missing};
+pub use uncertainty::{RowUncertainty, Shape};
 pub use weights::ClassWeight;

@@ -6,9 +6,11 @@
 
 mod dense;
 mod factor;
+mod gram;
 mod matrix;
 pub mod vector;
 
 pub use dense::Dense;
-pub use factor::{Cholesky, Svd, SymmetricEigen, thin_qr};
+pub use factor::{Cholesky, Lu, Svd, SymmetricEigen, psd_factor, thin_qr};
+pub use gram::GramSum;
 pub use matrix::{Csr, Matrix, Row};
