@@ -8,6 +8,7 @@ pub mod certificate;
 pub mod certify;
 pub mod control;
 pub mod data;
+pub mod eigen;
 pub mod ellipsoid;
 pub mod error;
 pub mod folds;

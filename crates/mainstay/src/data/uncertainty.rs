@@ -59,7 +59,8 @@ fn covariance(matrix: &[f64], p: usize, place: &str) -> Result<()> {
         for j in 0..i {
             let (a, b) = (matrix[i * p + j], matrix[j * p + i]);
             if (a - b).abs() > 1e-8 * largest {
-                let text = format!("{place} is not symmetric: entry ({i}, {j}) is {a}, ({j}, {i}) is {b}");
+                let text =
+                    format!("{place} is not symmetric: entry ({i}, {j}) is {a}, ({j}, {i}) is {b}");
                 return Err(bad(text));
             }
         }
@@ -84,7 +85,10 @@ impl Shape {
             Self::Axes(axes) => lengths(axes, &|j| format!("[{j}]"), place),
             Self::Matrix(rows) if rows.len() != p || rows.iter().any(|r| r.len() != p) => {
                 let columns = rows.first().map_or(0, Vec::len);
-                Err(bad(format!("{place} has shape ({}, {columns}), expected ({p}, {p})", rows.len())))
+                Err(bad(format!(
+                    "{place} has shape ({}, {columns}), expected ({p}, {p})",
+                    rows.len()
+                )))
             }
             Self::Matrix(rows) => covariance(&rows.concat(), p, place),
         }
@@ -95,7 +99,9 @@ impl RowUncertainty {
     /// Checks the parts against `n` rows of `p` features.
     pub(super) fn check(&self, n: usize, p: usize) -> Result<()> {
         let shape = |found: String| {
-            Err(bad(format!("has shape {found}, expected ({n},), ({n}, {p}) or ({n}, {p}, {p}) for {n} rows of {p} features")))
+            Err(bad(format!(
+                "has shape {found}, expected ({n},), ({n}, {p}) or ({n}, {p}, {p}) for {n} rows of {p} features"
+            )))
         };
         match self {
             Self::Radii(radii) if radii.len() != n => shape(format!("({},)", radii.len())),
@@ -103,9 +109,7 @@ impl RowUncertainty {
             Self::Axes(m) if (m.nrows(), m.ncols()) != (n, p) => {
                 shape(format!("({}, {})", m.nrows(), m.ncols()))
             }
-            Self::Axes(m) => {
-                lengths(m.data(), &|k| format!("[{}, {}]", k / p, k % p), "semi-axis")
-            }
+            Self::Axes(m) => lengths(m.data(), &|k| format!("[{}, {}]", k / p, k % p), "semi-axis"),
             Self::Matrices(m) if (m.nrows(), m.ncols()) != (n, p * p) => {
                 shape(format!("({}, {} entries a matrix)", m.nrows(), m.ncols()))
             }
@@ -118,7 +122,9 @@ impl RowUncertainty {
                 }
                 if let Some(i) = group.iter().position(|&g| g >= shapes.len()) {
                     let (g, count) = (group[i], shapes.len());
-                    return Err(bad(format!("row {i} is in group {g}, but there are {count} groups")));
+                    return Err(bad(format!(
+                        "row {i} is in group {g}, but there are {count} groups"
+                    )));
                 }
                 shapes.iter().enumerate().try_for_each(|(g, s)| s.check(p, &format!("group {g}")))
             }

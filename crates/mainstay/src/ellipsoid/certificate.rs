@@ -17,7 +17,8 @@ pub(super) fn certify(problem: &Problem<'_>, answer: &Answer) -> Certificate {
     let scores = problem.x.mul_vec(&answer.w);
     let primal = problem.objective(&answer.w, &scores, answer.b, &problem.spread(&rho));
 
-    let clipped: Vec<f64> = answer.a.iter().zip(problem.cap).map(|(a, c)| a.clamp(0.0, *c)).collect();
+    let clipped: Vec<f64> =
+        answer.a.iter().zip(problem.cap).map(|(a, c)| a.clamp(0.0, *c)).collect();
     let total = |sign: f64| -> f64 {
         clipped.iter().zip(problem.y).filter(|(_, y)| **y == sign).map(|(a, _)| a).sum()
     };

@@ -201,10 +201,13 @@ impl Prepared {
             (Answer { w: vec![0.0; self.x.ncols()], b, a: vec![0.0; n], zeta }, 1)
         };
         let scaled = certify(&problem, &answer);
-        let certificate = crate::Certificate { primal: scaled.primal / unit, dual: scaled.dual / unit };
+        let certificate =
+            crate::Certificate { primal: scaled.primal / unit, dual: scaled.dual / unit };
         let (weights, intercept) = self.in_user_units(&answer);
         if weights.iter().chain([&intercept]).any(|v| !v.is_finite()) {
-            return Err(Error::Numerical("the ellipsoid SVM left the range of numbers; rescale the features".into()));
+            return Err(Error::Numerical(
+                "the ellipsoid SVM left the range of numbers; rescale the features".into(),
+            ));
         }
         let mut warnings = Vec::new();
         if weights.iter().all(|v| *v == 0.0) && up > 0.0 && down > 0.0 {

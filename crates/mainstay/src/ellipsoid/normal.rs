@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::scaling::Scaling;
-use crate::linalg::{Cholesky, Dense, Lu, vector};
+use crate::linalg::{Cholesky, Dense, DiagonalPlusRows, vector};
 use crate::uncertainty::ellipsoid::Spread;
 
 /// Which rows stand behind which cone.
@@ -47,7 +47,7 @@ pub(super) struct Eliminated {
 #[derive(Debug)]
 pub(super) enum Normal {
     Tall { matrix: Dense, factor: Cholesky },
-    Wide { diagonal: Vec<f64>, rows: Dense, weights: Vec<f64>, factor: Lu },
+    Wide(DiagonalPlusRows),
 }
 
 impl Normal {
@@ -62,7 +62,8 @@ impl Normal {
         let p = problem.x.ncols();
         let mut build = Rows { p, data: Vec::new(), weights: Vec::new() };
         let cones = problem.shapes.len();
-        let mut eliminated = Eliminated { pivot: vec![0.0; cones], coupling: Dense::zeros(cones, p + 1) };
+        let mut eliminated =
+            Eliminated { pivot: vec![0.0; cones], coupling: Dense::zeros(cones, p + 1) };
         for &i in &members.exact {
             build.push(d[i], &[(problem.y[i], problem.x.row(i))], problem.y[i]);
         }
@@ -111,14 +112,7 @@ impl Normal {
                 diagonal.push(1.0);
                 build.push(-1.0, &[], 1.0);
                 let (rows, weights) = build.finish();
-                let scaled = Dense::from_fn(rows.nrows(), order, |i, j| rows[(i, j)] / diagonal[j]);
-                let mut small = rows.mul_tr(&scaled);
-                for i in 0..small.nrows() {
-                    vector::scale(small.row_mut(i), weights[i]);
-                    small[(i, i)] += 1.0;
-                }
-                let factor = Lu::new(&small)?;
-                Some(Self::Wide { diagonal, rows, weights, factor })
+                DiagonalPlusRows::new(diagonal, rows, weights).map(Self::Wide)
             }
             spread => {
                 let (rows, weights) = build.finish();
@@ -139,37 +133,14 @@ impl Normal {
 
     /// Solves S x = r, with one step of refinement.
     pub(super) fn solve(&self, r: &[f64]) -> Vec<f64> {
-        let mut x = self.solve_once(r);
-        let residual: Vec<f64> = r.iter().zip(self.apply(&x)).map(|(r, s)| r - s).collect();
-        vector::axpy(1.0, &self.solve_once(&residual), &mut x);
-        x
-    }
-
-    fn solve_once(&self, r: &[f64]) -> Vec<f64> {
         match self {
-            Self::Tall { factor, .. } => factor.solve(r),
-            Self::Wide { diagonal, rows, weights, factor } => {
-                let divide = |v: Vec<f64>| -> Vec<f64> {
-                    v.iter().zip(diagonal).map(|(v, d)| v / d).collect()
-                };
-                let first = divide(r.to_vec());
-                let mut inner = rows.mul_vec(&first);
-                inner.iter_mut().zip(weights).for_each(|(v, w)| *v *= w);
-                let back = divide(rows.tr_mul_vec(&factor.solve(&inner)));
-                first.iter().zip(back).map(|(a, b)| a - b).collect()
-            }
-        }
-    }
-
-    fn apply(&self, x: &[f64]) -> Vec<f64> {
-        match self {
-            Self::Tall { matrix, .. } => matrix.mul_vec(x),
-            Self::Wide { diagonal, rows, weights, .. } => {
-                let mut inner = rows.mul_vec(x);
-                inner.iter_mut().zip(weights).for_each(|(v, w)| *v *= w);
-                let mut out = rows.tr_mul_vec(&inner);
-                (0..x.len()).for_each(|j| out[j] += diagonal[j] * x[j]);
-                out
+            Self::Wide(matrix) => matrix.solve(r),
+            Self::Tall { matrix, factor } => {
+                let mut x = factor.solve(r);
+                let residual: Vec<f64> =
+                    r.iter().zip(matrix.mul_vec(&x)).map(|(r, s)| r - s).collect();
+                vector::axpy(1.0, &factor.solve(&residual), &mut x);
+                x
             }
         }
     }

@@ -63,8 +63,7 @@ impl Problem<'_> {
 
     /// The best intercept for given scores: a weighted quantile of the break points.
     pub(super) fn best_intercept(&self, f: &[f64], spread: &[f64]) -> f64 {
-        let breaks: Vec<f64> =
-            (0..f.len()).map(|i| self.y[i] * (1.0 + spread[i]) - f[i]).collect();
+        let breaks: Vec<f64> = (0..f.len()).map(|i| self.y[i] * (1.0 + spread[i]) - f[i]).collect();
         let mut order: Vec<usize> = (0..f.len()).collect();
         order.sort_by(|&i, &j| breaks[i].total_cmp(&breaks[j]));
         // Left of every break all positive rows pull up; each break crossed takes one cap off.

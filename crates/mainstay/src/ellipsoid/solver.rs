@@ -179,7 +179,8 @@ fn advance(problem: &Problem<'_>, members: &Members, state: &mut State) -> Optio
     let mut rw = state.w.clone();
     vector::axpy(-1.0, &problem.x.tr_mul_vec(&signed), &mut rw);
     vector::axpy(-1.0, &cone, &mut rw);
-    let rr = reach(problem, members, &state.a).iter().zip(&state.z.head).map(|(r, z)| r - z).collect();
+    let rr =
+        reach(problem, members, &state.a).iter().zip(&state.z.head).map(|(r, z)| r - z).collect();
     let rb = -signed.iter().sum::<f64>();
     let step = Step { problem, members, state, scaling, normal, eliminated, d, rs, rw, rb, rr };
 
@@ -228,9 +229,8 @@ impl Step<'_> {
             (0..n).map(|i| cs[i] / state.a[i] - cv[i] / state.g[i] + self.rs[i]).collect();
         let pull: Vec<f64> = r.iter().zip(&self.d).map(|(r, d)| r * d).collect();
         let behind = reach(problem, self.members, &pull);
-        let q: Vec<f64> = (0..state.k.len())
-            .map(|j| target.head[j] - behind[j] - self.rr[j])
-            .collect();
+        let q: Vec<f64> =
+            (0..state.k.len()).map(|j| target.head[j] - behind[j] - self.rr[j]).collect();
         let signed: Vec<f64> = pull.iter().zip(problem.y).map(|(v, y)| v * y).collect();
         let mut rhs = problem.x.tr_mul_vec(&signed);
         vector::axpy(1.0, cone, &mut rhs);
@@ -241,7 +241,9 @@ impl Step<'_> {
         }
         let x = self.normal.solve(&rhs);
 
-        let head = |j: usize| (q[j] + vector::dot(self.eliminated.coupling.row(j), &x)) / self.eliminated.pivot[j];
+        let head = |j: usize| {
+            (q[j] + vector::dot(self.eliminated.coupling.row(j), &x)) / self.eliminated.pivot[j]
+        };
         let mut k = Points::new((0..state.k.len()).map(head).collect(), p);
         for (j, shape) in problem.shapes.iter().enumerate() {
             shape.pull(&x[..p], k.tail.row_mut(j));
@@ -269,7 +271,8 @@ impl Step<'_> {
         let rows: f64 = (0..state.s.len())
             .map(|i| {
                 let da = t * d.a[i];
-                (state.s[i] + t * d.s[i]) * (state.a[i] + da) + (state.v[i] + t * d.v[i]) * (state.g[i] - da)
+                (state.s[i] + t * d.s[i]) * (state.a[i] + da)
+                    + (state.v[i] + t * d.v[i]) * (state.g[i] - da)
             })
             .sum();
         let cones = state.k.dot(&state.z)

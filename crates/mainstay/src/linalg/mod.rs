@@ -7,10 +7,12 @@
 mod dense;
 mod factor;
 mod gram;
+mod low_rank;
 mod matrix;
 pub mod vector;
 
 pub use dense::Dense;
 pub use factor::{Cholesky, Lu, Svd, SymmetricEigen, psd_factor, thin_qr};
 pub use gram::GramSum;
+pub use low_rank::DiagonalPlusRows;
 pub use matrix::{Csr, Matrix, Row};

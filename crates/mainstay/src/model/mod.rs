@@ -5,11 +5,13 @@ mod linear;
 pub mod metrics;
 mod one_versus_rest;
 mod output;
+mod planes;
 
 pub use fitted::{Estimator, Fitted};
 pub use linear::{Linear, Link};
 pub use one_versus_rest::{BinaryFit, BinaryProblem, one_versus_rest};
 pub use output::{Output, Outputs};
+pub use planes::Planes;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,8 @@ use crate::linalg::{Dense, Matrix};
 pub enum Model {
     /// One hyperplane (two classes) or one per class.
     Linear(Linear),
+    /// One plane a class, the nearest decides.
+    Planes(Planes),
 }
 
 impl Model {
@@ -30,6 +34,7 @@ impl Model {
     pub fn n_features(&self) -> usize {
         match self {
             Self::Linear(m) => m.n_features(),
+            Self::Planes(m) => m.n_features(),
         }
     }
 
@@ -37,6 +42,7 @@ impl Model {
     pub fn n_classes(&self) -> usize {
         match self {
             Self::Linear(m) => m.n_classes(),
+            Self::Planes(m) => m.n_classes(),
         }
     }
 
@@ -51,6 +57,7 @@ impl Model {
         }
         Ok(match self {
             Self::Linear(m) => m.decision(x),
+            Self::Planes(m) => m.decision(x),
         })
     }
 
@@ -64,6 +71,7 @@ impl Model {
         let scores = self.decision(x)?;
         Ok(match self {
             Self::Linear(m) => m.link.probabilities(&scores),
+            Self::Planes(_) => None,
         })
     }
 
@@ -71,6 +79,7 @@ impl Model {
     pub fn validate(&self) -> Result<()> {
         match self {
             Self::Linear(m) => m.validate(),
+            Self::Planes(m) => m.validate(),
         }
     }
 }

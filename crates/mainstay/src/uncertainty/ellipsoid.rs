@@ -126,7 +126,9 @@ impl View<'_> {
     pub fn support(self, w: &[f64]) -> f64 {
         match self {
             Self::Ball(r) => r * vector::norm(w),
-            Self::Axes(axes) => w.iter().zip(axes).map(|(v, a)| (v * a).powi(2)).sum::<f64>().sqrt(),
+            Self::Axes(axes) => {
+                w.iter().zip(axes).map(|(v, a)| (v * a).powi(2)).sum::<f64>().sqrt()
+            }
             Self::Full(..) => {
                 let mut pulled = vec![0.0; w.len()];
                 self.pull(w, &mut pulled);
@@ -314,7 +316,8 @@ impl Ellipsoids {
             }
             Kind::Axes(axes) => {
                 let squares: Vec<f64> = w.iter().map(|v| v * v).collect();
-                let one = |row: &[f64]| row.iter().zip(&squares).map(|(a, s)| a * a * s).sum::<f64>();
+                let one =
+                    |row: &[f64]| row.iter().zip(&squares).map(|(a, s)| a * a * s).sum::<f64>();
                 rows.iter().map(|&i| one(axes.row(i)).sqrt()).collect()
             }
             Kind::Full { .. } => rows.iter().map(|&i| self.row(i).support(w)).collect(),
@@ -327,7 +330,10 @@ impl Ellipsoids {
         match &self.kind {
             Kind::Shared(shape) => sum.add(c.iter().sum(), shape.view()),
             Kind::Balls(radii) => {
-                sum.add(rows.iter().zip(c).map(|(&i, c)| c * radii[i] * radii[i]).sum(), View::Ball(1.0));
+                sum.add(
+                    rows.iter().zip(c).map(|(&i, c)| c * radii[i] * radii[i]).sum(),
+                    View::Ball(1.0),
+                );
             }
             Kind::Groups(group, shapes) => {
                 let mut totals = vec![0.0; shapes.len()];
@@ -454,7 +460,8 @@ impl SpreadSum {
             return Spread::Diagonal(self.diagonal);
         }
         let p = self.diagonal.len();
-        let mut out = Dense::from_fn(p, p, |i, j| if j <= i { self.lower[i * (i + 1) / 2 + j] } else { 0.0 });
+        let mut out =
+            Dense::from_fn(p, p, |i, j| if j <= i { self.lower[i * (i + 1) / 2 + j] } else { 0.0 });
         out.mirror_lower();
         (0..p).for_each(|j| out[(j, j)] += self.diagonal[j]);
         Spread::Full(out)
