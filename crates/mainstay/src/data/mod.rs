@@ -4,6 +4,7 @@
 mod dataset;
 mod demo;
 mod encoder;
+pub mod generate;
 mod label;
 mod merge;
 mod standardize;
