@@ -10,18 +10,38 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mainstay import datasets
+    from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
+    from mainstay._ellipsoid import EllipsoidSVC
     from mainstay._files import load, save
     from mainstay._penalized import PenalizedClassifier
+    from mainstay._uncertainty import ScaledUncertainty, scale_uncertainty
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
+    "EllipsoidSVC": "_ellipsoid",
+    "NormRobustReGEC": "_eigen",
     "PenalizedClassifier": "_penalized",
+    "ReGEC": "_eigen",
+    "RobustReGEC": "_eigen",
+    "ScaledUncertainty": "_uncertainty",
     "load": "_files",
     "save": "_files",
+    "scale_uncertainty": "_uncertainty",
 }
 _MODULES = ("datasets",)
 
-__all__ = ["PenalizedClassifier", "datasets", "load", "save"]
+__all__ = [
+    "EllipsoidSVC",
+    "NormRobustReGEC",
+    "PenalizedClassifier",
+    "ReGEC",
+    "RobustReGEC",
+    "ScaledUncertainty",
+    "datasets",
+    "load",
+    "save",
+    "scale_uncertainty",
+]
 
 
 def __getattr__(name):

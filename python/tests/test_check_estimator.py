@@ -5,7 +5,7 @@ import itertools
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mainstay import PenalizedClassifier
+from mainstay import EllipsoidSVC, NormRobustReGEC, PenalizedClassifier, ReGEC, RobustReGEC
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
 
@@ -16,6 +16,15 @@ ESTIMATORS = [
         for loss, penalty in itertools.product(LOSSES, ("l2", "l1", "elasticnet"))
     ),
     PenalizedClassifier(alpha="cv", normalize="auto"),
+    *(ReGEC(regularization=kind) for kind in ("cross", "tikhonov", "none")),
+    ReGEC(rule="plane"),
+    NormRobustReGEC(),
+    RobustReGEC(),
+    RobustReGEC(xi=0.0, regularization="tikhonov", rule="points"),
+    RobustReGEC(xi="cv", uncertainty=0.3),
+    RobustReGEC(solver="paper", xi=0.5),
+    EllipsoidSVC(),
+    EllipsoidSVC(0.0, C=10.0, class_weight="balanced"),
 ]
 
 

@@ -470,7 +470,7 @@ fn xi_is_chosen_from_the_grid_and_depends_on_the_seed_only() {
         let params = RobustRegecParams {
             uncertainty: Shape::Axes(vec![1.5, 0.1, 0.1]),
             xi: Xi::Rule(rule),
-            random_state: 3,
+            random_state: Some(3),
             ..Default::default()
         };
         let estimator = params.check().unwrap();
@@ -567,7 +567,7 @@ fn units_far_from_one_and_constant_columns_leave_finite_planes() {
 fn a_class_with_one_row_is_refused() {
     let set = data(&[1.0, 2.0, 3.0, 5.0, 4.0, 4.0], &[1.0, 1.0, -1.0]);
     let error = RegecParams::default().check().unwrap().fit(&set, &Control::new()).unwrap_err();
-    assert!(error.to_string().contains("class index 0 has 1 row"), "{error}");
+    assert!(error.to_string().contains("class index 0 has 1 rows"), "{error}");
     assert!(RegecParams { delta: -1.0, ..Default::default() }.check().is_err());
     assert!(RobustRegecParams { xi: Xi::Fixed(1.5), ..Default::default() }.check().is_err());
 }

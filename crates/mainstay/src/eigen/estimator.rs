@@ -71,16 +71,21 @@ pub struct Regec(RegecParams);
 /// weighted rows and of repeated rows agree to the last digits anyway.
 const MERGE_LIMIT: usize = 1 << 20;
 
-/// Weights applied and, where it is cheap, equal rows merged; every class needs two rows.
+/// Weights applied and, where it is cheap, equal rows merged.
+///
+/// Of two classes each needs two rows. Among more a class of one row keeps its plane through that row: its
+/// direction still comes from the others.
 pub(super) fn prepare(data: &Dataset, class_weight: &ClassWeight) -> Result<Dataset> {
     let data = class_weight.apply(data.clone())?;
     let mut counts = vec![0; data.n_classes()];
     for (i, &label) in data.labels().iter().enumerate() {
         counts[label] += usize::from(data.weights().is_none_or(|w| w[i] > 0.0));
     }
-    if let Some(class) = counts.iter().position(|&c| c < 2) {
+    if let Some(class) = counts.iter().position(|&c| c < 2)
+        && (counts[class] == 0 || counts.len() == 2)
+    {
         return Err(Error::BadData(format!(
-            "class index {class} has {} row of positive weight: a plane for it needs at least 2",
+            "class index {class} has {} rows of positive weight: a plane for it needs at least 2",
             counts[class]
         )));
     }

@@ -72,8 +72,8 @@ pub struct RobustRegecParams {
     pub rule: Rule,
     /// Weight of each class.
     pub class_weight: ClassWeight,
-    /// Seed of the random realisations that choose `xi`.
-    pub random_state: u64,
+    /// Seed of the random realisations that choose `xi`; none is 0.
+    pub random_state: Option<u64>,
 }
 
 impl Default for RobustRegecParams {
@@ -88,12 +88,16 @@ impl Default for RobustRegecParams {
             delta: 1e-4,
             rule: Rule::Plane,
             class_weight: ClassWeight::None,
-            random_state: 0,
+            random_state: None,
         }
     }
 }
 
 impl RobustRegecParams {
+    fn seed(&self) -> u64 {
+        self.random_state.unwrap_or(0)
+    }
+
     /// The only door from parameters to an estimator.
     pub fn check(self) -> Result<RobustRegec> {
         require(
@@ -153,7 +157,7 @@ impl RobustRegec {
             .unwrap_or(2);
         // Every class keeps two rows in every training part.
         let folds = 5.min(fewest.saturating_sub(1).max(2));
-        let splits = stratified(data.labels(), folds, 1, self.0.random_state);
+        let splits = stratified(data.labels(), folds, 1, self.0.seed());
         let ellipsoids = Ellipsoids::new(data, &self.0.uncertainty)?;
         let mut right = [0.0; GRID.len()];
         for split in &splits {
@@ -170,7 +174,7 @@ impl RobustRegec {
                 let fitted = field.finish(xi, fits.clone(), self.0.rule)?;
                 warm = Some(fits);
                 // The same draws for every xi.
-                let mut rng = generator(self.0.random_state.wrapping_add(1));
+                let mut rng = generator(self.0.seed().wrapping_add(1));
                 for _ in 0..DRAWS {
                     let mut noisy = held.clone();
                     for (k, &i) in split.holdout.iter().enumerate() {
@@ -407,7 +411,7 @@ impl<'a> Field<'a> {
     /// The xi with the lowest mean objective over random realisations, all planes taken together.
     fn auto(&self, control: &Control) -> Result<(f64, Vec<PairFit>)> {
         let scenarios =
-            Scenarios::new(self.data.len(), self.data.n_features(), self.params.random_state);
+            Scenarios::new(self.data.len(), self.data.n_features(), self.params.seed());
         let duels: Vec<Duel<'_>> =
             self.pairs.iter().map(|(pair, _)| self.duel(*pair, 1.0)).collect();
         let mut best: Option<(f64, f64, Vec<PairFit>)> = None;
