@@ -36,8 +36,23 @@ _HOMES = {
     "RobustCV": "_robust_cv",
     "RolinClassifier": "_rolin",
     "TopPCsClassifier": "_rolin",
+    from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
+    from mainstay._ellipsoid import EllipsoidSVC
+    from mainstay._files import load, save
+    from mainstay._penalized import PenalizedClassifier
+    from mainstay._uncertainty import ScaledUncertainty, scale_uncertainty
+
+# Where each public name lives. Modules load on first use, so importing the package costs nothing.
+_HOMES = {
+    "EllipsoidSVC": "_ellipsoid",
+    "NormRobustReGEC": "_eigen",
+    "PenalizedClassifier": "_penalized",
+    "ReGEC": "_eigen",
+    "RobustReGEC": "_eigen",
+    "ScaledUncertainty": "_uncertainty",
     "load": "_files",
     "save": "_files",
+    "scale_uncertainty": "_uncertainty",
 }
 _MODULES = ("datasets",)
 
@@ -56,6 +71,16 @@ __all__ = [
     "datasets",
     "load",
     "save",
+    "EllipsoidSVC",
+    "NormRobustReGEC",
+    "PenalizedClassifier",
+    "ReGEC",
+    "RobustReGEC",
+    "ScaledUncertainty",
+    "datasets",
+    "load",
+    "save",
+    "scale_uncertainty",
 ]
 
 

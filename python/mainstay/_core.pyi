@@ -43,6 +43,22 @@ class Fitted:
     @staticmethod
     def from_json(text: str) -> Fitted: ...
 
+class Moments:
+    """What ReGEC needs to know about the rows seen so far."""
+
+    def __init__(
+        self, x: _Floats, y: _Integers, n_classes: int, sample_weight: _Floats | None = None
+    ) -> None: ...
+    @property
+    def counts(self) -> list[int]: ...
+    def add(
+        self, x: _Floats, y: _Integers, n_classes: int, sample_weight: _Floats | None = None
+    ) -> None: ...
+    def fit(self, params: Mapping[str, Any]) -> Fitted: ...
+    def to_json(self) -> str: ...
+    @staticmethod
+    def from_json(text: str) -> Moments: ...
+
 def fit(
     method: str,
     params: Mapping[str, Any],
@@ -51,6 +67,7 @@ def fit(
     n_classes: int,
     *,
     sample_weight: _Floats | None = None,
+    uncertainty: _Floats | tuple[_Integers, list[Any]] | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Fitted: ...
@@ -83,6 +100,22 @@ def make_outliers(
 def make_label_noise(n: int, p: int, tau: float, seed: int) -> tuple[_Floats, _Integers]: ...
 def subsets(y: _Integers, fractions: Sequence[float], seed: int) -> list[list[int]]: ...
 def sigma_bar(coefficients: _Floats) -> tuple[float, float]: ...
+def ellipsoid_path(
+    params: Mapping[str, Any],
+    x: _Floats,
+    y: _Integers,
+    n_classes: int,
+    cs: list[float],
+    scales: list[float],
+    *,
+    sample_weight: _Floats | None = None,
+    uncertainty: _Floats | tuple[_Integers, list[Any]] | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Fitted]: ...
+def make_ndc(
+    n: int, p: int, centers: int, expand: float, seed: int
+) -> tuple[_Floats, list[int]]: ...
 def check_params(method: str, params: Mapping[str, Any]) -> None: ...
 def defaults(method: str) -> dict[str, Any]: ...
 def methods() -> list[tuple[str, str, str, bool]]: ...

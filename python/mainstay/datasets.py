@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 from mainstay import _core
 from mainstay._base import _seed
 
-__all__ = ["load_demo", "make_label_noise", "make_outliers"]
+__all__ = ["load_demo", "make_label_noise", "make_ndc", "make_outliers"]
 
 
 def load_demo(*, return_X_y=False, as_frame=False):
@@ -135,3 +135,41 @@ def make_label_noise(n=100, p=3, tau=0.1, random_state=None):
     """
     seed = 0 if random_state is None else _seed(random_state)
     return _core.make_label_noise(int(n), int(p), float(tau), seed)
+
+
+def make_ndc(n_samples=300, n_features=7, *, n_centers=20, expand_factor=10.0, random_state=None):
+    """Draw normally distributed clusters (NDC, Musicant 1998).
+
+    Centres are uniform on the integers of [-50, 50] and take the class of their side of a random
+    plane; rows are normal around a random centre, rounded to integers, and take its class.
+
+    Parameters
+    ----------
+    n_samples : int, default=300
+        Rows.
+    n_features : int, default=7
+        Features.
+    n_centers : int, default=20
+        Clusters.
+    expand_factor : float, default=10.0
+        Width of the clusters; larger makes the classes less separable.
+    random_state : int, RandomState instance or None, default=None
+        Seed; None is a fixed one.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    y : ndarray of shape (n_samples,)
+        Classes -1 and 1, both present.
+
+    Examples
+    --------
+    >>> from mainstay.datasets import make_ndc
+    >>> X, y = make_ndc(random_state=0)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((300, 7), [-1, 1])
+    """
+    seed = 0 if random_state is None else _seed(random_state)
+    X, codes = _core.make_ndc(n_samples, n_features, n_centers, float(expand_factor), seed)
+    return X, 2 * np.asarray(codes, dtype=np.int64) - 1

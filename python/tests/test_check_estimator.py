@@ -16,6 +16,7 @@ from mainstay import (
     RolinClassifier,
     TopPCsClassifier,
 )
+from mainstay import EllipsoidSVC, NormRobustReGEC, PenalizedClassifier, ReGEC, RobustReGEC
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
 
@@ -46,6 +47,15 @@ ESTIMATORS = [
     RolinClassifier(kernel="precomputed"),
     RolinClassifier(variant="paper", cv="one_sd", scoring="zero_one", kernel="poly", n_repeats=1),
     TopPCsClassifier(n_repeats=1),
+    *(ReGEC(regularization=kind) for kind in ("cross", "tikhonov", "none")),
+    ReGEC(rule="plane"),
+    NormRobustReGEC(),
+    RobustReGEC(),
+    RobustReGEC(xi=0.0, regularization="tikhonov", rule="points"),
+    RobustReGEC(xi="cv", uncertainty=0.3),
+    RobustReGEC(solver="paper", xi=0.5),
+    EllipsoidSVC(),
+    EllipsoidSVC(0.0, C=10.0, class_weight="balanced"),
 ]
 
 

@@ -7,7 +7,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::class_indices;
 use crate::convert;
 use crate::fitted::Fitted;
 use crate::run::{run, threads, to_python};
@@ -35,15 +34,9 @@ pub(crate) fn conic_path(
     let estimator = mainstay::methods::parse::<ConicParams>(&params)
         .and_then(ConicParams::check)
         .map_err(|e| to_python(&e))?;
-    let features = convert::matrix(x)?;
-    let labels = class_indices(&y)?;
-    let weights = sample_weight.map(|w| w.as_array().to_vec());
+    let given = crate::Rows::new(x, &y, n_classes, sample_weight.as_ref(), None)?;
     let fits = run(py, threads(n_jobs)?, progress, move |control| {
-        let mut data = Dataset::new(features, labels, n_classes)?;
-        if let Some(weights) = weights {
-            data = data.with_weights(weights)?;
-        }
-        estimator.path(&data, &kappas, control)
+        estimator.path(&given.dataset()?, &kappas, control)
     })?;
     Ok(fits.into_iter().map(Fitted::new).collect())
 }

@@ -1,8 +1,11 @@
 //! Values at the border: parameters and matrices in, results out.
 
+use mainstay::data::{RowUncertainty, Shape};
 use mainstay::linalg::{Csr, Dense, Matrix};
 use mainstay::model::Output;
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -104,6 +107,36 @@ pub(crate) fn matrix(x: &Bound<'_, PyAny>) -> PyResult<Matrix> {
     Csr::new(columns, starts.map_err(bad)?, indices.map_err(bad)?, values)
         .map(Matrix::from)
         .map_err(|e| to_python(&e))
+}
+
+/// Ellipsoids around rows: float64 arrays of one (radii), two (semi-axes) or three (matrices)
+/// dimensions, or (group of every row int64, list of shared uncertainties).
+pub(crate) fn uncertainty(value: &Bound<'_, PyAny>) -> PyResult<RowUncertainty> {
+    if let Ok(radii) = value.extract::<PyReadonlyArray1<'_, f64>>() {
+        return Ok(RowUncertainty::Radii(radii.as_array().to_vec()));
+    }
+    if let Ok(axes) = value.extract::<PyReadonlyArray2<'_, f64>>() {
+        let (rows, columns) = axes.as_array().dim();
+        let data = axes.as_array().iter().copied().collect();
+        return Ok(RowUncertainty::Axes(Dense::from_rows(rows, columns, data)));
+    }
+    if let Ok(matrices) = value.extract::<PyReadonlyArray3<'_, f64>>() {
+        let (rows, height, width) = matrices.as_array().dim();
+        if height != width {
+            return Err(PyValueError::new_err(format!(
+                "uncertainty has shape ({rows}, {height}, {width}), expected square matrices: (n, p, p)"
+            )));
+        }
+        let data = matrices.as_array().iter().copied().collect();
+        return Ok(RowUncertainty::Matrices(Dense::from_rows(rows, height * width, data)));
+    }
+    let (group, shapes): (PyReadonlyArray1<'_, i64>, Bound<'_, PyAny>) = value.extract()?;
+    let group = group.as_array().iter().map(|&g| usize::try_from(g)).collect::<Result<_, _>>();
+    let group =
+        group.map_err(|_| PyValueError::new_err("uncertainty: a group index is negative"))?;
+    let shapes: Vec<Shape> = serde_json::from_value(to_json("uncertainty", &shapes)?)
+        .map_err(|e| PyValueError::new_err(format!("uncertainty of a group: {e}")))?;
+    Ok(RowUncertainty::Groups { group, shapes })
 }
 
 /// A float64 array of two dimensions.

@@ -6,17 +6,22 @@ mod conic;
 mod convert;
 mod files;
 mod fitted;
+mod moments;
 mod run;
-mod stability;
 mod selection;
+mod stability;
 
-use mainstay::data::Dataset;
-use numpy::PyReadonlyArray1;
+use mainstay::data::generate::{Ndc, ndc};
+use mainstay::data::{Dataset, RowUncertainty};
+use mainstay::ellipsoid::{EllipsoidParams, PathPoint};
+use mainstay::linalg::Matrix;
+use numpy::{PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use fitted::Fitted;
+use moments::Moments;
 use run::{run, threads, to_python};
 
 /// Fits the method called `method` to the rows of `x`.
@@ -25,7 +30,7 @@ use run::{run, threads, to_python};
 /// `0..n_classes`. `n_jobs` is scikit-learn's; it never changes a result. `progress(done, total)`
 /// is called now and then from the calling thread.
 #[pyfunction]
-#[pyo3(signature = (method, params, x, y, n_classes, *, sample_weight=None, n_jobs=None, progress=None))]
+#[pyo3(signature = (method, params, x, y, n_classes, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -39,20 +44,15 @@ fn fit(
     y: PyReadonlyArray1<'_, i64>,
     n_classes: usize,
     sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    uncertainty: Option<&Bound<'_, PyAny>>,
     n_jobs: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Fitted> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
-    let features = convert::matrix(x)?;
-    let labels = class_indices(&y)?;
-    let weights = sample_weight.map(|w| w.as_array().to_vec());
+    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?;
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
-        let mut data = Dataset::new(features, labels, n_classes)?;
-        if let Some(weights) = weights {
-            data = data.with_weights(weights)?;
-        }
-        estimator.fit(&data, control)
+        estimator.fit(&rows.dataset()?, control)
     })?;
     Ok(Fitted::new(fitted))
 }
@@ -82,22 +82,106 @@ fn fit_path(
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
     let values = convert::to_json("values", values)?;
-    let features = convert::matrix(x)?;
-    let labels = class_indices(&y)?;
-    let weights = sample_weight.map(|w| w.as_array().to_vec());
+    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), None)?;
     let path = run(py, threads(n_jobs)?, progress, move |control| {
-        let mut data = Dataset::new(features, labels, n_classes)?;
-        if let Some(weights) = weights {
-            data = data.with_weights(weights)?;
-        }
-        estimator.fit_path(&values, &data, control)
+        estimator.fit_path(&values, &rows.dataset()?, control)
     })?;
     Ok(path.into_iter().map(Fitted::new).collect())
+}
+
+/// Rows as they came from Python; checked when they become a data set.
+pub(crate) struct Rows {
+    features: Matrix,
+    labels: Vec<usize>,
+    n_classes: usize,
+    weights: Option<Vec<f64>>,
+    uncertainty: Option<RowUncertainty>,
+}
+
+impl Rows {
+    pub(crate) fn new(
+        x: &Bound<'_, PyAny>,
+        y: &PyReadonlyArray1<'_, i64>,
+        n_classes: usize,
+        weights: Option<&PyReadonlyArray1<'_, f64>>,
+        uncertainty: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            features: convert::matrix(x)?,
+            labels: class_indices(y)?,
+            n_classes,
+            weights: weights.map(|w| w.as_array().to_vec()),
+            uncertainty: uncertainty.map(convert::uncertainty).transpose()?,
+        })
+    }
+
+    /// One of several batches: classes may be absent.
+    pub(crate) fn batch(self) -> mainstay::Result<Dataset> {
+        Dataset::batch(self.features, self.labels, self.n_classes, self.weights)
+    }
+
+    pub(crate) fn dataset(self) -> mainstay::Result<Dataset> {
+        let mut data = Dataset::new(self.features, self.labels, self.n_classes)?;
+        if let Some(weights) = self.weights {
+            data = data.with_weights(weights)?;
+        }
+        match self.uncertainty {
+            Some(uncertainty) => data.with_uncertainty(uncertainty),
+            None => Ok(data),
+        }
+    }
 }
 
 fn class_indices(y: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
     let labels: Result<Vec<_>, _> = y.as_array().iter().map(|&c| usize::try_from(c)).collect();
     labels.map_err(|_| PyValueError::new_err("class indices must not be negative"))
+}
+
+/// Fits the SVM on ellipsoids at every pair of `cs` and `scales` (factors on the uncertainty).
+#[pyfunction]
+#[pyo3(signature = (params, x, y, n_classes, cs, scales, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "the arguments of a Python function, as PyO3 hands them over"
+)]
+fn ellipsoid_path(
+    py: Python<'_>,
+    params: &Bound<'_, PyDict>,
+    x: &Bound<'_, PyAny>,
+    y: PyReadonlyArray1<'_, i64>,
+    n_classes: usize,
+    cs: Vec<f64>,
+    scales: Vec<f64>,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    uncertainty: Option<&Bound<'_, PyAny>>,
+    n_jobs: Option<i64>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Fitted>> {
+    let params = serde_json::from_value::<EllipsoidParams>(convert::dict_to_json(params)?)
+        .map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let estimator = params.check().map_err(|e| to_python(&e))?;
+    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?;
+    let points: Vec<PathPoint> =
+        cs.iter().flat_map(|&c| scales.iter().map(move |&scale| PathPoint { c, scale })).collect();
+    let fits = run(py, threads(n_jobs)?, progress, move |control| {
+        estimator.path(&rows.dataset()?, &points, control)
+    })?;
+    Ok(fits.into_iter().map(Fitted::new).collect())
+}
+
+/// Normally distributed clusters: rows and class indices.
+#[pyfunction]
+fn make_ndc(
+    py: Python<'_>,
+    n: usize,
+    p: usize,
+    centers: usize,
+    expand: f64,
+    seed: u64,
+) -> PyResult<(Bound<'_, PyArray2<f64>>, Vec<usize>)> {
+    let (x, y) = ndc(Ndc { n, p, centers, expand }, seed).map_err(|e| to_python(&e))?;
+    Ok((convert::array2(py, &x)?, y))
 }
 
 /// Checks the parameters of a method without fitting it.
@@ -135,11 +219,14 @@ mod _core {
     #[pymodule_export]
     use super::files::{load, save};
     #[pymodule_export]
+    use super::selection::robust_choice;
+    #[pymodule_export]
     use super::stability::{sigma_bar, subsets};
     #[pymodule_export]
-    use super::{Fitted, check_params, defaults, demo_csv, fit, fit_path, methods};
-    #[pymodule_export]
-    use super::selection::robust_choice;
+    use super::{
+        Fitted, Moments, check_params, defaults, demo_csv, ellipsoid_path, fit, fit_path, make_ndc,
+        methods,
+    };
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

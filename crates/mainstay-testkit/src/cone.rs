@@ -64,6 +64,11 @@ impl Program {
 
     /// Solves to 1e-10.
     pub fn solve(&self) -> Answer {
+        self.solve_to(1e-10)
+    }
+
+    /// Solves to `tol`.
+    pub fn solve_to(&self, tol: f64) -> Answer {
         let csc = |rows, entries: &[(usize, usize, f64)]| {
             let (mut i, mut j, mut v) = (vec![], vec![], vec![]);
             for &(a, b, c) in entries {
@@ -75,9 +80,9 @@ impl Program {
         };
         let settings = DefaultSettingsBuilder::default()
             .verbose(false)
-            .tol_gap_abs(1e-10)
-            .tol_gap_rel(1e-10)
-            .tol_feas(1e-10)
+            .tol_gap_abs(tol)
+            .tol_gap_rel(tol)
+            .tol_feas(tol)
             .build()
             .unwrap_or_default();
         let solver = DefaultSolver::new(

@@ -9,6 +9,8 @@ pub mod certify;
 pub mod conic;
 pub mod control;
 pub mod data;
+pub mod eigen;
+pub mod ellipsoid;
 pub mod error;
 pub mod folds;
 mod json;
@@ -20,6 +22,7 @@ pub mod penalized;
 pub mod rolin;
 pub mod selection;
 pub mod stable;
+pub mod uncertainty;
 
 pub use certificate::{Certificate, Status};
 pub use control::Control;

@@ -5,6 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::conic::{ConicCvParams, ConicParams};
+use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
+use crate::ellipsoid::EllipsoidParams;
 use crate::error::{Error, Result};
 use crate::model::Estimator;
 use crate::penalized::{PenalizedParams, Penalty};
@@ -119,6 +121,38 @@ pub const METHODS: &[Method] = &[
         allows_nan: false,
         build: |params| Ok(Box::new(parse::<StableLogisticCvParams>(params)?.check()?)),
         defaults: || to_json(&StableLogisticCvParams::default()),
+    },
+    Method {
+        name: "regec",
+        class: "ReGEC",
+        summary: "one plane a class by generalized eigenvalues",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<RegecParams>(params)?.check()?)),
+        defaults: || to_json(&RegecParams::default()),
+    },
+    Method {
+        name: "robust-regec",
+        class: "RobustReGEC",
+        summary: "planes that allow for the known error of every measurement",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<RobustRegecParams>(params)?.check()?)),
+        defaults: || to_json(&RobustRegecParams::default()),
+    },
+    Method {
+        name: "norm-robust-regec",
+        class: "NormRobustReGEC",
+        summary: "planes that allow for matrix errors of bounded norm",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<NormRobustRegecParams>(params)?.check()?)),
+        defaults: || to_json(&NormRobustRegecParams::default()),
+    },
+    Method {
+        name: "ellipsoid-svm",
+        class: "EllipsoidSVC",
+        summary: "SVM that keeps its margin on the error ellipsoid of every row",
+        allows_nan: false,
+        build: |params| Ok(Box::new(parse::<EllipsoidParams>(params)?.check()?)),
+        defaults: || to_json(&EllipsoidParams::default()),
     },
 ];
 

@@ -1,7 +1,8 @@
+use super::RowUncertainty;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
-/// Features, the class of every row, and optional row weights, checked once at the door.
+/// Features, the class of every row, and optional row weights and measurement errors, checked once at the door.
 ///
 /// Classes are indices `0..n_classes`; what they are called is the caller's business. In a binary
 /// problem class 1 is the positive one.
@@ -11,11 +12,29 @@ pub struct Dataset {
     labels: Vec<usize>,
     n_classes: usize,
     weights: Option<Vec<f64>>,
+    uncertainty: Option<RowUncertainty>,
 }
 
 impl Dataset {
     /// Checks that the parts fit together: equal lengths, finite features, at least two classes.
     pub fn new(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
+        let data = Self::batch(features, labels, n_classes, None)?;
+        let present = count(&data.labels, n_classes).iter().filter(|&&c| c > 0).count();
+        if present < 2 {
+            let text = "the labels contain only one class; a classifier needs two";
+            return Err(Error::BadData(text.into()));
+        }
+        Ok(data)
+    }
+
+    /// One of several batches of rows: as [`Dataset::new`] and [`Dataset::with_weights`], but classes
+    /// may be absent.
+    pub fn batch(
+        features: Matrix,
+        labels: Vec<usize>,
+        n_classes: usize,
+        weights: Option<Vec<f64>>,
+    ) -> Result<Self> {
         if let Some((row, column, value)) = features.first_not_finite() {
             return Err(Error::BadCell {
                 row,
@@ -34,25 +53,15 @@ impl Dataset {
         if let Some(&label) = labels.iter().find(|&&label| label >= n_classes) {
             return bad(format!("class index {label}, but there are {n_classes} classes"));
         }
-        let present = count(&labels, n_classes).iter().filter(|&&c| c > 0).count();
-        if present < 2 {
-            return bad("the labels contain only one class; a classifier needs two".into());
+        if let Some(weights) = &weights {
+            check_weights(weights, n)?;
         }
-        Ok(Self { features, labels, n_classes, weights: None })
+        Ok(Self { features, labels, n_classes, weights, uncertainty: None })
     }
 
     /// Adds row weights: finite, not negative, leaving at least two classes with positive weight.
     pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
-        if weights.len() != self.len() {
-            let n = self.len();
-            return Err(Error::BadData(format!("{n} rows but {} weights", weights.len())));
-        }
-        if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
-            let value = weights[row];
-            return Err(Error::BadData(format!(
-                "sample_weight[{row}] = {value}: weights must be finite and not negative"
-            )));
-        }
+        check_weights(&weights, self.len())?;
         let mut totals = vec![0.0; self.n_classes];
         for (&label, w) in self.labels.iter().zip(&weights) {
             totals[label] += w;
@@ -63,6 +72,13 @@ impl Dataset {
             ));
         }
         self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// Adds the known error of every row; shapes and positive semidefiniteness are checked here.
+    pub fn with_uncertainty(mut self, uncertainty: RowUncertainty) -> Result<Self> {
+        uncertainty.check(self.len(), self.n_features())?;
+        self.uncertainty = Some(uncertainty);
         Ok(self)
     }
 
@@ -84,6 +100,11 @@ impl Dataset {
     /// Row weights, if any were given.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
+    }
+
+    /// The known error of every row, if it was given.
+    pub fn uncertainty(&self) -> Option<&RowUncertainty> {
+        self.uncertainty.as_ref()
     }
 
     /// Number of rows.
@@ -114,6 +135,7 @@ impl Dataset {
             labels: rows.iter().map(|&i| self.labels[i]).collect(),
             n_classes: self.n_classes,
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&i| w[i]).collect()),
+            uncertainty: self.uncertainty.as_ref().map(|u| u.select_rows(rows)),
         }
     }
 
@@ -127,6 +149,19 @@ impl Dataset {
     pub(super) fn replace_weights(self, weights: Vec<f64>) -> Self {
         Self { weights: Some(weights), ..self }
     }
+}
+
+fn check_weights(weights: &[f64], n: usize) -> Result<()> {
+    if weights.len() != n {
+        return Err(Error::BadData(format!("{n} rows but {} weights", weights.len())));
+    }
+    if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+        let value = weights[row];
+        return Err(Error::BadData(format!(
+            "sample_weight[{row}] = {value}: weights must be finite and not negative"
+        )));
+    }
+    Ok(())
 }
 
 /// How often each class occurs.

@@ -1,6 +1,7 @@
 //! A canonical form of weighted data: weight 2 and the row twice become the same bits.
 
 use super::Dataset;
+use super::uncertainty::Key;
 use crate::linalg::Row;
 
 /// A data set without zero weights and repeated rows, in an order that depends only on the
@@ -14,23 +15,29 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Drops rows of weight 0, adds up the weights of equal (row, label) pairs and sorts by a hash
-    /// of the row, so that neither row order nor repetition nor storage (dense or sparse) matters.
+    /// Drops rows of weight 0, adds up the weights of equal (row, label) pairs (and equal measurement
+    /// errors, where there are any) and sorts by a hash of the row, so that neither row order nor repetition nor storage (dense or sparse) matters.
     pub fn new(data: &Dataset) -> Self {
         let x = data.features();
         let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
-        let hashes: Vec<u64> = x.rows().map(hash).collect();
+        let known = |i: usize| data.uncertainty().map(|u| u.key(i));
+        let hashes: Vec<u64> = (0..data.len())
+            .map(|i| known(i).into_iter().flat_map(Key::bits).fold(hash(x.row(i)), mix))
+            .collect();
+        let same_error = |a: usize, b: usize| {
+            let bits = |i: usize| known(i).into_iter().flat_map(Key::bits);
+            bits(a).cmp(bits(b))
+        };
+        let rows = |a: usize, b: usize| compare(x.row(a), x.row(b)).then_with(|| same_error(a, b));
         let key = |i: usize| (hashes[i], data.labels()[i]);
         let mut order: Vec<usize> = (0..data.len()).filter(|&i| weight(i) > 0.0).collect();
-        order.sort_by(|&a, &b| key(a).cmp(&key(b)).then_with(|| compare(x.row(a), x.row(b))));
+        order.sort_by(|&a, &b| key(a).cmp(&key(b)).then_with(|| rows(a, b)));
 
         let mut position = vec![None; data.len()];
         let mut first: Vec<usize> = Vec::with_capacity(order.len());
         let mut parts: Vec<Vec<f64>> = Vec::with_capacity(order.len());
         for &i in &order {
-            let same = first
-                .last()
-                .is_some_and(|&f| key(f) == key(i) && compare(x.row(f), x.row(i)).is_eq());
+            let same = first.last().is_some_and(|&f| key(f) == key(i) && rows(f, i).is_eq());
             if !same {
                 first.push(i);
                 parts.push(Vec::new());
@@ -53,6 +60,10 @@ impl Merged {
     pub fn spread(&self, values: &[f64], missing: f64) -> Vec<f64> {
         self.position.iter().map(|p| p.map_or(missing, |k| values[k])).collect()
     }
+}
+
+fn mix(h: u64, v: u64) -> u64 {
+    (h ^ v).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
 }
 
 /// A fixed hash of the nonzero entries; equal rows hash equally however they are stored.
@@ -90,6 +101,16 @@ mod tests {
             Some(w) => data.with_weights(w.to_vec()).unwrap(),
             None => data,
         }
+    }
+
+    #[test]
+    fn rows_with_different_errors_stay_apart() {
+        let rows = data(&[[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [0.0, 1.0]], &[0, 0, 0, 1], None);
+        let radii = crate::data::RowUncertainty::Radii(vec![0.5, 0.1, 0.5, 0.0]);
+        let merged = Merged::new(&rows.with_uncertainty(radii).unwrap());
+        assert_eq!(merged.data.len(), 3);
+        assert_eq!(merged.position[0], merged.position[2]);
+        assert_ne!(merged.position[0], merged.position[1]);
     }
 
     #[test]

@@ -4,11 +4,13 @@
 mod dataset;
 mod demo;
 mod encoder;
+pub mod generate;
 mod label;
 mod merge;
 mod standardize;
 mod synthetic;
 mod table;
+mod uncertainty;
 mod weights;
 
 pub use dataset::Dataset;
@@ -19,4 +21,5 @@ pub use merge::Merged;
 pub use standardize::{Standardize, deviations};
 pub use synthetic::{Outliers, make_label_noise, make_outliers};
 pub use table::{Cells, Column, MISSING, Table, WordList, is_missing};
+pub use uncertainty::{RowUncertainty, Shape};
 pub use weights::ClassWeight;

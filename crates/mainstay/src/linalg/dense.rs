@@ -252,6 +252,12 @@ fn clear_registers() {
     std::hint::black_box(super::Cholesky::new(&Dense::identity(1)));
 }
 
+/// Adds the lower triangle of `rows' * rows` to that of `out`.
+pub(super) fn add_gram(out: &mut Dense, rows: MatRef<'_, f64>) {
+    add_lower(out, rows.transpose(), rows);
+    clear_registers();
+}
+
 /// Adds the lower triangle of `left * right` to that of `out`.
 fn add_lower(out: &mut Dense, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
     use triangular::BlockStructure::{Rectangular, TriangularLower};

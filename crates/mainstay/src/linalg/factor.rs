@@ -2,7 +2,7 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder;
-use faer::linalg::solvers::{Llt, Qr, SolveCore};
+use faer::linalg::solvers::{Llt, PartialPivLu, Qr, SolveCore};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Conj, MatMut, Par, Side};
 
@@ -58,6 +58,48 @@ impl Cholesky {
         let l = self.0.L();
         Dense::from_fn(l.nrows(), l.nrows(), |i, j| if j <= i { l[(i, j)] } else { 0.0 })
     }
+}
+
+/// LU factors of a square matrix, rows exchanged for stability.
+#[derive(Debug, Clone)]
+pub struct Lu(PartialPivLu<f64>);
+
+impl Lu {
+    /// Factors `a`; `None` if an entry is not finite.
+    pub fn new(a: &Dense) -> Option<Self> {
+        a.data().iter().all(|v| v.is_finite()).then(|| Self(a.view().partial_piv_lu()))
+    }
+
+    /// Solves `a x = b`; not finite if `a` is singular.
+    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
+        let mut x = b.to_vec();
+        let rows = x.len();
+        let view = MatMut::from_column_major_slice_mut(&mut x, rows, 1);
+        self.0.solve_in_place_with_conj(Conj::No, view);
+        x
+    }
+}
+
+/// A lower triangular L with `a` = L L' for a symmetric positive semidefinite `a` (its lower
+/// triangle is read); `None` if an eigenvalue is negative beyond rounding.
+pub fn psd_factor(a: &Dense) -> Option<Dense> {
+    let n = a.nrows();
+    let largest = a.max_abs();
+    if largest == 0.0 {
+        return Some(Dense::zeros(n, n));
+    }
+    if let Some(factor) = Cholesky::new(a) {
+        return Some(factor.lower());
+    }
+    let eigen = SymmetricEigen::new(a).ok()?;
+    let top = eigen.values.last().copied().unwrap_or(0.0);
+    if eigen.values[0] < -1e-10 * largest.max(top) {
+        return None;
+    }
+    // a = F F' with F = V sqrt(values); the R of F' = Q R is the transposed triangle.
+    let transposed =
+        Dense::from_fn(n, n, |k, i| eigen.vectors[(i, k)] * eigen.values[k].max(0.0).sqrt());
+    Some(thin_qr(&transposed).1.transpose())
 }
 
 /// Eigendecomposition of a symmetric matrix.
@@ -209,6 +251,26 @@ mod tests {
         let x = factor.solve(&b);
         for (found, wanted) in gram.mul_vec(&x).iter().zip(b) {
             assert!((found - wanted).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn a_semidefinite_matrix_has_a_triangular_factor_and_an_indefinite_one_has_none() {
+        let f = Dense::from_rows(3, 2, vec![1.0, 2.0, -1.0, 0.5, 3.0, 1.0]);
+        let singular = f.mul_tr(&f);
+        let l = psd_factor(&singular).unwrap();
+        assert!(close(&l.mul_tr(&l), &singular));
+        assert!((0..3).all(|i| (i + 1..3).all(|j| l[(i, j)] == 0.0)));
+        assert!(psd_factor(&Dense::from_rows(2, 2, vec![1.0, 2.0, 2.0, 1.0])).is_none());
+        assert_eq!(psd_factor(&Dense::zeros(2, 2)), Some(Dense::zeros(2, 2)));
+    }
+
+    #[test]
+    fn lu_solves_a_matrix_that_is_not_symmetric() {
+        let a = Dense::from_rows(3, 3, vec![0.0, 2.0, 1.0, 1.0, -1.0, 0.0, 3.0, 0.5, -2.0]);
+        let x = Lu::new(&a).unwrap().solve(&[1.0, 2.0, 3.0]);
+        for (found, wanted) in a.mul_vec(&x).iter().zip([1.0, 2.0, 3.0]) {
+            assert!((found - wanted).abs() < 1e-13);
         }
     }
 

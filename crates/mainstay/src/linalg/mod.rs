@@ -6,12 +6,16 @@
 
 mod dense;
 mod factor;
+mod gram;
+mod low_rank;
 mod matrix;
 mod pivoted;
 mod stacked;
 pub mod vector;
 
 pub use dense::Dense;
-pub use factor::{Cholesky, Lq, Svd, SymmetricEigen, thin_qr};
+pub use factor::{Cholesky, Lq, Lu, Svd, SymmetricEigen, psd_factor, thin_qr};
+pub use gram::GramSum;
+pub use low_rank::DiagonalPlusRows;
 pub use matrix::{Csr, Matrix, Row};
 pub use pivoted::PivotedCholesky;

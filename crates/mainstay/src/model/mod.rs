@@ -6,6 +6,7 @@ mod linear;
 pub mod metrics;
 mod one_versus_rest;
 mod output;
+mod planes;
 mod standardized;
 
 pub use fitted::{Estimator, Fitted};
@@ -13,6 +14,7 @@ pub use kernel::{Kernel, KernelFunction};
 pub use linear::{Linear, Link};
 pub use one_versus_rest::{BinaryFit, BinaryProblem, assemble, each_class, one_versus_rest};
 pub use output::{Output, Outputs};
+pub use planes::Planes;
 pub use standardized::{StandardizeFirst, Standardized};
 
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,8 @@ pub enum Model {
     Kernel(Kernel),
     /// Another model, on standardised features.
     Standardized(Standardized),
+    /// One plane a class, the nearest decides.
+    Planes(Planes),
 }
 
 impl Model {
@@ -40,6 +44,7 @@ impl Model {
             Self::Linear(m) => m.n_features(),
             Self::Kernel(m) => m.n_features(),
             Self::Standardized(m) => m.model.n_features(),
+            Self::Planes(m) => m.n_features(),
         }
     }
 
@@ -49,6 +54,7 @@ impl Model {
             Self::Linear(m) => m.n_classes(),
             Self::Kernel(m) => m.n_classes(),
             Self::Standardized(m) => m.model.n_classes(),
+            Self::Planes(m) => m.n_classes(),
         }
     }
 
@@ -65,6 +71,7 @@ impl Model {
             Self::Linear(m) => m.decision(x),
             Self::Kernel(m) => m.decision(x),
             Self::Standardized(m) => m.decision(x)?,
+            Self::Planes(m) => m.decision(x),
         })
     }
 
@@ -84,6 +91,7 @@ impl Model {
         match self {
             Self::Linear(m) => m.link,
             Self::Kernel(m) => m.link,
+            Self::Planes(_) => Link::None,
             Self::Standardized(m) => m.model.link(),
         }
     }
@@ -94,6 +102,7 @@ impl Model {
             Self::Linear(m) => m.validate(),
             Self::Kernel(m) => m.validate(),
             Self::Standardized(m) => m.validate(),
+            Self::Planes(m) => m.validate(),
         }
     }
 }

@@ -1,0 +1,92 @@
+use serde::{Deserialize, Serialize};
+
+use crate::linalg::{Matrix, vector};
+
+/// Coordinates in which sums are accurate: columns centred, then divided by powers of two.
+///
+/// A plane $\tilde w^\top \tilde x = \tilde\gamma$ in the frame is $w_j = \tilde w_j / s_j$, $\gamma = \tilde\gamma + w^\top c$
+/// outside. Penalties are stated outside; $\gamma^2$ is the square of $(c/s, 1)^\top \tilde z$ inside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Frame {
+    /// Subtracted from every column.
+    pub center: Vec<f64>,
+    /// Every column is divided by its scale after centring.
+    pub scale: Vec<f64>,
+}
+
+fn power_above(size: f64) -> f64 {
+    if size > 0.0 && size.is_finite() { 2.0_f64.powf(size.log2().ceil()) } else { 1.0 }
+}
+
+impl Frame {
+    /// Means and ranges of the rows, one scale a column.
+    pub(super) fn learn(x: &Matrix, weights: Option<&[f64]>) -> Self {
+        let (n, p) = (x.nrows(), x.ncols());
+        let shares = match weights {
+            Some(w) => {
+                let total: f64 = w.iter().sum();
+                w.iter().map(|w| w / total).collect()
+            }
+            None => vec![1.0 / n as f64; n],
+        };
+        let center = x.tr_mul_vec(&shares);
+        let (mut low, mut high) = (vec![f64::INFINITY; p], vec![f64::NEG_INFINITY; p]);
+        let mut seen = vec![0_usize; p];
+        for row in x.rows() {
+            for (j, v) in row.entries() {
+                low[j] = low[j].min(v);
+                high[j] = high[j].max(v);
+                seen[j] += 1;
+            }
+        }
+        let range = |j: usize| {
+            let zero = if seen[j] < n { center[j].abs() } else { 0.0 };
+            (high[j] - center[j]).max(center[j] - low[j]).max(zero)
+        };
+        let scale = (0..p).map(|j| power_above(range(j))).collect();
+        Self { center, scale }
+    }
+
+    /// The same scale for every column, so that balls stay balls.
+    pub(super) fn isotropic(mut self) -> Self {
+        let largest = self.scale.iter().copied().fold(0.0, f64::max);
+        self.scale.fill(largest);
+        self
+    }
+
+    /// Row `i` of `x` in the frame.
+    pub(super) fn row(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
+        out.clear();
+        out.resize(self.center.len(), 0.0);
+        x.row(i).add_scaled_to(1.0, out);
+        for ((v, c), s) in out.iter_mut().zip(&self.center).zip(&self.scale) {
+            *v = (*v - c) / s;
+        }
+    }
+
+    /// (c/s, 1): gamma outside as a function of z inside.
+    pub(super) fn gamma_row(&self) -> Vec<f64> {
+        let ratio = self.center.iter().zip(&self.scale).map(|(c, s)| c / s);
+        ratio.chain([1.0]).collect()
+    }
+
+    /// The plane outside, with unit normal and its first largest weight positive; `None` if w = 0.
+    pub(super) fn outside(&self, z: &[f64]) -> Option<(Vec<f64>, f64)> {
+        let p = self.center.len();
+        let raw: Vec<f64> = z[..p].iter().zip(&self.scale).map(|(w, s)| w / s).collect();
+        let gamma = z[p] + vector::dot(&raw, &self.center);
+        let length = vector::norm(&raw);
+        if !(length > 0.0 && length.is_finite() && gamma.is_finite()) {
+            return None;
+        }
+        let first = raw.iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
+        let unit = length.copysign(first);
+        Some((raw.iter().map(|w| w / unit).collect(), gamma / unit))
+    }
+
+    /// The plane (w, gamma) in the frame.
+    pub(super) fn inside(&self, w: &[f64], gamma: f64) -> Vec<f64> {
+        let shift = vector::dot(w, &self.center);
+        w.iter().zip(&self.scale).map(|(w, s)| w * s).chain([gamma - shift]).collect()
+    }
+}

@@ -1,0 +1,237 @@
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::frame::Frame;
+use super::problem::Diagonal;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, GramSum, vector};
+
+/// Rows per task; fixed, and parts are added in order, so that the number of threads does not matter.
+const CHUNK: usize = 8192;
+
+/// All that ReGEC needs to know about the rows seen so far: $[A\ {-e}]^\top [A\ {-e}]$ of every class.
+///
+/// Sums over parts of the data add up, so that data may arrive in batches or be summed elsewhere and
+/// merged. While there are no more rows than features the (weighted) rows themselves are kept
+/// instead; no p x p matrix is formed then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moments {
+    pub(super) frame: Frame,
+    /// Rows of positive weight seen, by class.
+    pub(super) counts: Vec<usize>,
+    store: Store,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Store {
+    /// Row-major Gram matrices of order p + 1.
+    Grams(Vec<Vec<f64>>),
+    /// Rows $\sqrt{weight} (\tilde x, -1)$, one after the other.
+    Rows(Vec<Vec<f64>>),
+}
+
+/// One class: its Gram matrix or its rows.
+pub(super) enum Part {
+    Gram(Dense),
+    Rows(Dense),
+}
+
+impl Moments {
+    /// The sums over `data`.
+    pub fn new(data: &Dataset) -> Self {
+        Self::in_frame(data, Frame::learn(data.features(), data.weights()), false)
+    }
+
+    /// The rows themselves, however many.
+    pub(super) fn keep_rows(data: &Dataset) -> Self {
+        Self::in_frame(data, Frame::learn(data.features(), data.weights()), true)
+    }
+
+    fn in_frame(data: &Dataset, frame: Frame, keep: bool) -> Self {
+        let (n, order) = (data.len(), data.n_features() + 1);
+        let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
+        let mut counts = vec![0; data.n_classes()];
+        (0..n).filter(|&i| weight(i) > 0.0).for_each(|i| counts[data.labels()[i]] += 1);
+        let visit = |i: usize, row: &mut Vec<f64>| {
+            frame.row(data.features(), i, row);
+            row.push(-1.0);
+            let root = weight(i).sqrt();
+            if (root - 1.0).abs() > 0.0 {
+                row.iter_mut().for_each(|v| *v *= root);
+            }
+        };
+        let mut row = Vec::with_capacity(order);
+        let store = if keep || n < order {
+            let mut rows = vec![Vec::new(); data.n_classes()];
+            for i in (0..n).filter(|&i| weight(i) > 0.0) {
+                visit(i, &mut row);
+                rows[data.labels()[i]].extend_from_slice(&row);
+            }
+            Store::Rows(rows)
+        } else {
+            let part = |chunk: usize| {
+                let mut sums = vec![GramSum::new(order); data.n_classes()];
+                let mut row = Vec::with_capacity(order);
+                for i in chunk * CHUNK..n.min((chunk + 1) * CHUNK) {
+                    if weight(i) > 0.0 {
+                        visit(i, &mut row);
+                        sums[data.labels()[i]].push(row.iter().copied());
+                    }
+                }
+                sums.into_iter().map(|s| s.finish().into_data()).collect::<Vec<_>>()
+            };
+            let parts: Vec<_> = (0..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
+            let mut grams = vec![vec![0.0; order * order]; data.n_classes()];
+            for (gram, sum) in parts.iter().flat_map(|part| part.iter().enumerate()) {
+                vector::axpy(1.0, sum, &mut grams[gram]);
+            }
+            Store::Grams(grams)
+        };
+        Self { frame, counts, store }
+    }
+
+    /// Adds rows that came later.
+    pub fn add(&mut self, data: &Dataset) -> Result<()> {
+        self.same(data.n_features(), data.n_classes())?;
+        let later = Self::in_frame(data, self.frame.clone(), false);
+        self.absorb(later);
+        Ok(())
+    }
+
+    /// Adds sums taken elsewhere.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        self.same(other.n_features(), other.counts.len())?;
+        let moved = other.moved_to(&self.frame);
+        self.absorb(moved);
+        Ok(())
+    }
+
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.frame.center.len()
+    }
+
+    /// Rows of positive weight seen, by class.
+    pub fn counts(&self) -> &[usize] {
+        &self.counts
+    }
+
+    fn same(&self, p: usize, classes: usize) -> Result<()> {
+        if p == self.n_features() && classes == self.counts.len() {
+            return Ok(());
+        }
+        Err(Error::Mismatch(format!(
+            "{p} features and {classes} classes, but earlier data had {} and {}",
+            self.n_features(),
+            self.counts.len()
+        )))
+    }
+
+    fn absorb(&mut self, mut other: Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+        let many = self.counts.iter().sum::<usize>() > self.n_features();
+        if many
+            || matches!((&self.store, &other.store), (Store::Grams(_), _) | (_, Store::Grams(_)))
+        {
+            self.sum_up();
+            other.sum_up();
+        }
+        match (&mut self.store, other.store) {
+            (Store::Grams(a), Store::Grams(b)) => {
+                a.iter_mut().zip(&b).for_each(|(a, b)| vector::axpy(1.0, b, a));
+            }
+            (Store::Rows(a), Store::Rows(b)) => a.iter_mut().zip(b).for_each(|(a, b)| a.extend(b)),
+            // Both were summed up if either was.
+            _ => {}
+        }
+    }
+
+    fn sum_up(&mut self) {
+        let order = self.n_features() + 1;
+        if let Store::Rows(classes) = &self.store {
+            let gram = |rows: &Vec<f64>| {
+                let rows = Dense::from_rows(rows.len() / order, order, rows.clone());
+                rows.weighted_gram(&vec![1.0; rows.nrows()]).into_data()
+            };
+            self.store = Store::Grams(classes.iter().map(gram).collect());
+        }
+    }
+
+    /// The same sums in another frame: $\tilde x' = (\tilde x s + c - c')/s'$ is linear in $(\tilde x, -1)$.
+    fn moved_to(&self, frame: &Frame) -> Self {
+        let p = self.n_features();
+        let change = Dense::from_fn(p + 1, p + 1, |i, j| {
+            if i == p {
+                if j == p { 1.0 } else { (frame.center[j] - self.frame.center[j]) / frame.scale[j] }
+            } else if i == j {
+                self.frame.scale[j] / frame.scale[j]
+            } else {
+                0.0
+            }
+        });
+        let dense = |data: &Vec<f64>| Dense::from_rows(data.len() / (p + 1), p + 1, data.clone());
+        let store = match &self.store {
+            Store::Rows(classes) => {
+                Store::Rows(classes.iter().map(|r| dense(r).mul(&change).into_data()).collect())
+            }
+            Store::Grams(grams) => Store::Grams(
+                grams.iter().map(|g| change.tr_mul(&dense(g).mul(&change)).into_data()).collect(),
+            ),
+        };
+        Self { frame: frame.clone(), counts: self.counts.clone(), store }
+    }
+
+    /// Class `k`.
+    pub(super) fn part(&self, k: usize) -> Part {
+        let order = self.n_features() + 1;
+        let dense = |data: &Vec<f64>| Dense::from_rows(data.len() / order, order, data.clone());
+        match &self.store {
+            Store::Grams(grams) => Part::Gram(dense(&grams[k])),
+            Store::Rows(rows) => Part::Rows(dense(&rows[k])),
+        }
+    }
+
+    /// The diagonal of $[A\ {-e}]^\top [A\ {-e}]$ of class `k` in the user's coordinates.
+    pub(super) fn diagonal(&self, k: usize) -> Diagonal {
+        let p = self.n_features();
+        let (center, scale) = (&self.frame.center, &self.frame.scale);
+        match self.part(k) {
+            Part::Gram(gram) => {
+                let n = gram[(p, p)];
+                let square = |j: usize| {
+                    // The last column holds minus the sums.
+                    let (c, s) = (center[j], scale[j]);
+                    (s * s * gram[(j, j)] - 2.0 * s * c * gram[(j, p)] + c * c * n).max(0.0)
+                };
+                Diagonal { w: (0..p).map(square).collect(), gamma: n }
+            }
+            Part::Rows(rows) => {
+                let mut out = Diagonal::constant(p, 0.0);
+                for i in 0..rows.nrows() {
+                    let row = rows.row(i);
+                    for j in 0..p {
+                        out.w[j] += (row[j] * scale[j] - row[p] * center[j]).powi(2);
+                    }
+                    out.gamma += row[p] * row[p];
+                }
+                out
+            }
+        }
+    }
+
+    /// Weighted mean of class `k` in the user's coordinates, dotted with `w`.
+    pub(super) fn mean_score(&self, k: usize, w: &[f64]) -> f64 {
+        let p = self.n_features();
+        let (sums, n): (Vec<f64>, f64) = match self.part(k) {
+            Part::Gram(gram) => ((0..p).map(|j| -gram[(j, p)]).collect(), gram[(p, p)]),
+            Part::Rows(rows) => {
+                let root: Vec<f64> = (0..rows.nrows()).map(|i| -rows[(i, p)]).collect();
+                let sums = rows.tr_mul_vec(&root);
+                (sums[..p].to_vec(), root.iter().map(|r| r * r).sum())
+            }
+        };
+        (0..p).map(|j| w[j] * (self.frame.center[j] + self.frame.scale[j] * sums[j] / n)).sum()
+    }
+}

@@ -1,0 +1,395 @@
+//! The robust plane by majorisation: the worst-case ratio falls in every iteration.
+
+use super::problem::Inside;
+use crate::control::Control;
+use crate::error::Result;
+use crate::linalg::{Cholesky, Dense, DiagonalPlusRows, vector};
+use crate::uncertainty::ellipsoid::{Ellipsoids, Spread};
+
+/// Relative closeness to a kink at which majorisers are cut off.
+const CLAMP: f64 = 1e-7;
+
+/// Rows of one side, augmented by -1, with weights and their place among the ellipsoids.
+#[derive(Debug)]
+pub(super) struct Side {
+    pub rows: Dense,
+    pub weights: Vec<f64>,
+    pub index: Vec<usize>,
+}
+
+/// $$R_\delta(z) = \frac{\sum_A c_a (|d_a| + f\rho_a)^2 + z^\top \Pi_N z}{\sum_B c_b \max(|d_b| - f\rho_b, 0)^2 + z^\top \Pi_D z},
+/// \qquad d = w^\top x - \gamma,\ \rho = \sqrt{w^\top P w},\ f = 1 - \xi.$$
+#[derive(Debug)]
+pub(super) struct Duel<'a> {
+    pub own: Side,
+    pub other: Side,
+    pub ellipsoids: &'a Ellipsoids,
+    pub numerator: Inside,
+    pub denominator: Inside,
+    /// f: the part of the ellipsoids that counts.
+    pub share: f64,
+}
+
+/// Distances, supports and both sums at a plane.
+struct At {
+    own: (Vec<f64>, Vec<f64>),
+    other: (Vec<f64>, Vec<f64>),
+    top: f64,
+    bottom: f64,
+}
+
+impl At {
+    fn ratio(&self) -> f64 {
+        if self.bottom > 0.0 { self.top / self.bottom } else { f64::INFINITY }
+    }
+}
+
+/// A plane and how the ratio fell on the way to it.
+#[derive(Debug, Clone)]
+pub(super) struct Descent {
+    pub z: Vec<f64>,
+    pub history: Vec<f64>,
+}
+
+impl Duel<'_> {
+    fn at(&self, z: &[f64]) -> At {
+        let p = z.len() - 1;
+        let look = |side: &Side| {
+            let d = side.rows.mul_vec(z);
+            let mut rho = self.ellipsoids.supports(&side.index, &z[..p]);
+            vector::scale(&mut rho, self.share);
+            (d, rho)
+        };
+        let (own, other) = (look(&self.own), look(&self.other));
+        let sum = |side: &Side, (d, rho): &(Vec<f64>, Vec<f64>), sign: f64| -> f64 {
+            let term = |k: usize| (d[k].abs() + sign * rho[k]).max(0.0);
+            (0..d.len()).map(|k| side.weights[k] * term(k).powi(2)).sum()
+        };
+        let top = sum(&self.own, &own, 1.0) + self.numerator.value(z);
+        let bottom = sum(&self.other, &other, -1.0) + self.denominator.value(z);
+        At { own, other, top, bottom }
+    }
+
+    /// $R_\delta(z)$.
+    pub(super) fn ratio(&self, z: &[f64]) -> f64 {
+        self.at(z).ratio()
+    }
+
+    /// The ratio without regularisation, which at $z = (0, 1)$, the plane at infinity, is that of the
+    /// total weights.
+    pub(super) fn plain_ratio(&self, z: &[f64]) -> f64 {
+        let at = self.at(z);
+        let (top, bottom) =
+            (at.top - self.numerator.value(z), at.bottom - self.denominator.value(z));
+        if bottom > 0.0 { top / bottom } else { f64::INFINITY }
+    }
+
+    /// Ratio of the total weights of both sides.
+    pub(super) fn at_infinity(&self) -> f64 {
+        self.own.weights.iter().sum::<f64>() / self.other.weights.iter().sum::<f64>()
+    }
+
+    /// A plane with finite ratio to start from: `nominal`, or else along the difference of means or one
+    /// feature; `None` if all of them are reached by every ellipsoid of the other class.
+    fn start(&self, nominal: &[f64]) -> Option<Vec<f64>> {
+        if self.plain_ratio(nominal).is_finite() {
+            return Some(nominal.to_vec());
+        }
+        let p = nominal.len() - 1;
+        let mean = |side: &Side| {
+            let total: f64 = side.weights.iter().sum();
+            let mut mean = side.rows.tr_mul_vec(&side.weights);
+            vector::scale(&mut mean, 1.0 / total);
+            mean
+        };
+        let (own, other) = (mean(&self.own), mean(&self.other));
+        let difference: Vec<f64> = (0..p).map(|j| own[j] - other[j]).collect();
+        let spread = self.ellipsoids.weighted_sum(&self.own.index, &self.own.weights);
+        let mut directions = vec![difference.clone()];
+        if let Spread::Diagonal(d) = &spread {
+            let floor = 1e-9 * d.iter().copied().fold(0.0, f64::max);
+            directions.push(difference.iter().zip(d).map(|(v, d)| v / (d + floor)).collect());
+        }
+        directions.extend((0..p.min(64)).map(|j| {
+            let mut axis = vec![0.0; p];
+            axis[j] = 1.0;
+            axis
+        }));
+        let candidates = directions.into_iter().filter_map(|w| {
+            let gamma = vector::dot(&w, &own[..p]);
+            let z: Vec<f64> = w.into_iter().chain([gamma]).collect();
+            let ratio = self.ratio(&z);
+            (self.plain_ratio(&z).is_finite() && ratio.is_finite()).then_some((ratio, z))
+        });
+        candidates.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, z)| z)
+    }
+
+    /// Descends from `nominal` until the ratio falls by less than `tol` of itself.
+    ///
+    /// One iteration majorises $(|d| + \rho)^2 \le d^2/\theta + \rho^2/(1 - \theta)$ with $\theta = |d|/(|d| + \rho)$ and
+    /// minorises the root of the denominator by its tangent, with $\rho \le (w^\top P w/\rho_0 + \rho_0)/2$. What
+    /// is left, $\min z^\top \hat G z$ with $l^\top z - z^\top Q z/2 \ge 1 + c_0$, is solved by $z = (\tau \hat G + Q)^{-1} l$, one
+    /// number $\tau$ by Newton's method. Cost: one weighted Gram matrix of the own rows.
+    ///
+    /// `None` if no plane with finite ratio is found to start from.
+    pub(super) fn descend(
+        &self,
+        nominal: &[f64],
+        tol: f64,
+        max_iter: usize,
+        control: &Control,
+    ) -> Result<Option<Descent>> {
+        let Some(mut z) = self.start(nominal) else { return Ok(None) };
+        let mut history = vec![self.ratio(&z)];
+        for _ in 0..max_iter {
+            control.check()?;
+            let last = history[history.len() - 1];
+            let Some(next) = self.step(&z) else { break };
+            let ratio = self.ratio(&next);
+            if !(ratio < last) {
+                break;
+            }
+            z = next;
+            history.push(ratio);
+            if ratio > last * (1.0 - tol) {
+                break;
+            }
+        }
+        Ok(Some(Descent { z, history }))
+    }
+
+    /// The minimiser of the majorised problem at `z`.
+    fn step(&self, z: &[f64]) -> Option<Vec<f64>> {
+        let at = self.at(z);
+        let scale = at.bottom.sqrt();
+        let z: Vec<f64> = z.iter().map(|v| v / scale).collect();
+        let f = self.share;
+
+        let (d, rho) = &at.own;
+        let theta: Vec<f64> = d
+            .iter()
+            .zip(rho)
+            .map(|(d, r)| (d.abs() / (d.abs() + r).max(1e-300)).clamp(CLAMP, 1.0 - CLAMP))
+            .collect();
+        let exact = |k: usize| rho[k] == 0.0;
+        let gram: Vec<f64> = (0..d.len())
+            .map(|k| self.own.weights[k] / if exact(k) { 1.0 } else { theta[k] })
+            .collect();
+        let spread: Vec<f64> =
+            (0..d.len()).map(|k| f * f * self.own.weights[k] / (1.0 - theta[k])).collect();
+        let own_spread = self.ellipsoids.weighted_sum(&self.own.index, &spread);
+
+        // Tangent of the denominator's root: l'z - sum of u rho, with u = c max(|d| - rho, 0)/root.
+        let (d, rho) = &at.other;
+        let u: Vec<f64> = (0..d.len())
+            .map(|k| self.other.weights[k] * (d[k].abs() - rho[k]).max(0.0) / scale)
+            .collect();
+        let signed: Vec<f64> = u.iter().zip(d).map(|(u, d)| u.copysign(*d)).collect();
+        let mut l = self.other.rows.tr_mul_vec(&signed);
+        self.denominator.add_product(1.0, &z, &mut l);
+        let floor = |k: usize| (rho[k] / scale).max(CLAMP * d[k].abs() / scale).max(1e-300);
+        let curvature: Vec<f64> = (0..d.len()).map(|k| f * f * u[k] / floor(k)).collect();
+        let other_spread = self.ellipsoids.weighted_sum(&self.other.index, &curvature);
+        let constant: f64 = (0..d.len()).map(|k| 0.5 * u[k] * floor(k)).sum();
+        let certain = f == 0.0 || at.own.1.iter().chain(rho).all(|r| *r == 0.0);
+        let constant = if certain { 0.0 } else { constant };
+
+        let form = Majorised::new(self, &gram, &own_spread, &other_spread);
+        let mut tau = 1.0 / form.numerator(&z).max(1e-300);
+        let (mut low, mut high) = (0.0, f64::INFINITY);
+        let mut best = None;
+        for _ in 0..40 {
+            let factor = form.factor(tau)?;
+            let found = factor.solve(&l);
+            let (lz, top) = (vector::dot(&l, &found), form.numerator(&found));
+            if !(lz.is_finite() && top.is_finite()) {
+                return None;
+            }
+            // z'Qz = l'z - tau z'Gz.
+            let phi = lz - 0.5 * (lz - tau * top) - 1.0 - constant;
+            let slope = {
+                let product = form.product(&found);
+                let change = factor.solve(&product);
+                let moved = vector::dot(&l, &change);
+                let q_change = moved - tau * vector::dot(&product, &change);
+                -(moved - q_change)
+            };
+            best = Some(found);
+            if phi >= 0.0 {
+                low = tau
+            } else {
+                high = tau
+            }
+            if phi.abs() <= 1e-9 * (1.0 + constant) {
+                break;
+            }
+            let newton = tau - phi / slope;
+            tau = if newton > low && newton < high {
+                newton
+            } else if high.is_finite() {
+                if low > 0.0 { (low * high).sqrt() } else { 0.5 * high }
+            } else {
+                4.0 * tau
+            };
+            if !(tau > 1e-300 && tau < 1e300) {
+                break;
+            }
+        }
+        best
+    }
+}
+
+/// Numerator $\hat G$ and curvature Q of the majorised problem.
+enum Majorised {
+    Tall { numerator: Dense, curvature: Dense },
+    Wide { rows: Dense, weights: Vec<f64>, numerator: Vec<f64>, curvature: Vec<f64> },
+}
+
+enum Factor {
+    Tall(Cholesky),
+    Wide(DiagonalPlusRows),
+}
+
+impl Factor {
+    fn solve(&self, r: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Tall(factor) => factor.solve(r),
+            Self::Wide(factor) => factor.solve(r),
+        }
+    }
+}
+
+impl Majorised {
+    fn new(duel: &Duel<'_>, gram: &[f64], own: &Spread, other: &Spread) -> Self {
+        let q = duel.own.rows.ncols();
+        match (own, other) {
+            (Spread::Diagonal(own), Spread::Diagonal(other)) if q > duel.own.rows.nrows() + 2 => {
+                let penalty = &duel.numerator;
+                let mut data = duel.own.rows.data().to_vec();
+                data.extend_from_slice(&penalty.row);
+                let mut weights = gram.to_vec();
+                weights.push(penalty.weight);
+                let rows = Dense::from_rows(weights.len(), q, data);
+                let numerator = penalty.diagonal.iter().zip(own).map(|(a, b)| a + b).chain([0.0]);
+                let curvature = other.iter().copied().chain([0.0]);
+                Self::Wide {
+                    rows,
+                    weights,
+                    numerator: numerator.collect(),
+                    curvature: curvature.collect(),
+                }
+            }
+            _ => {
+                let mut numerator = duel.own.rows.weighted_gram(gram);
+                own.add_to(1.0, &mut numerator);
+                duel.numerator.add_to(&mut numerator);
+                let mut curvature = Dense::zeros(q, q);
+                other.add_to(1.0, &mut curvature);
+                Self::Tall { numerator, curvature }
+            }
+        }
+    }
+
+    /// $\hat G z$.
+    fn product(&self, z: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Tall { numerator, .. } => numerator.mul_vec(z),
+            Self::Wide { rows, weights, numerator, .. } => {
+                let inner: Vec<f64> =
+                    rows.mul_vec(z).iter().zip(weights).map(|(v, w)| v * w).collect();
+                let mut out = rows.tr_mul_vec(&inner);
+                (0..z.len()).for_each(|j| out[j] += numerator[j] * z[j]);
+                out
+            }
+        }
+    }
+
+    /// $z^\top \hat G z$.
+    fn numerator(&self, z: &[f64]) -> f64 {
+        vector::dot(z, &self.product(z))
+    }
+
+    /// Factors $\tau \hat G + Q$; directions without any weight get a negligible one.
+    fn factor(&self, tau: f64) -> Option<Factor> {
+        match self {
+            Self::Tall { numerator, curvature } => {
+                let q = numerator.nrows();
+                let mut matrix =
+                    Dense::from_fn(q, q, |i, j| tau * numerator[(i, j)] + curvature[(i, j)]);
+                let top = (0..q).map(|j| matrix[(j, j)]).fold(0.0, f64::max);
+                for ridge in [0.0, 1e-14, 1e-12, 1e-10, 1e-8] {
+                    (0..q).for_each(|j| matrix[(j, j)] += ridge * (matrix[(j, j)] + 1e-4 * top));
+                    if let Some(factor) = Cholesky::new(&matrix) {
+                        return Some(Factor::Tall(factor));
+                    }
+                }
+                None
+            }
+            Self::Wide { rows, weights, numerator, curvature } => {
+                let mut diagonal: Vec<f64> =
+                    numerator.iter().zip(curvature).map(|(n, c)| tau * n + c).collect();
+                let last = diagonal.len() - 1;
+                let top = diagonal.iter().copied().fold(0.0, f64::max).max(1e-300);
+                diagonal.iter_mut().for_each(|d| *d = d.max(1e-12 * top));
+                // gamma has no diagonal: give it one and take it away by a row.
+                diagonal[last] = top;
+                let mut data = rows.data().to_vec();
+                data.resize(data.len() + last, 0.0);
+                data.push(1.0);
+                let mut weights: Vec<f64> = weights.iter().map(|w| tau * w).collect();
+                weights.push(-top);
+                let rows = Dense::from_rows(weights.len(), last + 1, data);
+                DiagonalPlusRows::new(diagonal, rows, weights).map(Factor::Wide)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eigen::frame::Frame;
+    use crate::eigen::problem::Diagonal;
+    use crate::uncertainty::ellipsoid::Ellipsoid;
+    use mainstay_testkit::generate::{normal, rng};
+
+    fn duel(seed: u64, p: usize, ellipsoids: &Ellipsoids, share: f64) -> Duel<'_> {
+        let mut rng = rng(seed);
+        let mut side = |n: usize, shift: f64, first: usize| {
+            let mut values = normal(&mut rng, n * p);
+            values.iter_mut().step_by(p).for_each(|v| *v = 0.3 * *v + shift);
+            let rows =
+                Dense::from_fn(n, p + 1, |i, j| if j == p { -1.0 } else { values[i * p + j] });
+            Side { rows, weights: vec![1.0; n], index: (first..first + n).collect() }
+        };
+        let (own, other) = (side(20, 0.0, 0), side(25, 3.0, 20));
+        let frame = Frame { center: vec![0.0; p], scale: vec![1.0; p] };
+        let form = |v: f64| Inside::new(&Diagonal::constant(p, v), &frame);
+        let (numerator, denominator) = (form(1e-3), form(1e-3));
+        Duel { own, other, ellipsoids, numerator, denominator, share }
+    }
+
+    #[test]
+    fn the_ratio_falls_in_every_iteration_and_ends_at_a_stationary_point() {
+        for seed in 0..12 {
+            // More features than own rows from the eighth on.
+            let p = if seed < 8 { 2 + seed as usize % 4 } else { 40 };
+            let axes = (0..p).map(|j| 0.05 + 0.1 * (j % 3) as f64).collect();
+            let ellipsoids = Ellipsoids::shared(Ellipsoid::Axes(axes), p);
+            let duel = duel(seed, p, &ellipsoids, 1.0);
+            let nominal: Vec<f64> = normal(&mut rng(seed + 100), p + 1);
+            let found = duel.descend(&nominal, 1e-12, 2000, &Control::new()).unwrap().unwrap();
+            assert!(found.history.windows(2).all(|pair| pair[1] < pair[0]));
+            // No nearby plane is better by more than rounding and the clamp explain.
+            let length = vector::norm(&found.z);
+            let best = duel.ratio(&found.z);
+            let mut rng = rng(seed + 200);
+            for _ in 0..200 {
+                let step = normal(&mut rng, p + 1);
+                let moved: Vec<f64> =
+                    found.z.iter().zip(&step).map(|(z, s)| z + 1e-4 * length * s).collect();
+                assert!(duel.ratio(&moved) >= best * (1.0 - 1e-5), "seed {seed}");
+            }
+        }
+    }
+}

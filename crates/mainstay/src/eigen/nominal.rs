@@ -1,0 +1,197 @@
+//! Planes of pairs of classes without uncertainty, and how many planes become one.
+
+use super::frame::Frame;
+use super::moments::{Moments, Part};
+use super::pencil::{self, Extreme};
+use super::problem::{Diagonal, Inside, Penalty, Regularization};
+use super::wide::{self, Form};
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, Svd, thin_qr, vector};
+
+/// A plane with unit normal in the user's coordinates, and the quotient it was found with.
+#[derive(Debug, Clone)]
+pub(super) struct Plane {
+    pub w: Vec<f64>,
+    pub gamma: f64,
+    pub quotient: f64,
+}
+
+impl Plane {
+    pub(super) fn from_frame(frame: &Frame, extreme: &Extreme) -> Result<Self> {
+        let (w, gamma) = frame.outside(&extreme.z).ok_or_else(no_plane)?;
+        Ok(Self { w, gamma, quotient: extreme.value })
+    }
+}
+
+fn no_plane() -> Error {
+    Error::BadData(
+        "no plane tells the classes apart: their rows are constant or equal; drop constant features"
+            .into(),
+    )
+}
+
+/// The planes of classes `a` (against `b`) and `b` (against `a`): ends of the pencil (4) or (7). The flag
+/// says that the sums were too ill-conditioned to be trusted.
+pub(super) fn pair(
+    moments: &Moments,
+    (a, b): (usize, usize),
+    kind: Regularization,
+    delta: f64,
+    control: &Control,
+) -> Result<([Plane; 2], bool)> {
+    let frame = &moments.frame;
+    let (own, other) = (moments.diagonal(a), moments.diagonal(b));
+    let penalty = |own, other| Penalty::new(kind, delta, own, other);
+    let (forth, back) = (penalty(&own, &other), penalty(&other, &own));
+    let (extremes, poor) = match (moments.part(a), moments.part(b)) {
+        (Part::Gram(g), Part::Gram(h)) => {
+            let ends = |g: &Dense, h: &Dense, penalty: &Penalty| {
+                let (mut n, mut d) = (g.clone(), h.clone());
+                Inside::new(&penalty.numerator, frame).add_to(&mut n);
+                Inside::new(&penalty.denominator, frame).add_to(&mut d);
+                pencil::both_ends(&n, &d)?.ok_or_else(no_plane)
+            };
+            let ([first, mut second], mut condition) = ends(&g, &h, &forth)?;
+            if kind == Regularization::Tikhonov {
+                let ([own, _], more) = ends(&h, &g, &back)?;
+                second = own;
+                condition = condition.min(more);
+            }
+            ([first, second], condition < 1e-9)
+        }
+        (Part::Rows(x), Part::Rows(y)) => {
+            let wide = x.nrows() + y.nrows() <= moments.n_features();
+            let one = |x: &Dense, y: &Dense, penalty: &Penalty| {
+                if wide && kind != Regularization::None {
+                    wide::minimise(
+                        &form(x, &penalty.numerator, frame),
+                        &form(y, &penalty.denominator, frame),
+                        control,
+                    )
+                } else {
+                    let [low, _] = pencil::both_ends_of_rows(
+                        &with_rows(x, &penalty.numerator, frame),
+                        &with_rows(y, &penalty.denominator, frame),
+                    )?
+                    .ok_or_else(no_plane)?;
+                    Ok(low)
+                }
+            };
+            ([one(&x, &y, &forth)?, one(&y, &x, &back)?], false)
+        }
+        _ => return Err(Error::Numerical("sums of different kinds".into())),
+    };
+    let [first, second] = extremes;
+    Ok(([Plane::from_frame(frame, &first)?, Plane::from_frame(frame, &second)?], poor))
+}
+
+/// Rows and penalty as rows'rows + diagonal.
+fn form(rows: &Dense, penalty: &Diagonal, frame: &Frame) -> Form {
+    let inside = Inside::new(penalty, frame);
+    let mut data = rows.data().to_vec();
+    let mut height = rows.nrows();
+    if inside.weight > 0.0 {
+        data.extend(inside.row.iter().map(|v| v * inside.weight.sqrt()));
+        height += 1;
+    }
+    let diagonal = inside.diagonal.iter().copied().chain([0.0]).collect();
+    Form { rows: Dense::from_rows(height, rows.ncols(), data), diagonal }
+}
+
+/// Rows, and the penalty as more rows.
+fn with_rows(rows: &Dense, penalty: &Diagonal, frame: &Frame) -> Dense {
+    let Form { rows, diagonal } = form(rows, penalty, frame);
+    let q = rows.ncols();
+    let (mut height, mut data) = (rows.nrows(), rows.into_data());
+    for (j, d) in diagonal.iter().enumerate().filter(|(_, d)| **d > 0.0) {
+        let start = data.len();
+        data.resize(start + q, 0.0);
+        data[start + j] = d.sqrt();
+        height += 1;
+    }
+    Dense::from_rows(height, q, data)
+}
+
+/// Theorem 1: the plane of `a` against `b` when G may be off by `eta_a` and H by `eta_b` in norm,
+/// from $(G + \eta_a I) z = \lambda (H - \eta_b I) z$.
+///
+/// The theorem's smallest eigenvalue is right only for `eta_b` below the smallest eigenvalue of H;
+/// beyond that it is the smallest positive one (errata B6).
+pub(super) fn norm_robust(
+    moments: &Moments,
+    (a, b): (usize, usize),
+    eta_a: f64,
+    eta_b: f64,
+) -> Result<Plane> {
+    let p = moments.n_features();
+    let frame = &moments.frame;
+    let none = || {
+        Error::Infeasible(format!(
+            "no robust plane exists for class index {a}: `eta_b` = {eta_b} is at least every eigenvalue of the \
+             matrix of class index {b}; use a smaller `eta_b`"
+        ))
+    };
+    let extreme = match (moments.part(a), moments.part(b)) {
+        (Part::Gram(mut g), Part::Gram(mut h)) => {
+            Inside::new(&Diagonal::constant(p, eta_a), frame).add_to(&mut g);
+            Inside::new(&Diagonal::constant(p, -eta_b), frame).add_to(&mut h);
+            pencil::smallest_positive(&g, &h)?.ok_or_else(none)?
+        }
+        (Part::Rows(x), Part::Rows(y)) => {
+            // Identity penalties: the answer lies in the span of the rows (x, -1), outside the frame.
+            let raw = |rows: &Dense| {
+                Dense::from_fn(rows.nrows(), p + 1, |i, j| {
+                    if j == p {
+                        rows[(i, p)]
+                    } else {
+                        rows[(i, j)] * frame.scale[j] - rows[(i, p)] * frame.center[j]
+                    }
+                })
+            };
+            let (x, y) = (raw(&x), raw(&y));
+            let unit = x.max_abs().max(y.max_abs()).max(1.0);
+            let mut data: Vec<f64> = x.data().iter().chain(y.data()).map(|v| v / unit).collect();
+            let height = x.nrows() + y.nrows();
+            data.iter_mut().for_each(|v| *v += 0.0);
+            let all = Dense::from_rows(height, p + 1, data);
+            let (basis, r) = thin_qr(&all.transpose());
+            let rank = r.nrows();
+            let gram = |from: usize, to: usize, shift: f64| {
+                let part = Dense::from_fn(to - from, rank, |i, j| r[(j, from + i)]);
+                let mut gram = part.tr_mul(&part);
+                gram.add_diagonal(shift / unit / unit);
+                gram
+            };
+            let (n, d) = (gram(0, x.nrows(), eta_a), gram(x.nrows(), height, -eta_b));
+            let found = pencil::smallest_positive(&n, &d)?.ok_or_else(none)?;
+            let z = basis.mul_vec(&found.z);
+            let length = vector::norm(&z[..p]);
+            if !(length > 0.0) {
+                return Err(no_plane());
+            }
+            let first = z[..p].iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
+            let unit = length.copysign(first);
+            let w = z[..p].iter().map(|v| v / unit).collect();
+            return Ok(Plane { w, gamma: z[p] / unit, quotient: found.value });
+        }
+        _ => return Err(Error::Numerical("sums of different kinds".into())),
+    };
+    Plane::from_frame(frame, &extreme)
+}
+
+/// One plane for class `k` from its planes against every other class: unit normals merged by their
+/// leading singular vector, offset the mean of $w^\top x$ over the class (errata B8). A single plane stays.
+pub(super) fn merge(moments: &Moments, k: usize, planes: &[Plane]) -> Result<(Vec<f64>, f64)> {
+    if let [plane] = planes {
+        return Ok((plane.w.clone(), plane.gamma));
+    }
+    let p = moments.n_features();
+    let stacked = Dense::from_fn(planes.len(), p, |i, j| planes[i].w[j]);
+    let mut w = Svd::new(&stacked)?.v.column(0);
+    let first = w.iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
+    let unit = vector::norm(&w).copysign(first);
+    vector::scale(&mut w, 1.0 / unit);
+    let gamma = moments.mean_score(k, &w);
+    Ok((w, gamma))
+}

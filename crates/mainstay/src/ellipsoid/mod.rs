@@ -1,0 +1,11 @@
+//! Support vector machine whose rows are ellipsoids: problem (34) of the robust ReGEC paper in its
+//! correct form (errata B7), solved as a second-order cone program with a dual certificate.
+
+mod certificate;
+mod estimator;
+mod normal;
+mod problem;
+mod scaling;
+mod solver;
+
+pub use estimator::{EllipsoidParams, EllipsoidSvc, PathPoint};

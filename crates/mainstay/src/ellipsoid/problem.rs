@@ -1,0 +1,79 @@
+use crate::linalg::{Dense, vector};
+use crate::uncertainty::ellipsoid::View;
+
+/// $$\min_{w, b}\ \tfrac12 \|w\|^2 + \sum_i C_i \max(0,\ 1 + m_i \|L_{j(i)}^\top w\| - y_i(w^\top x_i + b)).$$
+///
+/// This is (34) with labels $\pm 1$: for every point of the ellipsoid around $x_i$ the margin is at
+/// least $1 - v_i$. Rows of equal shape share one cone $\|L_j^\top w\| \le \rho_j$; $m_i$ is the size of
+/// row $i$'s ellipsoid in units of its shape (0: an exact row). The intercept is free.
+///
+/// Map to the paper: $d$ is $y$, their $\xi$ is $C$, $\Sigma_j$ of (34d) is $P_j^{1/2}$, $u_j$ is $\rho_j$
+/// and $E$ is $(j, m)$.
+#[derive(Debug)]
+pub(super) struct Problem<'a> {
+    /// One row a sample.
+    pub x: &'a Dense,
+    /// +1 or -1.
+    pub y: &'a [f64],
+    /// $C_i$.
+    pub cap: &'a [f64],
+    /// $j(i)$.
+    pub of: &'a [usize],
+    /// $m_i$.
+    pub multiplier: &'a [f64],
+    /// The shapes.
+    pub shapes: &'a [View<'a>],
+}
+
+/// Answer and multipliers.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    /// Weights.
+    pub w: Vec<f64>,
+    /// Intercept.
+    pub b: f64,
+    /// Multipliers of the margins.
+    pub a: Vec<f64>,
+    /// Multipliers of $L_j^\top w$, one row a shape.
+    pub zeta: Dense,
+}
+
+impl Problem<'_> {
+    /// Total cap of the rows of either sign: (positive, negative).
+    pub(super) fn caps(&self) -> (f64, f64) {
+        let total = |sign: f64| -> f64 {
+            self.y.iter().zip(self.cap).filter(|(y, _)| **y == sign).map(|(_, c)| c).sum()
+        };
+        (total(1.0), total(-1.0))
+    }
+
+    /// $m_i \rho_{j(i)}$ from the support of every shape.
+    pub(super) fn spread(&self, rho: &[f64]) -> Vec<f64> {
+        let one = |(&j, &m): (&usize, &f64)| if m > 0.0 { m * rho[j] } else { 0.0 };
+        self.of.iter().zip(self.multiplier).map(one).collect()
+    }
+
+    /// Objective at scores `f` = Xw and intercept `b`.
+    pub(super) fn objective(&self, w: &[f64], f: &[f64], b: f64, spread: &[f64]) -> f64 {
+        let loss: f64 = (0..self.y.len())
+            .map(|i| self.cap[i] * (1.0 + spread[i] - self.y[i] * (f[i] + b)).max(0.0))
+            .sum();
+        0.5 * vector::norm_sq(w) + loss
+    }
+
+    /// The best intercept for given scores: a weighted quantile of the break points.
+    pub(super) fn best_intercept(&self, f: &[f64], spread: &[f64]) -> f64 {
+        let breaks: Vec<f64> = (0..f.len()).map(|i| self.y[i] * (1.0 + spread[i]) - f[i]).collect();
+        let mut order: Vec<usize> = (0..f.len()).collect();
+        order.sort_by(|&i, &j| breaks[i].total_cmp(&breaks[j]));
+        // Left of every break all positive rows pull up; each break crossed takes one cap off.
+        let mut pull = self.caps().0;
+        for &i in &order {
+            pull -= self.cap[i];
+            if pull <= 0.0 {
+                return breaks[i];
+            }
+        }
+        order.last().map_or(0.0, |&i| breaks[i])
+    }
+}

@@ -1,0 +1,3 @@
+//! What an adversary, or plain measurement error, may do to a row; support functions and worst cases.
+
+pub mod ellipsoid;

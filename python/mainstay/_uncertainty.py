@@ -1,0 +1,220 @@
+"""Ellipsoids of measurement error: as the compiled module takes them, and in other units."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mainstay._base import WeightedClassifier
+
+
+def core_uncertainty(uncertainty, n_samples):
+    """Row uncertainty as ``_core.fit`` takes it; shapes are checked there."""
+    if uncertainty is None:
+        return None
+    if isinstance(uncertainty, tuple):
+        if len(uncertainty) != 2:
+            raise ValueError(
+                "uncertainty as a tuple must be (group index of every row, list of uncertainties)"
+            )
+        group, shapes = uncertainty
+        return np.asarray(group).astype(np.int64), [np.asarray(s).tolist() for s in shapes]
+    array = np.asarray(uncertainty, dtype=np.float64)
+    if array.ndim == 0:
+        return np.full(n_samples, float(array))
+    if array.ndim > 3:
+        raise ValueError(
+            f"uncertainty has {array.ndim} dimensions, expected shape (n,), (n, p) or (n, p, p)"
+        )
+    return np.ascontiguousarray(array)
+
+
+def scale_uncertainty(uncertainty, scale):
+    """Express ellipsoids in the units of features divided by ``scale``.
+
+    Parameters
+    ----------
+    uncertainty : float, array or tuple
+        Per row, of shape (n,), (n, p) or (n, p, p), or a tuple (group index, list of
+        uncertainties); or one for all rows: a radius.
+    scale : array-like of shape (p,)
+        What each feature was divided by, ``scale_`` of a ``StandardScaler``.
+
+    Returns
+    -------
+    scaled : array or tuple
+        Radii become semi-axes of shape (n, p), or (p,) for a single radius.
+
+    Examples
+    --------
+    >>> from mainstay import scale_uncertainty
+    >>> scale_uncertainty([0.2, 0.4], [1.0, 2.0]).tolist()
+    [[0.2, 0.1], [0.4, 0.2]]
+    """
+    scale = np.asarray(scale, dtype=np.float64)
+    if isinstance(uncertainty, tuple):
+        group, shapes = uncertainty
+        return group, [_scale_shape(shape, scale) for shape in shapes]
+    array = np.asarray(uncertainty, dtype=np.float64)
+    if array.ndim == 0:
+        return array / scale
+    if array.ndim == 1:
+        return array[:, None] / scale
+    return array / scale if array.ndim == 2 else array / np.outer(scale, scale)
+
+
+def _scale_shape(shape, scale):
+    """One ellipsoid: a radius, semi-axes or a matrix."""
+    array = np.asarray(shape, dtype=np.float64)
+    return array / (np.outer(scale, scale) if array.ndim == 2 else scale)
+
+
+class UncertainClassifier(WeightedClassifier):
+    """A classifier that takes the known error of every row."""
+
+    def fit(self, X, y, sample_weight=None, uncertainty=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row; 2 is the row twice and 0 its absence, to the last digit.
+        uncertainty : array-like or tuple, default=None
+            The ellipsoid around every row: radii of shape (n_samples,), semi-axis lengths of shape
+            (n_samples, n_features), or matrices P of shape (n_samples, n_features, n_features);
+            or a tuple of the group index of every row and a list with one uncertainty a group.
+            None takes the parameter ``uncertainty`` for all rows.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows = core_uncertainty(uncertainty, len(y))
+        return self._fit(X, y, sample_weight, uncertainty=rows)
+
+
+def _inner_has(name):
+    return lambda self: hasattr(getattr(self, "estimator_", None) or self._inner(), name)
+
+
+class ScaledUncertainty(ClassifierMixin, BaseEstimator):
+    """Scale the features and the ellipsoids around them together, then fit.
+
+    Inside a ``Pipeline`` a scaler changes the features but not the ``uncertainty`` that is passed
+    alongside. This wrapper holds both: use it as the last step instead of a scaler and a
+    classifier. The uncertainty, per row or the parameter of the classifier, is in the units of ``X``.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        A classifier with ``fit(X, y, sample_weight=None, uncertainty=None)``; None is
+        ``EllipsoidSVC()``.
+    scaler : transformer or None, default=None
+        Anything with ``scale_`` that divides every feature by it; None is ``StandardScaler()``.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted classifier, on scaled features.
+    scaler_ : transformer
+        The fitted scaler.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from mainstay import RobustReGEC, ScaledUncertainty
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = ScaledUncertainty(RobustReGEC()).fit(X, y, uncertainty=0.05 * X)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    _method = None
+
+    def __init__(self, estimator=None, scaler=None):
+        self.estimator = estimator
+        self.scaler = scaler
+
+    def fit(self, X, y, sample_weight=None, uncertainty=None):
+        """Fit scaler and classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row, for the classifier.
+        uncertainty : array-like or tuple, default=None
+            The ellipsoid around every row, in the units of ``X``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self.scaler_ = StandardScaler() if self.scaler is None else clone(self.scaler)
+        scaled = self.scaler_.fit_transform(X)
+        scale = getattr(self.scaler_, "scale_", None)
+        if scale is None:
+            scale = np.ones(np.shape(scaled)[1])
+        model = clone(self._inner())
+        if uncertainty is None and hasattr(model, "uncertainty"):
+            model.set_params(uncertainty=_scale_shape(model.uncertainty, scale))
+        elif uncertainty is not None:
+            uncertainty = scale_uncertainty(core_uncertainty(uncertainty, len(y)), scale)
+        self.estimator_ = model.fit(scaled, y, sample_weight=sample_weight, uncertainty=uncertainty)
+        self.classes_ = self.estimator_.classes_
+        self.n_features_in_ = self.scaler_.n_features_in_
+        if hasattr(self.scaler_, "feature_names_in_"):
+            self.feature_names_in_ = self.scaler_.feature_names_in_
+        return self
+
+    def predict(self, X):
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(self.scaler_.transform(X))
+
+    @available_if(_inner_has("decision_function"))
+    def decision_function(self, X):
+        """Score rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.estimator_.decision_function(self.scaler_.transform(X))
+
+    def _inner(self):
+        if self.estimator is not None:
+            return self.estimator
+        from mainstay._ellipsoid import EllipsoidSVC
+
+        return EllipsoidSVC()
