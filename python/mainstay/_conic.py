@@ -195,8 +195,9 @@ class ConicSVC(_Suspicious, WeightedClassifier):
     >>> model = ConicSVC(kappa=0.15).fit(X, y)
     >>> model.dual_gap_ <= 1e-6
     True
-    >>> bool(model.suspicious_labels()["score"][0] > 0.9)
-    True
+    >>> worst = int(model.suspicious_labels()["row"][0])
+    >>> bool(model.predict(X[[worst]])[0] == y[worst])
+    False
     """
 
     _method = "conic"
