@@ -43,8 +43,9 @@ def losses(ax):
 
 def planes(ax):
     """One cluster of outliers, two machines."""
-    X, y = make_outliers(120, 2, 0.2, "clustered", random_state=11)
-    robust = ConicSVC(0.2).fit(X, y)
+    X, y = make_outliers(120, 2, 0.2, "clustered", random_state=4)
+    clean = np.linalg.norm(X, axis=1) < 3
+    robust = ConicSVC(0.15).fit(X, y)
     hinge = SVC(kernel="linear", C=1.0).fit(X, y)
     size = 12 + 120 * robust.z_
     for label, colour in ((0, "tab:orange"), (1, "tab:green")):
@@ -53,9 +54,11 @@ def planes(ax):
     span = np.array([X[:, 0].min() - 0.5, X[:, 0].max() + 0.5])
     for model, colour, name in ((robust, "tab:blue", "conic"), (hinge, "tab:red", "hinge")):
         (a, b), c = model.coef_[0], model.intercept_[0]
-        ax.plot(span, -(a * span + c) / b, color=colour, lw=2, label=name)
+        right = model.score(X[clean], y[clean])
+        label = f"{name}: {right:.0%} of the others right"
+        ax.plot(span, -(a * span + c) / b, color=colour, lw=2, label=label)
     low, high = X[:, 1].min() - 0.5, X[:, 1].max() + 0.5
-    ax.set(ylim=(low, high), xlim=span, title="Ten per cent outliers; the larger, the more suspicious")
+    ax.set(ylim=(low, high), xlim=span, title="10 % outliers; the larger, the more suspicious")
     ax.legend(frameon=False, fontsize=7)
 
 

@@ -129,7 +129,8 @@ class ConicSVC(_Suspicious, WeightedClassifier):
         Add a constant feature. It is regularised like any other, as in the paper; for kernels it
         adds 1 to the kernel.
     class_weight : dict, "balanced" or None, default=None
-        Factor on the weight of every row of a class.
+        How much a unit of disbelief in a class's labels counts: a factor on :math:`c_i` in
+        :math:`\sum_i c_i z_i`. The budget stays ``kappa`` times the total ``sample_weight``.
     tol : float, default=1e-06
         Target for ``dual_gap_``.
     max_iter : int, default=200
@@ -194,8 +195,9 @@ class ConicSVC(_Suspicious, WeightedClassifier):
     >>> model = ConicSVC(kappa=0.15).fit(X, y)
     >>> model.dual_gap_ <= 1e-6
     True
-    >>> bool(model.suspicious_labels()["score"][0] > 0.9)
-    True
+    >>> worst = int(model.suspicious_labels()["row"][0])
+    >>> bool(model.predict(X[[worst]])[0] == y[worst])
+    False
     """
 
     _method = "conic"

@@ -31,7 +31,6 @@ ESTIMATORS = [
     ConicSVC(C=1.0),
     ConicSVC(kernel="rbf"),
     ConicSVC(kernel="poly", coef0=1.0),
-    ConicSVC(kernel="precomputed"),
     ConicSVCCV(kappas=10, cv=3),
     StableSVC(),
     StableSVC(loss="squared_hinge"),

@@ -302,3 +302,30 @@ fn a_certificate_comes_with_a_witness_that_flips() {
     assert_eq!(out(&flipped), "predicted\na\n");
     fails(&mainstay(&["certify", &model, &data, "--value", "z=1"]), "`z`");
 }
+
+#[test]
+fn suspicious_labels_are_written_most_suspicious_first() {
+    let folder = Folder::new();
+    let mut text = String::from("a,b,label\n");
+    for i in 0..40 {
+        let side = if i % 2 == 0 { 3.0 } else { -3.0 };
+        let label = if (i % 2 == 0) == (i != 17) { "yes" } else { "no" };
+        text += &format!("{},{},{label}\n", side + 0.01 * f64::from(i), 0.02 * f64::from(i % 7));
+    }
+    let data = folder.write("data.csv", &text);
+    let suspects = folder.text("suspects.csv");
+    for method in ["conic", "conic-cv"] {
+        let output = mainstay(&[
+            "fit", &data, "--target", "label", "--method", method, "--suspects", &suspects,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let table = fs::read_to_string(&suspects).unwrap();
+        let mut lines = table.lines();
+        assert_eq!(lines.next(), Some("row,label,score,predicted"));
+        let first: Vec<&str> = lines.next().unwrap().split(',').collect();
+        assert_eq!((first[0], first[1], first[3]), ("17", "yes", "no"));
+        assert_eq!(table.lines().count(), 41);
+    }
+    let output = mainstay(&["fit", &data, "--target", "label", "--suspects", &suspects]);
+    fails(&output, "--suspects");
+}

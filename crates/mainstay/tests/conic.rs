@@ -1,7 +1,7 @@
 //! The conic SVM: closed forms, enumeration, the paper's identities, invariances, degenerate data.
 
 use mainstay::conic::{ConicCvParams, ConicParams, Cv, Kappas, KernelKind, hinge_grid, hinge_path};
-use mainstay::data::{Dataset, Outliers, make_label_noise, make_outliers};
+use mainstay::data::{ClassWeight, Dataset, Outliers, make_label_noise, make_outliers};
 use mainstay::folds::linear_grid;
 use mainstay::linalg::{Dense, Matrix};
 use mainstay::loss::robust::ConicLoss;
@@ -600,6 +600,33 @@ fn flipped_labels_are_the_most_suspicious() {
         panic!()
     };
     assert!((0..4).all(|k| label[k] != predicted[k]));
+}
+
+/// A class whose labels count a thousand times is hardly disbelieved, so its rows set the plane.
+#[test]
+fn class_weights_make_disbelief_dear() {
+    let (x, y) = two_clouds(6, 80, 2, 0.5);
+    let data = dataset(&x, &y);
+    let factors = |a: f64, b: f64| ClassWeight::Factors(vec![a, b]);
+    let dear = fit(&ConicParams { class_weight: factors(1000.0, 1e-3), ..kappa(0.1) }, &data);
+    certified(&dear, "class weight");
+    assert!(dear.model.predict(data.features()).unwrap().iter().all(|k| *k == 0));
+    let spent: f64 =
+        vector(&dear, "z").iter().zip(data.labels()).map(|(z, k)| z * [1000.0, 1e-3][*k]).sum();
+    assert!(spent <= 8.0 * (1.0 + 1e-9));
+    let balanced = ConicParams { class_weight: factors(1.0, 1.0), ..kappa(0.1) };
+    assert_eq!(fit(&balanced, &data).model, fit(&kappa(0.1), &data).model);
+}
+
+/// Kernel values rounded to single precision are semidefinite only up to 1e-7.
+#[test]
+fn a_kernel_matrix_in_single_precision_is_accepted() {
+    let data = make_label_noise(40, 2, 0.1, 5).unwrap();
+    #[expect(clippy::cast_possible_truncation, reason = "the point of the test")]
+    let rounded = gram(&data, |v| f64::from((v - 1.0).exp() as f32));
+    let params = with_kernel(KernelKind::Precomputed, kappa(0.1));
+    let fitted = fit(&ConicParams { tol: 1e-4, ..params }, &rounded);
+    certified(&fitted, "single precision");
 }
 
 #[test]

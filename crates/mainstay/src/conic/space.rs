@@ -10,8 +10,9 @@ use crate::linalg::{Dense, PivotedCholesky, vector};
 use crate::model::{BinaryFit, Kernel, KernelFunction, Linear, Link, Model};
 
 /// Directions of the kernel's span that carry less than this share of the largest diagonal entry
-/// are left out; the certificate is computed on the whole matrix all the same.
-const KERNEL_RANK: f64 = 1e-12;
+/// are left out; the certificate is computed on the whole matrix all the same. A matrix that came from
+/// single precision is semidefinite only up to the second value.
+const KERNEL_RANK: [f64; 2] = [1e-12, 1e-6];
 
 /// Merged training rows in solver coordinates.
 pub(super) struct Space {
@@ -44,7 +45,9 @@ impl Space {
             KernelFunction::Precomputed => {
                 let kept = first_rows(merged);
                 let k = x.to_dense();
-                Dense::from_fn(kept.len(), kept.len(), |i, j| k[(i, kept[j])])
+                Dense::from_fn(kept.len(), kept.len(), |i, j| {
+                    f64::midpoint(k[(i, kept[j])], k[(j, kept[i])])
+                })
             }
             _ => function.values(x, &x.to_dense()),
         };
@@ -56,7 +59,8 @@ impl Space {
                 *v += 1.0;
             }
         }
-        let factor = PivotedCholesky::new(&gram, KERNEL_RANK)?;
+        let factor = PivotedCholesky::new(&gram, KERNEL_RANK[0])
+            .or_else(|_| PivotedCholesky::new(&gram, KERNEL_RANK[1]))?;
         let design = Design::from_coordinates(factor.factor.clone());
         vector::scale(gram.data_mut(), 1.0 / design.unit / design.unit);
         let kernel = KernelSpace { function, gram, factor, constant: intercept };

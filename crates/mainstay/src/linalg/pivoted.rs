@@ -18,8 +18,8 @@ pub struct PivotedCholesky {
 impl PivotedCholesky {
     /// Stops when no remaining diagonal entry exceeds `tol` times the largest one of `a`.
     ///
-    /// A remainder that is not small, or clearly negative, is an error: `a` is not positive
-    /// semidefinite. Cost n rank^2.
+    /// A remainder that is not small, or clearly negative (beyond 1e-8 or `tol`), is an error: `a` is not
+    /// positive semidefinite. Cost n rank^2.
     pub fn new(a: &Dense, tol: f64) -> Result<Self> {
         let n = a.nrows();
         let mut rest: Vec<f64> = (0..n).map(|i| a[(i, i)]).collect();
@@ -53,7 +53,7 @@ impl PivotedCholesky {
             pivots.push(pivot);
             lower.push(column);
         }
-        let slack = 1e-8 * largest;
+        let slack = tol.max(1e-8) * largest;
         if rest.iter().any(|&r| r.is_nan() || (r != f64::NEG_INFINITY && r < -slack)) {
             return Err(broken());
         }
@@ -61,7 +61,7 @@ impl PivotedCholesky {
         // A small diagonal bounds the whole remainder only if the matrix is semidefinite.
         let remainder = factor.outer_gram();
         let off = a.data().iter().zip(remainder.data()).map(|(a, b)| (a - b).abs());
-        if off.fold(0.0, f64::max) > 1e-6 * largest.max(f64::MIN_POSITIVE) {
+        if off.fold(0.0, f64::max) > 1e-6_f64.max(10.0 * tol) * largest {
             return Err(broken());
         }
         Ok(Self { factor, pivots })
