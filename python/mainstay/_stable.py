@@ -297,7 +297,7 @@ class StableSVCCV(BaseClassifier):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the folds; None is 0.
+        Seed of the folds.
     verbose : int, default=0
         1 shows progress.
 
@@ -376,7 +376,7 @@ class StableLogisticRegressionCV(BaseClassifier):
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the folds; None is 0.
+        Seed of the folds.
     verbose : int, default=0
         1 shows progress.
 
@@ -434,7 +434,7 @@ class StableLogisticRegressionCV(BaseClassifier):
 
 
 def coefficient_stability(
-    estimator, X, y, protocol="paired", *, n_resamples=9, fraction=0.5, random_state=None
+    estimator, X, y, protocol="paired", *, n_resamples=9, fraction=0.5, random_state=0
 ):
     r"""Measure how much the coefficients of a linear classifier move from fit to fit.
 
@@ -456,8 +456,8 @@ def coefficient_stability(
         Number of subsets of the paired protocol, at least 2.
     fraction : float, default=0.5
         Their share of every class.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the subsets; None is 0.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the subsets. Keep it when comparing estimators.
 
     Returns
     -------

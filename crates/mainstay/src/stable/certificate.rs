@@ -158,7 +158,8 @@ fn balance_softmax(problem: &Problem<'_>, pull: &mut [f64]) {
         vector::axpy(1.0, pull, &mut left);
     }
     // More than rounding left over (classes that exchange nothing): only no pull is balanced.
-    if !(vector::norm_1(&left) <= 1e-12 * vector::norm_1(flow.data())) {
+    let balanced = vector::norm_1(&left) <= 1e-12 * vector::norm_1(flow.data());
+    if !balanced {
         pull.fill(0.0);
     }
 }

@@ -122,6 +122,7 @@ fn tangent(problem: &Problem<'_>, reduced: &Reduced<'_>, v: &[f64]) -> (Cut, f64
 }
 
 /// Multipliers of the inner maximum: full weight above the threshold, what is left at it.
+#[expect(clippy::float_cmp, reason = "the threshold is one of the losses, bit for bit")]
 fn shares(problem: &Problem<'_>, losses: &[f64], threshold: f64) -> Vec<f64> {
     let (mut above, mut level) = (0.0, 0.0);
     for (l, c) in losses.iter().zip(problem.weights) {

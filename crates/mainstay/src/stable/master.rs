@@ -50,7 +50,8 @@ pub(super) fn maximise_on_simplex(q: &Dense, c: &[f64]) -> Vec<f64> {
         let goal = (after / mu).powi(3).min(1.0) * mu;
         let (d_pi, d_z, d_tau) = direction(&|j| goal - pi[j] * z[j] - a_pi[j] * a_z[j]);
         let step = (0.995 * longest(&pi, &d_pi).min(longest(&z, &d_z))).min(1.0);
-        if !(step > 1e-12) {
+        let moves = step > 1e-12;
+        if !moves {
             break;
         }
         vector::axpy(step, &d_pi, &mut pi);

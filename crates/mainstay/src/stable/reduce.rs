@@ -28,17 +28,14 @@ pub(super) struct Reduced<'a> {
 impl<'a> Reduced<'a> {
     pub(super) fn new(x: &'a Matrix, intercept: bool) -> Result<Self> {
         let largest = vector::norm_inf(x.values());
-        let unit = if largest > 0.0 && !(1e-60..1e60).contains(&largest) {
-            2f64.powi(largest.log2().round().clamp(-1000.0, 1000.0) as i32)
-        } else {
-            1.0
-        };
+        let unit = unit_of(largest);
         let scaled;
         let mut rows = x;
-        if unit != 1.0 {
-            scaled = x.scale_columns(&vec![1.0 / unit; x.ncols()]);
+        if unit.is_some() {
+            scaled = x.scale_columns(&vec![1.0 / unit.unwrap_or(1.0); x.ncols()]);
             rows = &scaled;
         }
+        let unit = unit.unwrap_or(1.0);
         if x.ncols() <= x.nrows() {
             let z = if intercept { with_ones(rows)? } else { compressed(rows)? };
             return Ok(Self { z, m: x.ncols(), intercept, unit, x, basis: None });
@@ -122,6 +119,16 @@ impl<'a> Reduced<'a> {
         }
         out
     }
+}
+
+/// A power of two near `largest`, where squares of such numbers may leave the range of floats.
+fn unit_of(largest: f64) -> Option<f64> {
+    if largest == 0.0 || (1e-60..1e60).contains(&largest) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "clamped")]
+    let exponent = largest.log2().round().clamp(-1000.0, 1000.0) as i32;
+    Some(2f64.powi(exponent))
 }
 
 /// Dense rows that are mostly zeros are cheaper to multiply when stored sparsely: an outer product

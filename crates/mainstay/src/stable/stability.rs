@@ -74,6 +74,11 @@ pub fn subsets(labels: &[usize], fractions: &[f64], seed: u64) -> Result<Vec<Vec
             let mut of_class: Vec<usize> =
                 (0..labels.len()).filter(|&i| labels[i] == class).collect();
             of_class.shuffle(&mut rng);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "between 1 and the number of rows"
+            )]
             let kept = (fraction * of_class.len() as f64).round().max(1.0) as usize;
             rows.extend(of_class.into_iter().take(kept));
         }

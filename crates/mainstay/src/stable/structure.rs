@@ -93,7 +93,8 @@ pub(super) fn expose_dead_fit(
 ) -> Result<Option<String>> {
     let constant = best_constant(problem, limits)?;
     let objective = problem.objective(&constant);
-    if !(objective - solution.certificate.dual <= 1e-5 * objective) {
+    let suspicious = objective - solution.certificate.dual <= 1e-5 * objective;
+    if !suspicious {
         return Ok(None);
     }
     let (dead, smallest) = match &problem.target {

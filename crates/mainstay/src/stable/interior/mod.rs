@@ -348,7 +348,9 @@ impl<'r, 'a, R: Rows> Iteration<'r, 'a, R> {
         let product = goal - self.theta * self.t - affine.theta * affine.t;
         let direction = self.direction(&system, &residual, product, goal, true);
         let reach = (0.995 * self.longest(&direction)).min(1.0);
-        if !(reach > 1e-10) {
+        // Also false for a direction that is not a number.
+        let moves = reach > 1e-10;
+        if !moves {
             return None;
         }
         self.rows.advance(reach);
