@@ -3,8 +3,8 @@
     python docs/methods/rolin_encode.py DATASETS OUT
 
 Categories become indicator columns, missing numbers the column's median, and more than two classes
-the largest one against the rest; at most 3,000 rows. One CSV without header a set, the label (+1/-1)
-last.
+the largest one against the rest; at most 3,000 rows. One CSV without header a set, the label
+(+1 or -1) last.
 """
 
 import pathlib
