@@ -2,8 +2,9 @@
 
     python docs/methods/rolin_encode.py DATASETS OUT
 
-Categories become indicator columns, missing numbers the column's median, and more than two classes the
-largest one against the rest; at most 3,000 rows. One CSV without header a set, the label (+1/-1) last.
+Categories become indicator columns, missing numbers the column's median, and more than two classes
+the largest one against the rest; at most 3,000 rows. One CSV without header a set, the label
+(+1 or -1) last.
 """
 
 import pathlib
@@ -14,6 +15,7 @@ import pandas as pd
 
 
 def encode(frame):
+    """Rows of numbers, the label last."""
     target = frame.pop("target").astype(str)
     positive = target.value_counts().sort_index().idxmax()
     features = pd.get_dummies(frame, dtype=float)
@@ -24,6 +26,7 @@ def encode(frame):
 
 
 def main(source, out):
+    """Encode every set in `source`."""
     out = pathlib.Path(out)
     out.mkdir(parents=True, exist_ok=True)
     for path in sorted(pathlib.Path(source).glob("*.csv.gz")):

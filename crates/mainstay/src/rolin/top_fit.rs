@@ -45,20 +45,39 @@ pub(super) fn minimise(
     let objective =
         |margins: &[f64], theta: &[f64]| loss.mean(margins) + 0.5 * penalty(theta, theta);
     let mut value = objective(&margins, &theta);
+    // Close to the minimum the curvature hardly changes: its factor serves several steps there.
+    let mut kept: Option<Cholesky> = None;
+    let mut last = f64::INFINITY;
     for _ in 0..200 {
         let (slopes, curvatures) = loss.weights(&margins);
         let mut gradient = rows.tr_mul_vec(&slopes);
-        let mut hessian = rows.weighted_gram(&curvatures);
-        for (j, r) in ridge.iter().enumerate() {
-            gradient[j] += r * theta[j];
-            hessian[(j, j)] += r;
+        gradient.iter_mut().zip(ridge.iter().zip(&theta)).for_each(|(g, (r, t))| *g += r * t);
+        let newton = |factor: &Cholesky| {
+            let mut step = factor.solve(&gradient);
+            vector::scale(&mut step, -1.0);
+            let decrease = -vector::dot(&gradient, &step);
+            (step, decrease)
+        };
+        let cheap = kept.take().map(|factor| (newton(&factor), factor));
+        let ((step, decrease), factor) = match cheap {
+            Some(((step, decrease), factor)) if decrease <= 1e-3 * last => {
+                ((step, decrease), factor)
+            }
+            _ => {
+                let mut hessian = rows.weighted_gram(&curvatures);
+                for (j, r) in ridge.iter().enumerate() {
+                    hessian[(j, j)] += r;
+                }
+                let factor = Cholesky::new(&hessian).ok_or_else(|| {
+                    Error::Numerical("Newton step of the fit on the top components".into())
+                })?;
+                (newton(&factor), factor)
+            }
+        };
+        last = decrease;
+        if decrease <= 1e-5 {
+            kept = Some(factor);
         }
-        let factor = Cholesky::new(&hessian).ok_or_else(|| {
-            Error::Numerical("Newton step of the fit on the top components".into())
-        })?;
-        let mut step = factor.solve(&gradient);
-        vector::scale(&mut step, -1.0);
-        let decrease = -vector::dot(&gradient, &step);
         let along = rows.mul_vec(&step);
         let mut length = 1.0;
         if decrease > 1e-13 {
