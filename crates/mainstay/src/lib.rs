@@ -15,11 +15,13 @@ mod json;
 pub mod linalg;
 pub mod loss;
 pub mod methods;
+pub mod missing;
 pub mod model;
 pub mod penalized;
 pub mod rolin;
 pub mod selection;
 pub mod stable;
+pub mod uncertainty;
 
 pub use certificate::{Certificate, Status};
 pub use control::Control;
