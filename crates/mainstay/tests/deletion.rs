@@ -1,5 +1,7 @@
 //! The adversary that deletes features, against enumeration.
 
+#![expect(clippy::float_cmp, reason = "tests: what must be equal is compared exactly")]
+
 use mainstay::linalg::Row;
 use mainstay::uncertainty::{Deletions, Gain, gains};
 use mainstay_testkit::generate::{normal, rng};

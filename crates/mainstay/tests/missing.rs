@@ -1,5 +1,12 @@
 //! The linear program for missing features against conic solvers and enumeration.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    clippy::cast_possible_truncation,
+    reason = "tests: a panic is a failure, and what must be equal is compared exactly"
+)]
+
 use mainstay::data::Dataset;
 use mainstay::linalg::{Csr, Dense, Matrix};
 use mainstay::missing::{
@@ -42,7 +49,7 @@ impl Instance {
         let n = 4 + (seed as usize * 7) % 23;
         let p = 2 + (seed as usize * 5) % 9;
         let (mut rows, y) = two_clouds(seed + 100, n, p, 2.0);
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             for v in &mut rows {
                 *v = if rng.random::<f64>() < 0.4 { 0.0 } else { *v };
             }
@@ -73,7 +80,7 @@ impl Instance {
             set: Deletions::leaving_something(values, budget).unwrap(),
             margin: [1.0, 0.2, 7.0][seed as usize % 3],
             c: [0.01, 0.3, 1.0, 10.0, 100.0][(seed as usize / 2) % 5],
-            intercept: seed % 7 != 0,
+            intercept: !seed.is_multiple_of(7),
         }
     }
 
@@ -252,11 +259,11 @@ fn the_bound_is_the_dual_objective_and_holds_for_arbitrary_points() {
         let mut tau = Vec::new();
         let mut sum = 0.0;
         let mut gradient = vec![0.0; p];
-        for i in 0..n {
-            sum += instance.margin / instance.set.kept() * instance.set.total() * sigma[i];
+        for (i, s) in sigma.iter().enumerate() {
+            sum += instance.margin / instance.set.kept() * instance.set.total() * s;
             for j in (0..p).filter(|&j| instance.x[(i, j)] != 0.0) {
-                tau.push(sigma[i]);
-                gradient[j] += instance.y[i] * instance.x[(i, j)] * sigma[i];
+                tau.push(*s);
+                gradient[j] += instance.y[i] * instance.x[(i, j)] * s;
             }
         }
         sum -= instance.c * gradient.iter().map(|g| g.abs()).sum::<f64>();
@@ -490,7 +497,7 @@ fn separable_copies(seed: u64) -> (Dataset, Dataset) {
         let row = normal(&mut rng, p);
         let side: f64 = row.iter().zip(&plane).map(|(x, w)| x * w).sum();
         let flipped = rng.random::<f64>() < 0.2;
-        let y = if (side > 0.0) != flipped { 1.0 } else { -1.0 };
+        let y = if (side > 0.0) == flipped { -1.0 } else { 1.0 };
         rows.extend(row);
         rows.extend([y, y]);
         labels.push(usize::from(y > 0.0));
@@ -605,12 +612,12 @@ fn corruption_replaces_what_is_deleted_by_noise() {
     let before = data.features().to_dense();
     let mut changed = 0;
     for ((a, z), n) in before.data().iter().zip(zeros.data()).zip(noise.data()) {
-        if a != z {
+        if a == z {
+            assert_eq!(a, n);
+        } else {
             assert_eq!(*z, 0.0);
             assert!(n.abs() <= 2.0 && *n != 0.0);
             changed += 1;
-        } else {
-            assert_eq!(a, n);
         }
     }
     assert!(changed > 20 && changed <= 40);

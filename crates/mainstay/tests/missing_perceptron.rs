@@ -1,5 +1,12 @@
 //! The perceptron on a cube, and what is proven about it and the linear program.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    clippy::cast_possible_truncation,
+    reason = "tests: a panic is a failure, and what must be equal is compared exactly"
+)]
+
 use mainstay::Control;
 use mainstay::data::Dataset;
 use mainstay::linalg::{Dense, Matrix};
@@ -67,7 +74,7 @@ fn params(seed: u64) -> MissingPerceptronParams {
         values,
         margin: 0.7,
         c: [0.5, 10.0][seed as usize % 2],
-        fit_intercept: seed % 5 != 0,
+        fit_intercept: !seed.is_multiple_of(5),
         shuffle: false,
         ..Default::default()
     }

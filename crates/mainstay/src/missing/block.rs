@@ -122,7 +122,7 @@ impl Rates {
         // Linear in the weight, so the fastest decrease is at an end. Most variables do not matter.
         let (first, last) = (step + weights[0] * trial, step + weights[TRIES - 1] * trial);
         let limit = -self.floor * x;
-        if (first < limit) | (last < limit) {
+        if first < limit || last < limit {
             self.note(x, step, trial, weights);
         }
     }

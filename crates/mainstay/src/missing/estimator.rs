@@ -154,7 +154,7 @@ impl MissingFeatureSvc {
         let idle = vec![0.0; problem.x.ncols()];
         let shortfalls = problem.shortfalls(&idle);
         let constant = problem.value(&shortfalls, problem.best_intercept(&shortfalls, 0.0));
-        let one_class = problem.y.windows(2).all(|pair| pair[0] == pair[1]);
+        let one_class = problem.y.windows(2).all(|pair| pair[0] * pair[1] > 0.0);
         if found.primal >= constant - self.0.tol * constant.max(1.0) && !one_class {
             warnings.push(format!(
                 "under a budget of {} and C = {} no classifier does better than a constant one; lower `budget` or \

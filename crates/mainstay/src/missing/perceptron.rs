@@ -139,7 +139,7 @@ impl<'a> Rules<'a> {
         let least = set.values().iter().fold(f64::INFINITY, |m, v| m.min(*v));
         let most = set.values().iter().fold(0.0, |m, v| f64::max(m, *v));
         // Equal values: every deleted unit of value also relieves the demand.
-        let relief = if least == most { demand * set.budget() } else { 0.0 };
+        let relief = if most <= least { demand * set.budget() } else { 0.0 };
         let reach = if least == 0.0 { f64::INFINITY } else { set.budget() / least };
         Self { set, demand, c: params.c, intercept: params.fit_intercept, reach, relief }
     }
@@ -295,7 +295,7 @@ impl MissingPerceptron {
         let binary = state.learners.len() == 1;
         let mut items = Vec::new();
         for &i in order {
-            if state.rounds % STRIDE == 0 {
+            if state.rounds.is_multiple_of(STRIDE) {
                 control.check()?;
             }
             let step = step(state.rounds);

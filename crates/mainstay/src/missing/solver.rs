@@ -69,7 +69,7 @@ pub fn interior_point(
 }
 
 fn class_weight(problem: &RobustHinge<'_>, sign: f64) -> f64 {
-    problem.y.iter().zip(problem.weights).filter(|(y, _)| **y == sign).map(|(_, w)| w).sum()
+    problem.y.iter().zip(problem.weights).filter(|(y, _)| **y * sign > 0.0).map(|(_, w)| w).sum()
 }
 
 /// Only one class: no loss at all with an intercept as large as the margin demanded.
@@ -234,7 +234,7 @@ impl Interior {
     fn totals(&self) -> Totals {
         let values = self.scaled.deletions.values();
         let p = self.w.len();
-        let parts: Vec<(Vec<f64>, [f64; 3], (f64, usize))> = self
+        let parts: Vec<_> = self
             .scaled
             .blocks
             .par_iter()
@@ -254,10 +254,9 @@ impl Interior {
             count += part_count;
         }
         let mut charge = 0.0;
-        for j in 0..p {
-            let c = self.scaled.boxes[j];
+        for (j, (c, g)) in self.scaled.boxes.iter().zip(&gradient).enumerate() {
             products += (self.w[j] + c) * self.low[j] + (c - self.w[j]) * self.high[j];
-            charge += c * gradient[j].abs();
+            charge += c * g.abs();
         }
         let [primal, kept, imbalance] = sums;
         let imbalance = if self.intercept { imbalance } else { 0.0 };
@@ -382,8 +381,8 @@ impl Interior {
         }
         trial.b = system.solve(&mut rhs, rhs_b);
         trial.w = rhs;
-        for j in 0..p {
-            let (below, above) = (self.w[j] + boxes[j], boxes[j] - self.w[j]);
+        for (j, c) in boxes.iter().enumerate() {
+            let (below, above) = (self.w[j] + c, c - self.w[j]);
             trial.low[j] = (trial.low[j] - self.low[j] * trial.w[j]) / below;
             trial.high[j] = (trial.high[j] + self.high[j] * trial.w[j]) / above;
         }

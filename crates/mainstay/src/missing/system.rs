@@ -1,8 +1,8 @@
 //! The normal equations in the weights and the intercept.
 //!
 //! Eliminating the rows' variables leaves
-//! $$S = \mathrm{diag}\Big(D^{\mathrm{box}}_j + \sum_i E_e a_e^2\Big) - \sum_i \frac{u_iu_i^\top}{A_i}
-//!   + \sum_i \frac{A_i}{\det_i}\,\tilde q_i\tilde q_i^\top,$$
+//! $$S = \mathrm{diag}\Big(D^{\mathrm{box}}_j + \sum_i E_e a_e^2\Big)
+//! {} - \sum_i \frac{u_iu_i^\top}{A_i} + \sum_i \frac{A_i}{\det_i}\,\tilde q_i\tilde q_i^\top,$$
 //! $E = \tau q/(\tau\alpha + qs)$, $u_i = (v_jE_ea_e)_j$, $\tilde q_i = (F_ea_e)_j - (G_i/A_i)u_i$, with $y_i$ as entry of
 //! $\tilde q_i$ at the intercept. With few columns, or fewer than twice the rows, $S$ is formed and factored. Otherwise it
 //! is kept as diagonal plus low rank and solved through two systems of the order of the rows.
@@ -410,7 +410,7 @@ impl ColumnSums {
 
     /// $1 - E a^2/D_j$.
     fn without(&self, j: usize, ea2: f64) -> f64 {
-        let rest = if ea2 == self.top[j] { self.rest[j] } else { self.total[j] - ea2 };
+        let rest = if ea2 >= self.top[j] { self.rest[j] } else { self.total[j] - ea2 };
         rest / self.total[j]
     }
 }

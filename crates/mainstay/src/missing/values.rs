@@ -109,7 +109,7 @@ fn best_threshold(mut column: Vec<(f64, usize, f64)>, totals: &[f64]) -> f64 {
             }
             zeros_in = true;
         } else {
-            while k < column.len() && column[k].0 == next {
+            while k < column.len() && column[k].0 <= next {
                 below[column[k].1] += column[k].2;
                 k += 1;
             }

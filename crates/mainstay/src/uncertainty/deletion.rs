@@ -73,12 +73,8 @@ impl Deletions {
             return Err(Error::param("values", "all 0", rule));
         }
         require(total.is_finite(), "values", "their sum overflows", "of finite sum")?;
-        let equal = values.iter().all(|v| *v == values[0]);
-        let count = equal.then(|| {
-            let fitting = (budget / values[0] * (1.0 + SLACK)).floor();
-            // A float beyond the number of features means "all of them".
-            if fitting >= values.len() as f64 { values.len() } else { fitting as usize }
-        });
+        let equal = values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
+        let count = equal.then(|| whole(budget / values[0] * (1.0 + SLACK), values.len()));
         Ok(Self { values, budget, total, count })
     }
 
@@ -152,38 +148,31 @@ impl Deletions {
         if items.len() as f64 <= room {
             return items.iter().map(|item| item.gain).sum();
         }
-        let whole = room.floor();
-        // Below items.len() by the test above.
-        let count = whole as usize;
+        let count = whole(room, items.len() - 1);
         items.select_nth_unstable_by(count, by_gain);
         let full: f64 = items[..count].iter().map(|item| item.gain).sum();
-        full + (room - whole) * items[count].gain
+        full + (room - count as f64) * items[count].gain
     }
 
     /// The set of largest total gain. Equal values: the largest gains. Otherwise branch and bound on the
     /// knapsack problem (6), with (7) as bound, exact to twelve digits.
     ///
-    /// Stops early at a set of gain at least `goal` and need not find one below it: pass `f64::NEG_INFINITY`
-    /// and `f64::INFINITY` through [`Deletions::exact`] if the best set itself is wanted.
+    /// Stops early at a set of gain at least `goal`, and does not look for the best one if none reaches it.
     pub fn reaching(&self, items: &mut [Gain], goal: f64) -> Chosen {
-        match self.count {
-            Some(count) => self.largest(items, count),
-            None => {
-                self.by_ratio(items);
-                knapsack::search(items, &self.values, self.budget, Some(goal))
-            }
-        }
+        self.search(items, Some(goal))
     }
 
     /// The set of largest total gain; see [`Deletions::reaching`].
     pub fn exact(&self, items: &mut [Gain]) -> Chosen {
-        match self.count {
-            Some(count) => self.largest(items, count),
-            None => {
-                self.by_ratio(items);
-                knapsack::search(items, &self.values, self.budget, None)
-            }
+        self.search(items, None)
+    }
+
+    fn search(&self, items: &mut [Gain], goal: Option<f64>) -> Chosen {
+        if let Some(count) = self.count {
+            return largest(items, count);
         }
+        self.by_ratio(items);
+        knapsack::search(items, &self.values, self.budget, goal)
     }
 
     /// The paper's greedy adversary (section 4): the largest gain per value first; what does not fit is
@@ -218,19 +207,30 @@ impl Deletions {
             key(b).total_cmp(&key(a)).then_with(|| a.feature.cmp(&b.feature))
         });
     }
+}
 
-    fn largest(&self, items: &mut [Gain], count: usize) -> Chosen {
-        let count = count.min(items.len());
-        if count < items.len() {
-            items.select_nth_unstable_by(count, by_gain);
-        }
-        let chosen = &items[..count];
-        let mut features: Vec<usize> = chosen.iter().map(|item| item.feature).collect();
-        features.sort_unstable();
-        Chosen { features, gain: chosen.iter().map(|item| item.gain).sum(), proven: true }
+/// The largest gains.
+fn largest(items: &mut [Gain], count: usize) -> Chosen {
+    let count = count.min(items.len());
+    if count < items.len() {
+        items.select_nth_unstable_by(count, by_gain);
     }
+    let chosen = &items[..count];
+    let mut features: Vec<usize> = chosen.iter().map(|item| item.feature).collect();
+    features.sort_unstable();
+    Chosen { features, gain: chosen.iter().map(|item| item.gain).sum(), proven: true }
 }
 
 fn by_gain(a: &Gain, b: &Gain) -> std::cmp::Ordering {
     b.gain.total_cmp(&a.gain).then_with(|| a.feature.cmp(&b.feature))
+}
+
+/// The whole part of a number that is not negative, at most `limit`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casts of floats saturate, which is what is wanted"
+)]
+fn whole(number: f64, limit: usize) -> usize {
+    (number.floor() as usize).min(limit)
 }
