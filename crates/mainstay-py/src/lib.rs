@@ -6,6 +6,7 @@ mod conic;
 mod convert;
 mod files;
 mod fitted;
+mod missing;
 mod run;
 mod stability;
 
@@ -43,11 +44,16 @@ fn fit(
 ) -> PyResult<Fitted> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
+    let allows_nan = method.allows_nan;
     let features = convert::matrix(x)?;
     let labels = class_indices(&y)?;
     let weights = sample_weight.map(|w| w.as_array().to_vec());
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
-        let mut data = Dataset::new(features, labels, n_classes)?;
+        let mut data = if allows_nan {
+            Dataset::with_missing(features, labels, n_classes)?
+        } else {
+            Dataset::new(features, labels, n_classes)?
+        };
         if let Some(weights) = weights {
             data = data.with_weights(weights)?;
         }
@@ -133,6 +139,11 @@ mod _core {
     use super::conic::{conic_path, make_label_noise, make_outliers};
     #[pymodule_export]
     use super::files::{load, save};
+    #[pymodule_export]
+    use super::missing::{
+        make_separable_copies, missing_report, missing_risk_bound, missing_score,
+        perceptron_partial_fit,
+    };
     #[pymodule_export]
     use super::stability::{sigma_bar, subsets};
     #[pymodule_export]

@@ -10,8 +10,8 @@
 use mainstay::data::Dataset;
 use mainstay::linalg::{Csr, Dense, Matrix};
 use mainstay::missing::{
-    Damage, MissingFeatureCvParams, MissingFeatureSvcParams, Replacement, RobustHinge, ValueRule,
-    Values, certify, interior_point, missing_report, mutual_info,
+    Cv, Damage, MissingFeatureCvParams, MissingFeatureSvcParams, Replacement, RobustHinge,
+    ValueRule, Values, certify, interior_point, missing_report, mutual_info,
 };
 use mainstay::model::{Estimator, Fitted, Linear, Model, Output};
 use mainstay::uncertainty::{Attack, Deletions};
@@ -486,25 +486,11 @@ fn mutual_information_is_that_of_a_direct_count() {
     }
 }
 
-/// Section 4's sanity check: 20 normal features with noisy labels, and the label itself twice.
+/// Section 4's sanity check: 20 normal features with noisy labels, and the label itself twice; two halves.
 fn separable_copies(seed: u64) -> (Dataset, Dataset) {
-    let mut rng = rng(seed);
-    let (n, p) = (1000, 20);
-    let plane = normal(&mut rng, p);
-    let mut rows = Vec::with_capacity(n * (p + 2));
-    let mut labels = Vec::with_capacity(n);
-    for _ in 0..n {
-        let row = normal(&mut rng, p);
-        let side: f64 = row.iter().zip(&plane).map(|(x, w)| x * w).sum();
-        let flipped = rng.random::<f64>() < 0.2;
-        let y = if (side > 0.0) == flipped { -1.0 } else { 1.0 };
-        rows.extend(row);
-        rows.extend([y, y]);
-        labels.push(usize::from(y > 0.0));
-    }
-    let all = Dataset::new(Dense::from_rows(n, p + 2, rows).into(), labels, 2).unwrap();
-    let half = |from: usize| all.select_rows(&(from..from + n / 2).collect::<Vec<_>>());
-    (half(0), half(n / 2))
+    let all = mainstay::data::make_separable_copies(seed).unwrap();
+    let half = |from: usize| all.select_rows(&(from..from + 500).collect::<Vec<_>>());
+    (half(0), half(500))
 }
 
 #[test]
@@ -647,8 +633,13 @@ fn tuning_avoids_a_box_that_is_too_small() {
     for damage in [Attack::Greedy, Attack::Random, Attack::Exact] {
         for corrupt in [false, true] {
             let cs = vec![10.0, 1e-4];
-            let params =
-                MissingFeatureCvParams { damage, corrupt, cs, cv: 3, ..Default::default() };
+            let params = MissingFeatureCvParams {
+                damage,
+                corrupt,
+                cs,
+                cv: Cv::Folds(3),
+                ..Default::default()
+            };
             let fitted = params.check().unwrap().fit(&data, &Control::new()).unwrap();
             assert_eq!(fitted.outputs["C"], Output::Number(10.0));
             let Output::Table(columns) = &fitted.outputs["cv_results"] else { panic!("a table") };

@@ -28,5 +28,5 @@ pub use estimator::{MissingFeatureSvc, MissingFeatureSvcParams};
 pub use perceptron::{MissingPerceptron, MissingPerceptronParams, PerceptronState};
 pub use problem::RobustHinge;
 pub use solver::{Solution, interior_point};
-pub use tuning::{MissingFeatureCv, MissingFeatureCvParams};
+pub use tuning::{Cv, MissingFeatureCv, MissingFeatureCvParams};
 pub use values::{ValueRule, Values, mutual_info};

@@ -12,6 +12,47 @@ use crate::linalg::vector;
 use crate::model::{Estimator, Fitted, Output};
 use crate::uncertainty::Attack;
 
+/// How rows are split.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cv {
+    /// Stratified folds.
+    Folds(usize),
+    /// Pairs of (rows to fit on, rows to judge on).
+    Splits(Vec<(Vec<usize>, Vec<usize>)>),
+}
+
+impl Cv {
+    fn check(&self) -> Result<()> {
+        match self {
+            Self::Folds(folds) => require(*folds >= 2, "cv", folds, "at least 2 folds"),
+            Self::Splits(splits) => {
+                let full = splits.iter().all(|(fit, judge)| !fit.is_empty() && !judge.is_empty());
+                let rule = "pairs of row lists that are not empty";
+                require(full && !splits.is_empty(), "cv", "splits", rule)
+            }
+        }
+    }
+
+    fn splits(&self, data: &Dataset, seed: u64) -> Result<Vec<Split>> {
+        let splits: Vec<Split> = match self {
+            Self::Folds(folds) => stratified(data.labels(), *folds, 1, seed),
+            Self::Splits(splits) => splits
+                .iter()
+                .map(|(train, holdout)| Split { train: train.clone(), holdout: holdout.clone() })
+                .collect(),
+        };
+        for split in &splits {
+            let mut rows = split.train.iter().chain(&split.holdout);
+            if let Some(row) = rows.find(|row| **row >= data.len()) {
+                let rule = format!("row positions below {}", data.len());
+                return Err(Error::param("cv", row, rule));
+            }
+        }
+        Ok(splits)
+    }
+}
+
 /// Parameters of [`MissingFeatureCv`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -27,8 +68,8 @@ pub struct MissingFeatureCvParams {
     /// Candidates for C / margin.
     #[serde(rename = "Cs")]
     pub cs: Vec<f64>,
-    /// Folds.
-    pub cv: usize,
+    /// How rows are split.
+    pub cv: Cv,
     /// Whether there is an intercept.
     pub fit_intercept: bool,
     /// Seed of the folds and of random damage.
@@ -48,7 +89,7 @@ impl Default for MissingFeatureCvParams {
             damage: Attack::Greedy,
             corrupt: false,
             cs: vec![0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0],
-            cv: 5,
+            cv: Cv::Folds(5),
             fit_intercept: svc.fit_intercept,
             random_state: 0,
             tol: svc.tol,
@@ -65,7 +106,7 @@ impl MissingFeatureCvParams {
             check_shared(self.budget, 1.0, c)?;
             require(c > 0.0, "Cs", c, "positive")?;
         }
-        require(self.cv >= 2, "cv", self.cv, "at least 2 folds")?;
+        self.cv.check()?;
         self.svc(1.0).check()?;
         Ok(MissingFeatureCv(self))
     }
@@ -104,7 +145,7 @@ impl MissingFeatureCv {
         }
         let mut cs = params.cs.clone();
         cs.sort_by(f64::total_cmp);
-        let splits = stratified(data.labels(), params.cv, 1, params.random_state);
+        let splits = params.cv.splits(data, params.random_state)?;
         let tasks: Vec<(f64, &Split)> =
             cs.iter().flat_map(|&c| splits.iter().map(move |split| (c, split))).collect();
         let one = |&(c, split): &(f64, &Split)| self.judge(data, c, split, control);
