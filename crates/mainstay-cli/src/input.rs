@@ -134,7 +134,12 @@ fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<L
     }
     let classes = Classes::learn(&labels)?;
     let codes = classes.codes(&labels)?;
-    let mut data = Dataset::new(encoded.features, codes, classes.names().len())?;
+    let count = classes.names().len();
+    let mut data = if wanted.allows_nan {
+        Dataset::with_missing(encoded.features, codes, count)?
+    } else {
+        Dataset::new(encoded.features, codes, count)?
+    };
     if let Some(column) = weights {
         data = data.with_weights(numbers(&column)?)?;
     }

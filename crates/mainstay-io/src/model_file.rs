@@ -167,7 +167,16 @@ impl ModelFile {
     ///
     /// With an encoder or feature names, columns are found by name. Without, a table must hold the
     /// features in order, beside the target; sparse rows may have fewer columns than the model.
+    /// Where the method allows missing values they count as 0.
     pub fn encode(&self, input: &Input) -> Result<Encoded> {
+        let mut encoded = self.encode_as_given(input)?;
+        if methods::find(&self.method)?.allows_nan {
+            encoded.features = encoded.features.nan_to_zero();
+        }
+        Ok(encoded)
+    }
+
+    fn encode_as_given(&self, input: &Input) -> Result<Encoded> {
         let plain = |features| Encoded { features, kept: None, unseen: Vec::new() };
         match (input, &self.encoder, &self.feature_names) {
             (Input::Table(table), Some(encoder), _) => Ok(encoder.encode(table)?),

@@ -41,9 +41,9 @@ pub(crate) fn conic_path(
     Ok(fits.into_iter().map(Fitted::new).collect())
 }
 
-type Rows<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>);
+pub(crate) type Rows<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>);
 
-fn rows<'py>(py: Python<'py>, data: mainstay::Result<Dataset>) -> PyResult<Rows<'py>> {
+pub(crate) fn rows<'py>(py: Python<'py>, data: mainstay::Result<Dataset>) -> PyResult<Rows<'py>> {
     let data = data.map_err(|e| to_python(&e))?;
     #[expect(clippy::cast_possible_wrap, reason = "class indices are small")]
     let labels = data.labels().iter().map(|&label| label as i64);

@@ -6,6 +6,7 @@ mod conic;
 mod convert;
 mod files;
 mod fitted;
+mod missing;
 mod moments;
 mod run;
 mod selection;
@@ -50,7 +51,8 @@ fn fit(
 ) -> PyResult<Fitted> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
-    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?;
+    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?
+        .allowing_missing(method.allows_nan);
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
         estimator.fit(&rows.dataset()?, control)
     })?;
@@ -96,6 +98,7 @@ pub(crate) struct Rows {
     n_classes: usize,
     weights: Option<Vec<f64>>,
     uncertainty: Option<RowUncertainty>,
+    allows_nan: bool,
 }
 
 impl Rows {
@@ -112,7 +115,13 @@ impl Rows {
             n_classes,
             weights: weights.map(|w| w.as_array().to_vec()),
             uncertainty: uncertainty.map(convert::uncertainty).transpose()?,
+            allows_nan: false,
         })
+    }
+
+    /// Whether NaN is a missing feature rather than a mistake.
+    pub(crate) fn allowing_missing(self, allows_nan: bool) -> Self {
+        Self { allows_nan, ..self }
     }
 
     /// One of several batches: classes may be absent.
@@ -121,7 +130,8 @@ impl Rows {
     }
 
     pub(crate) fn dataset(self) -> mainstay::Result<Dataset> {
-        let mut data = Dataset::new(self.features, self.labels, self.n_classes)?;
+        let make = if self.allows_nan { Dataset::with_missing } else { Dataset::new };
+        let mut data = make(self.features, self.labels, self.n_classes)?;
         if let Some(weights) = self.weights {
             data = data.with_weights(weights)?;
         }
@@ -218,6 +228,11 @@ mod _core {
     use super::conic::{conic_path, make_label_noise, make_outliers};
     #[pymodule_export]
     use super::files::{load, save};
+    #[pymodule_export]
+    use super::missing::{
+        make_separable_copies, missing_report, missing_risk_bound, missing_score,
+        perceptron_partial_fit,
+    };
     #[pymodule_export]
     use super::selection::robust_choice;
     #[pymodule_export]

@@ -17,6 +17,7 @@ mod json;
 pub mod linalg;
 pub mod loss;
 pub mod methods;
+pub mod missing;
 pub mod model;
 pub mod penalized;
 pub mod rolin;

@@ -8,6 +8,7 @@ use crate::conic::{ConicCvParams, ConicParams};
 use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
 use crate::ellipsoid::EllipsoidParams;
 use crate::error::{Error, Result};
+use crate::missing::{MissingFeatureCvParams, MissingFeatureSvcParams, MissingPerceptronParams};
 use crate::model::Estimator;
 use crate::penalized::{PenalizedParams, Penalty};
 use crate::rolin::{RolinParams, TopPcsParams};
@@ -153,6 +154,30 @@ pub const METHODS: &[Method] = &[
         allows_nan: false,
         build: |params| Ok(Box::new(parse::<EllipsoidParams>(params)?.check()?)),
         defaults: || to_json(&EllipsoidParams::default()),
+    },
+    Method {
+        name: "missing-lp",
+        class: "MissingFeatureSVC",
+        summary: "features missing at prediction time: worst-case linear program, solved with a proof",
+        allows_nan: true,
+        build: |params| Ok(Box::new(parse::<MissingFeatureSvcParams>(params)?.check()?)),
+        defaults: || to_json(&MissingFeatureSvcParams::default()),
+    },
+    Method {
+        name: "missing-perceptron",
+        class: "MissingFeaturePerceptron",
+        summary: "features missing at prediction time: online, for streams and millions of rows",
+        allows_nan: true,
+        build: |params| Ok(Box::new(parse::<MissingPerceptronParams>(params)?.check()?)),
+        defaults: || to_json(&MissingPerceptronParams::default()),
+    },
+    Method {
+        name: "missing-cv",
+        class: "MissingFeatureCV",
+        summary: "missing-lp with C chosen by accuracy on damaged held-out rows",
+        allows_nan: true,
+        build: |params| Ok(Box::new(parse::<MissingFeatureCvParams>(params)?.check()?)),
+        defaults: || to_json(&MissingFeatureCvParams::default()),
     },
 ];
 

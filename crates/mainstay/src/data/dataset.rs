@@ -59,6 +59,14 @@ impl Dataset {
         Ok(Self { features, labels, n_classes, weights, uncertainty: None })
     }
 
+    /// As [`Dataset::new`], with NaN read as "missing": such a feature counts as 0. Infinities are refused.
+    ///
+    /// For methods whose table entry allows NaN only: elsewhere a 0 in place of a missing value would be a
+    /// silent imputation.
+    pub fn with_missing(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
+        Self::new(features.nan_to_zero(), labels, n_classes)
+    }
+
     /// Adds row weights: finite, not negative, leaving at least two classes with positive weight.
     pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
         check_weights(&weights, self.len())?;

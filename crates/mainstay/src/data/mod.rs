@@ -19,7 +19,7 @@ pub use encoder::{Encoded, Encoder, Encoding, Missing};
 pub use label::{Classes, Label};
 pub use merge::Merged;
 pub use standardize::{Standardize, deviations};
-pub use synthetic::{Outliers, make_label_noise, make_outliers};
+pub use synthetic::{Outliers, make_label_noise, make_outliers, make_separable_copies};
 pub use table::{Cells, Column, MISSING, Table, WordList, is_missing};
 pub use uncertainty::{RowUncertainty, Shape};
 pub use weights::ClassWeight;

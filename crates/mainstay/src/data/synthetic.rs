@@ -88,6 +88,31 @@ pub fn make_label_noise(n: usize, p: usize, tau: f64, seed: u64) -> Result<Datas
     })
 }
 
+/// The sanity check of the missing-features paper (section 4): 1000 standard normal rows with 20 features, labelled by a
+/// random plane, every label then flipped with probability 0.2, and the resulting label (as -1 or 1) twice more as
+/// features 20 and 21.
+///
+/// A classifier that leans on the two copies is lost when both are missing.
+pub fn make_separable_copies(seed: u64) -> Result<Dataset> {
+    const ROWS: usize = 1000;
+    const FEATURES: usize = 20;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    both_classes(ROWS, |labels, rows| {
+        let draw = |rng: &mut ChaCha8Rng| -> Vec<f64> {
+            (0..FEATURES).map(|_| StandardNormal.sample(rng)).collect()
+        };
+        let plane = draw(&mut rng);
+        for label in labels.iter_mut() {
+            let row = draw(&mut rng);
+            let side = crate::linalg::vector::dot(&row, &plane) > 0.0;
+            let flipped = rng.random::<f64>() < 0.2;
+            *label = usize::from(side != flipped);
+            rows.extend(row);
+            rows.extend([2.0 * *label as f64 - 1.0; 2]);
+        }
+    })
+}
+
 /// Draws until both classes occur.
 fn both_classes(n: usize, mut draw: impl FnMut(&mut Vec<usize>, &mut Vec<f64>)) -> Result<Dataset> {
     loop {

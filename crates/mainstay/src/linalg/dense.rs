@@ -160,12 +160,7 @@ impl Dense {
     /// Adds the lower triangle of the sum of `d[i] x_i x_i'` over `rows` to that of `out`.
     ///
     /// Rows are scaled in blocks that stay in cache, so the cost is that of one symmetric product.
-    pub(super) fn add_weighted_gram(
-        &self,
-        rows: std::ops::Range<usize>,
-        d: &[f64],
-        out: &mut Self,
-    ) {
+    pub fn add_weighted_gram(&self, rows: std::ops::Range<usize>, d: &[f64], out: &mut Self) {
         const BLOCK: usize = 256;
         let mut scaled = Vec::with_capacity(BLOCK * self.ncols);
         let mut kept = Vec::with_capacity(BLOCK * self.ncols);

@@ -371,6 +371,32 @@ impl Matrix {
         out
     }
 
+    /// Every row `i` multiplied by `scale(i)`.
+    #[must_use]
+    pub fn scale_rows(mut self, scale: impl Fn(usize) -> f64) -> Self {
+        for i in 0..self.nrows() {
+            let values = match &mut self {
+                Self::Dense(m) => m.row_mut(i),
+                Self::Sparse(m) => &mut m.values[m.starts[i]..m.starts[i + 1]],
+            };
+            vector::scale(values, scale(i));
+        }
+        self
+    }
+
+    /// Every NaN replaced by 0.
+    #[must_use]
+    pub fn nan_to_zero(mut self) -> Self {
+        let values = match &mut self {
+            Self::Dense(m) => m.data_mut(),
+            Self::Sparse(m) => &mut m.values,
+        };
+        for v in values.iter_mut().filter(|v| v.is_nan()) {
+            *v = 0.0;
+        }
+        self
+    }
+
     /// A dense copy.
     pub fn to_dense(&self) -> Dense {
         match self {

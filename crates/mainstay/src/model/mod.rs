@@ -12,7 +12,9 @@ mod standardized;
 pub use fitted::{Estimator, Fitted};
 pub use kernel::{Kernel, KernelFunction};
 pub use linear::{Linear, Link};
-pub use one_versus_rest::{BinaryFit, BinaryProblem, assemble, each_class, one_versus_rest};
+pub use one_versus_rest::{
+    BinaryFit, BinaryProblem, assemble, binary_problems, each_class, one_versus_rest,
+};
 pub use output::{Output, Outputs};
 pub use planes::Planes;
 pub use standardized::{StandardizeFirst, Standardized};
@@ -45,6 +47,14 @@ impl Model {
             Self::Kernel(m) => m.n_features(),
             Self::Standardized(m) => m.model.n_features(),
             Self::Planes(m) => m.n_features(),
+        }
+    }
+
+    /// The hyperplanes, if that is what the model consists of.
+    pub fn linear(&self) -> Option<&Linear> {
+        match self {
+            Self::Linear(m) => Some(m),
+            _ => None,
         }
     }
 

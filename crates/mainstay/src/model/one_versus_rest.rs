@@ -3,7 +3,7 @@ use rayon::prelude::*;
 use super::{Fitted, Linear, Link, Model};
 use crate::certificate::Certificate;
 use crate::control::Control;
-use crate::data::Merged;
+use crate::data::{Dataset, Merged};
 use crate::error::Result;
 use crate::linalg::{Dense, Matrix};
 
@@ -71,6 +71,16 @@ pub fn each_class<T: Send>(
         return Ok(vec![one(1)?]);
     }
     control.install(|| (0..data.n_classes()).into_par_iter().map(one).collect())
+}
+
+/// The binary problems of merged data: one for two classes, otherwise one a class, against the rest.
+/// For solvers that want them one at a time.
+pub fn binary_problems(data: &Dataset) -> Vec<BinaryProblem<'_>> {
+    // Merged data always carry weights.
+    let weights = data.weights().unwrap_or_default();
+    let one =
+        |positive: usize| BinaryProblem { x: data.features(), y: data.signs(positive), weights };
+    if data.n_classes() == 2 { vec![one(1)] } else { (0..data.n_classes()).map(one).collect() }
 }
 
 /// One fit from the answers to its binary problems; per-row results go back to the rows as given.

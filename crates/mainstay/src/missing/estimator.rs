@@ -1,0 +1,204 @@
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::certificate::{Dual, certify};
+use super::chunks::chunked;
+use super::problem::RobustHinge;
+use super::solver::{Solution, interior_point};
+use super::values::Values;
+use crate::certificate::Certificate;
+use crate::control::Control;
+use crate::data::{ClassWeight, Dataset, Merged};
+use crate::error::{Result, require};
+use crate::model::{
+    BinaryFit, BinaryProblem, Estimator, Fitted, Linear, Link, Model, assemble, binary_problems,
+};
+use crate::uncertainty::Deletions;
+
+/// Parameters of [`MissingFeatureSvc`]; `check` is the only door to `fit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MissingFeatureSvcParams {
+    /// Total value of the features that may go missing, $N$; less than that of all features.
+    pub budget: f64,
+    /// Value of every feature, $v$.
+    pub values: Values,
+    /// Margin asked for when nothing beyond the budget is missing, $\gamma$.
+    pub margin: f64,
+    /// Half the side of the box around the weights; the intercept is free.
+    #[serde(rename = "C")]
+    pub c: f64,
+    /// Whether there is an intercept.
+    pub fit_intercept: bool,
+    /// Weight of each class.
+    pub class_weight: ClassWeight,
+    /// Train on this many random parts of the rows and average, as the paper had to; 1 solves the whole problem.
+    pub n_chunks: usize,
+    /// Seed of the parts.
+    pub random_state: u64,
+    /// Proven relative gap to reach.
+    pub tol: f64,
+    /// Iteration limit.
+    pub max_iter: usize,
+}
+
+impl Default for MissingFeatureSvcParams {
+    fn default() -> Self {
+        Self {
+            budget: 1.0,
+            values: Values::default(),
+            margin: 1.0,
+            c: 10.0,
+            fit_intercept: true,
+            class_weight: ClassWeight::None,
+            n_chunks: 1,
+            random_state: 0,
+            tol: 1e-4,
+            max_iter: 300,
+        }
+    }
+}
+
+/// What every method of this family asks of its parameters.
+pub(super) fn check_shared(budget: f64, margin: f64, c: f64) -> Result<()> {
+    require(budget >= 0.0 && budget.is_finite(), "budget", budget, "finite and at least 0")?;
+    require(margin > 0.0 && margin.is_finite(), "margin", margin, "positive and finite")?;
+    require(c >= 0.0 && c.is_finite(), "C", c, "finite and at least 0")
+}
+
+impl MissingFeatureSvcParams {
+    /// The only door from parameters to an estimator.
+    pub fn check(self) -> Result<MissingFeatureSvc> {
+        check_shared(self.budget, self.margin, self.c)?;
+        require(self.n_chunks > 0, "n_chunks", self.n_chunks, "at least 1")?;
+        require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
+        require(self.max_iter > 0, "max_iter", self.max_iter, "at least 1")?;
+        Ok(MissingFeatureSvc(self))
+    }
+}
+
+/// Linear classifier for rows in which features of total value up to `budget` will be missing: problem (4),
+/// solved whole and with a proof ([`RobustHinge`], [`interior_point`]).
+///
+/// Only the ratio `C`/`margin` matters for the predictions. A missing feature counts as 0, so features should be
+/// centred if 0 is not their natural "nothing". More than two classes: one problem a class, against the rest, with the
+/// same values.
+///
+/// ```
+/// use mainstay::data::Dataset;
+/// use mainstay::linalg::Dense;
+/// use mainstay::missing::MissingFeatureSvcParams;
+/// use mainstay::model::Estimator;
+/// use mainstay::Control;
+///
+/// // Two equally good features, of which one may go missing: both are used.
+/// let x = Dense::from_rows(4, 2, vec![1.0, 1.0, -1.0, -1.0, 2.0, 1.0, -1.0, -2.0]);
+/// let data = Dataset::new(x.into(), vec![1, 0, 1, 0], 2)?;
+/// let fitted = MissingFeatureSvcParams::default().check()?.fit(&data, &Control::new())?;
+/// assert!(fitted.dual_gap().unwrap() <= 1e-4);
+/// # Ok::<(), mainstay::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct MissingFeatureSvc(MissingFeatureSvcParams);
+
+/// Problems with more entries than this are solved one after the other, each on all threads: several at once would
+/// multiply the memory.
+const SIDE_BY_SIDE: usize = 1 << 18;
+
+/// Whether several problems on this matrix may be solved at once.
+pub(super) fn side_by_side(data: &Dataset) -> bool {
+    data.features().values().len() <= SIDE_BY_SIDE
+}
+
+impl MissingFeatureSvc {
+    /// The parameters.
+    pub fn params(&self) -> &MissingFeatureSvcParams {
+        &self.0
+    }
+
+    fn solve(
+        &self,
+        binary: &BinaryProblem<'_>,
+        deletions: &Deletions,
+        control: &Control,
+    ) -> Result<BinaryFit> {
+        let problem = RobustHinge {
+            x: binary.x,
+            y: &binary.y,
+            weights: binary.weights,
+            deletions,
+            margin: self.0.margin,
+            c: self.0.c,
+            fit_intercept: self.0.fit_intercept,
+        };
+        let Solution { weights, intercept, dual, n_iter } = if self.0.n_chunks == 1 {
+            interior_point(&problem, self.0.tol, self.0.max_iter, control)?
+        } else {
+            chunked(&problem, &self.0, control)?
+        };
+        let certificate = certify(&problem, &weights, intercept, &dual);
+        let warnings = self.warnings(&problem, certificate);
+        Ok(BinaryFit {
+            weights,
+            intercept,
+            certificate: Some(certificate),
+            n_iter,
+            row_outputs: Vec::new(),
+            outputs: Vec::new(),
+            warnings,
+        })
+    }
+
+    fn warnings(&self, problem: &RobustHinge<'_>, found: Certificate) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let idle = vec![0.0; problem.x.ncols()];
+        let shortfalls = problem.shortfalls(&idle);
+        let constant = problem.value(&shortfalls, problem.best_intercept(&shortfalls, 0.0));
+        let one_class = problem.y.windows(2).all(|pair| pair[0] * pair[1] > 0.0);
+        if found.primal >= constant - self.0.tol * constant.max(1.0) && !one_class {
+            warnings.push(format!(
+                "under a budget of {} and C = {} no classifier does better than a constant one; lower `budget` or \
+                 raise `C`",
+                self.0.budget, self.0.c
+            ));
+        }
+        let largest = problem.x.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let reach = self.0.c * largest / (problem.demand() * problem.deletions.total());
+        if found.gap() > self.0.tol && reach > 1e7 {
+            warnings.push(format!(
+                "C times the largest feature is {reach:.0e} times the margin: too wide a box for a proof in floating \
+                 point; scale the features or lower `C`"
+            ));
+        }
+        warnings
+    }
+}
+
+impl Estimator for MissingFeatureSvc {
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        control.install(|| {
+            let merged = Merged::new(&self.0.class_weight.apply(data.clone())?);
+            let deletions = self.0.values.deletions(&merged.data, self.0.budget)?;
+            let problems = binary_problems(&merged.data);
+            let one = |binary: &BinaryProblem<'_>| self.solve(binary, &deletions, control);
+            let fits: Vec<BinaryFit> = if side_by_side(&merged.data) {
+                problems.par_iter().map(one).collect::<Result<_>>()?
+            } else {
+                problems.iter().map(one).collect::<Result<_>>()?
+            };
+            let model = Model::Linear(Linear {
+                coef: fits.iter().map(|f| f.weights.clone()).collect(),
+                intercept: fits.iter().map(|f| f.intercept).collect(),
+                link: Link::None,
+            });
+            let fitted = assemble(&merged, model, self.0.tol, &fits);
+            Ok(fitted.with("values", deletions.values().to_vec()))
+        })
+    }
+}
+
+/// No dual information at all: the bound 0.
+pub(super) fn no_dual(problem: &RobustHinge<'_>) -> Dual {
+    let entries = problem.x.values().iter().filter(|v| **v != 0.0).count();
+    Dual { sigma: vec![0.0; problem.y.len()], tau: vec![0.0; entries] }
+}

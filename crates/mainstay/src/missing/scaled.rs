@@ -1,0 +1,184 @@
+use super::block::{Block, Move};
+use super::problem::RobustHinge;
+use crate::uncertainty::Deletions;
+
+/// Entries per block; at least, up to a number of blocks. Fixed by the data, never by the threads.
+const ENTRIES: usize = 1 << 14;
+const BLOCKS: usize = 64;
+
+/// A budget below this share of the total value is treated as none by the solver (not by the certificate).
+const RIGID: f64 = 1e-12;
+
+/// No box is wider than this in units of 1 / (largest entry of the column).
+const WIDEST: f64 = 1e8;
+
+/// Problem (4) in units where every number is near 1.
+///
+/// Values are divided by $V$, so $P$ becomes $P/V$; the rest is homogeneous in $(w, b, \xi, \gamma)$, and
+/// $\gamma$ is set to $P/V$, so that the margin demanded is $v_j$. Row weights get mean 1. Column $j$ is
+/// multiplied by $k_j$, a power of two, such that its largest entry is about 1 if the box then has a side of
+/// 1 or more, and such that the box has side 1 otherwise.
+#[derive(Debug)]
+pub(super) struct Scaled {
+    pub blocks: Vec<Block>,
+    /// Values and budget with $V = 1$.
+    pub deletions: Deletions,
+    /// Box of every column.
+    pub boxes: Vec<f64>,
+    /// A weight of 1 here is this much in the user's units; 0 for a column that cannot matter.
+    pub weight_units: Vec<f64>,
+    /// The same for the intercept.
+    pub intercept_unit: f64,
+    /// The same for $\sigma$ and $\tau$.
+    pub dual_unit: f64,
+    /// $\sum_i\omega_i\xi_i$ divided by this is the objective.
+    pub norm: f64,
+}
+
+impl Scaled {
+    pub(super) fn new(problem: &RobustHinge<'_>) -> crate::Result<Self> {
+        let set = problem.deletions;
+        let total = set.total();
+        let kept = set.kept() / total;
+        let values: Vec<f64> = set.values().iter().map(|v| v / total).collect();
+        let deletions = Deletions::new(values, set.budget() / total)?;
+        let unit = problem.margin / kept;
+        let side = problem.c / unit;
+        let (factors, boxes) = column_scales(problem, side);
+        let rows = problem.y.len();
+        let mean = problem.weights.iter().sum::<f64>() / rows as f64;
+        let blocks = blocks(problem, deletions.values(), kept, &factors, mean);
+        Ok(Self {
+            blocks,
+            boxes,
+            weight_units: factors.iter().map(|k| k * unit).collect(),
+            intercept_unit: unit,
+            dual_unit: mean,
+            norm: rows as f64 * kept,
+            deletions,
+        })
+    }
+
+    /// Whether no weight can change anything, so that only the intercept is left.
+    pub(super) fn is_trivial(&self) -> bool {
+        self.weight_units.iter().all(|k| *k == 0.0)
+    }
+}
+
+fn column_scales(problem: &RobustHinge<'_>, side: f64) -> (Vec<f64>, Vec<f64>) {
+    let mut largest: Vec<f64> = vec![0.0; problem.x.ncols()];
+    for row in problem.x.rows() {
+        for (j, x) in row.entries() {
+            largest[j] = largest[j].max(x.abs());
+        }
+    }
+    let power = |x: f64| x.log2().round().exp2();
+    largest
+        .into_iter()
+        .map(|m| {
+            let reach = side * m;
+            if reach == 0.0 || !side.is_normal() {
+                (0.0, 1.0)
+            } else if reach >= 1.0 {
+                let k = power(1.0 / m);
+                (k, (side / k).min(WIDEST))
+            } else {
+                let k = power(side);
+                (k, side / k)
+            }
+        })
+        .unzip()
+}
+
+fn blocks(
+    problem: &RobustHinge<'_>,
+    values: &[f64],
+    kept: f64,
+    factors: &[f64],
+    mean: f64,
+) -> Vec<Block> {
+    let entries: usize = problem.x.values().len();
+    let size = ENTRIES.max(entries.div_ceil(BLOCKS));
+    let total: f64 = values.iter().sum();
+    let rigid = problem.deletions.budget() <= RIGID * problem.deletions.total();
+    let fresh = || Block { starts: vec![0], rigid, ..Block::default() };
+    let mut blocks = vec![fresh()];
+    let mut last = 0;
+    for (i, &y) in problem.y.iter().enumerate() {
+        if blocks[last].a.len() >= size {
+            blocks.push(fresh());
+            last += 1;
+        }
+        let block = &mut blocks[last];
+        let mut present = 0.0;
+        for (j, x) in problem.x.row(i).entries().filter(|(_, x)| *x != 0.0) {
+            // Indices of columns fit: a matrix with more could not be stored.
+            block.columns.push(u32::try_from(j).unwrap_or(u32::MAX));
+            block.a.push(y * x * factors[j]);
+            present += values[j];
+        }
+        block.starts.push(block.a.len());
+        let zeros = (total - present).max(0.0);
+        block.y.push(y);
+        block.weight.push(problem.weights[i] / mean);
+        block.zeros.push(zeros);
+        block.need.push(kept - zeros);
+    }
+    blocks
+}
+
+impl Block {
+    /// A strictly feasible point on both sides: $w = b = 0$, and $\sigma_i$ at `shares` (negative, positive class)
+    /// of its limit.
+    pub(super) fn start(&mut self, values: &[f64], shares: [f64; 2]) {
+        let (entries, rows) = (self.a.len(), self.y.len());
+        for vector in [
+            &mut self.s,
+            &mut self.alpha,
+            &mut self.tau,
+            &mut self.q,
+            &mut self.inverse,
+            &mut self.f,
+        ] {
+            *vector = vec![0.0; entries];
+        }
+        self.pivots = vec![super::block::Pivot::default(); rows];
+        self.step = Move::zeros(entries, rows);
+        self.trial = Move::zeros(entries, rows);
+        let price = if self.rigid { 0.0 } else { 0.1 };
+        let typical = 1.0 / values.len() as f64;
+        for i in 0..rows {
+            let sigma = shares[usize::from(self.y[i] > 0.0)] * self.weight[i];
+            let (mut present, mut sum_alpha) = (0.0, 0.0);
+            for e in self.starts[i]..self.starts[i + 1] {
+                present += values[self.columns[e] as usize];
+            }
+            let share = if present > 0.0 && !self.rigid {
+                f64::midpoint(1.0, self.need[i].max(0.0) / present).max(0.5)
+            } else {
+                0.5
+            };
+            let mut have = 0.0;
+            for e in self.starts[i]..self.starts[i + 1] {
+                let v = values[self.columns[e] as usize];
+                let hard = self.rigid && v > 0.0;
+                let tau = if hard { sigma } else { share * sigma };
+                self.tau[e] = tau;
+                self.q[e] = if hard { 0.0 } else { (1.0 - share) * sigma };
+                self.s[e] = if hard { 0.0 } else { typical };
+                self.alpha[e] = v * (price + 1.0) + self.s[e];
+                sum_alpha += self.alpha[e];
+                have += v * tau;
+            }
+            let need = if self.rigid { 0.0 } else { self.need[i] };
+            let base = need * price - sum_alpha - self.zeros[i];
+            let xi = (-base).max(0.0) + 1.0;
+            self.lambda.push(if self.rigid { 1.0 } else { price });
+            self.l.push(if self.rigid { 1.0 } else { have - self.need[i] * sigma });
+            self.xi.push(xi);
+            self.r.push(base + xi);
+            self.sigma.push(sigma);
+            self.g.push(self.weight[i] - sigma);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::knapsack::{self, Chosen};
+use crate::error::{Error, Result, require};
+use crate::linalg::Row;
+
+/// Sums of values may exceed the budget by this share: 0.1 three times fits a budget of 0.3.
+pub(super) const SLACK: f64 = 1e-12;
+
+/// How the features to delete are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Attack {
+    /// The largest gain per value first, as long as it fits and hurts.
+    #[default]
+    Greedy,
+    /// Nonzero features in random order, as long as they fit.
+    Random,
+    /// The subset that hurts most.
+    Exact,
+}
+
+/// What deleting a feature takes away from the margin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gain {
+    /// Index of the feature.
+    pub feature: usize,
+    /// Loss of margin if it is deleted; positive.
+    pub gain: f64,
+}
+
+/// The features of `row` whose deletion lowers `sign * w'x`, each with
+/// $\mathrm{gain}_j = \mathrm{sign}\, w_j x_j - \mathrm{demand}\, v_j$; only positive gains are kept.
+///
+/// `demand` is $\gamma/P$ in the loss (12) of the paper and 0 where only the sign counts.
+pub fn gains(row: Row<'_>, w: &[f64], sign: f64, demand: f64, values: &[f64], out: &mut Vec<Gain>) {
+    out.clear();
+    out.extend(row.entries().filter_map(|(feature, x)| {
+        let gain = sign * (w[feature] * x) - demand * values[feature];
+        (gain > 0.0 && x != 0.0).then_some(Gain { feature, gain })
+    }));
+}
+
+/// Sets of features whose values sum to at most a budget: what the adversary may delete.
+///
+/// The adversary of Dekel and Shamir (2008), section 2.1: feature $j$ has value $v_j \ge 0$ and any set
+/// $D$ with $V(D) = \sum_{j \in D} v_j \le N$ may be replaced by zeros, chosen for every row anew. A
+/// feature of value 0 may always be deleted. `budget` is the paper's $N$, `total` its $V([n])$, `kept`
+/// its $P = V([n]) - N$.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deletions {
+    values: Vec<f64>,
+    budget: f64,
+    total: f64,
+    /// How many features fit if all have the same positive value.
+    count: Option<usize>,
+}
+
+impl Deletions {
+    /// Checks that the values are finite, not negative and not all zero, and the budget finite and not negative.
+    pub fn new(values: Vec<f64>, budget: f64) -> Result<Self> {
+        require(budget >= 0.0 && budget.is_finite(), "budget", budget, "finite and at least 0")?;
+        if let Some(j) = values.iter().position(|v| !(*v >= 0.0 && v.is_finite())) {
+            let shown = format!("{} at feature {j}", values[j]);
+            return Err(Error::param("values", shown, "finite and at least 0"));
+        }
+        let total: f64 = values.iter().sum();
+        if total == 0.0 {
+            let rule =
+                "positive for at least one feature (with all values 0 everything may be deleted)";
+            return Err(Error::param("values", "all 0", rule));
+        }
+        require(total.is_finite(), "values", "their sum overflows", "of finite sum")?;
+        let equal = values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
+        let count = equal.then(|| whole(budget / values[0] * (1.0 + SLACK), values.len()));
+        Ok(Self { values, budget, total, count })
+    }
+
+    /// The same features with another budget.
+    pub fn with_budget(&self, budget: f64) -> Result<Self> {
+        Self::new(self.values.clone(), budget)
+    }
+
+    /// As [`Deletions::new`], and something is left however the budget is spent: $N < V$.
+    pub fn leaving_something(values: Vec<f64>, budget: f64) -> Result<Self> {
+        let set = Self::new(values, budget)?;
+        if set.budget < set.total {
+            return Ok(set);
+        }
+        let p = set.values.len();
+        Err(Error::param(
+            "budget",
+            budget,
+            format!(
+                "less than the total value {} of the features (n_features={p}): otherwise every \
+                 feature may be deleted; lower the budget or raise the values",
+                set.total
+            ),
+        ))
+    }
+
+    /// Value of every feature, $v$.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Largest value of a deleted set, $N$.
+    pub fn budget(&self) -> f64 {
+        self.budget
+    }
+
+    /// Value of all features, $V$.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// What the adversary cannot take, $P = V - N$; not positive if it can take everything.
+    pub fn kept(&self) -> f64 {
+        self.total - self.budget
+    }
+
+    /// Largest total gain if features may be deleted in part: the relaxation (7).
+    ///
+    /// The best ratios gain/value first, the last one in part; $O(k \log k)$ for `k` gains, $O(k)$ for
+    /// equal values. Equal to [`Deletions::exact`] for equal values and a budget that is a multiple of them.
+    pub fn fractional(&self, items: &mut [Gain]) -> f64 {
+        if self.count.is_some() {
+            return self.fractional_equal(items);
+        }
+        self.by_ratio(items);
+        let mut room = self.budget;
+        let mut sum = 0.0;
+        for item in items.iter() {
+            let value = self.values[item.feature];
+            if value > room {
+                return sum + item.gain * (room / value);
+            }
+            room -= value;
+            sum += item.gain;
+        }
+        sum
+    }
+
+    fn fractional_equal(&self, items: &mut [Gain]) -> f64 {
+        let room = self.budget / self.values[0];
+        if items.len() as f64 <= room {
+            return items.iter().map(|item| item.gain).sum();
+        }
+        let count = whole(room, items.len() - 1);
+        items.select_nth_unstable_by(count, by_gain);
+        let full: f64 = items[..count].iter().map(|item| item.gain).sum();
+        full + (room - count as f64) * items[count].gain
+    }
+
+    /// The set of largest total gain. Equal values: the largest gains. Otherwise branch and bound on the
+    /// knapsack problem (6), with (7) as bound, exact to twelve digits.
+    ///
+    /// Stops early at a set of gain at least `goal`, and does not look for the best one if none reaches it.
+    pub fn reaching(&self, items: &mut [Gain], goal: f64) -> Chosen {
+        self.search(items, Some(goal))
+    }
+
+    /// The set of largest total gain; see [`Deletions::reaching`].
+    pub fn exact(&self, items: &mut [Gain]) -> Chosen {
+        self.search(items, None)
+    }
+
+    fn search(&self, items: &mut [Gain], goal: Option<f64>) -> Chosen {
+        if let Some(count) = self.count {
+            return largest(items, count);
+        }
+        self.by_ratio(items);
+        knapsack::search(items, &self.values, self.budget, goal)
+    }
+
+    /// The paper's greedy adversary (section 4): the largest gain per value first; what does not fit is
+    /// skipped. (The paper says "most valuable", which is undefined for equal values.)
+    pub fn greedy(&self, items: &mut [Gain]) -> Chosen {
+        self.by_ratio(items);
+        knapsack::greedy(items, &self.values, self.budget)
+    }
+
+    /// Nonzero features of `row` in random order, as many as fit.
+    pub fn random(&self, row: Row<'_>, rng: &mut ChaCha8Rng) -> Vec<usize> {
+        let mut features: Vec<usize> =
+            row.entries().filter(|(_, x)| *x != 0.0).map(|(j, _)| j).collect();
+        features.shuffle(rng);
+        let mut room = self.budget * (1.0 + SLACK);
+        features.retain(|&j| {
+            let fits = self.values[j] <= room;
+            room -= if fits { self.values[j] } else { 0.0 };
+            fits
+        });
+        features.sort_unstable();
+        features
+    }
+
+    /// Sorts by gain per value, largest first; ties by feature.
+    fn by_ratio(&self, items: &mut [Gain]) {
+        let key = |item: &Gain| {
+            let value = self.values[item.feature];
+            if value == 0.0 { f64::INFINITY } else { item.gain / value }
+        };
+        items.sort_unstable_by(|a, b| {
+            key(b).total_cmp(&key(a)).then_with(|| a.feature.cmp(&b.feature))
+        });
+    }
+}
+
+/// The largest gains.
+fn largest(items: &mut [Gain], count: usize) -> Chosen {
+    let count = count.min(items.len());
+    if count < items.len() {
+        items.select_nth_unstable_by(count, by_gain);
+    }
+    let chosen = &items[..count];
+    let mut features: Vec<usize> = chosen.iter().map(|item| item.feature).collect();
+    features.sort_unstable();
+    Chosen { features, gain: chosen.iter().map(|item| item.gain).sum(), proven: true }
+}
+
+fn by_gain(a: &Gain, b: &Gain) -> std::cmp::Ordering {
+    b.gain.total_cmp(&a.gain).then_with(|| a.feature.cmp(&b.feature))
+}
+
+/// The whole part of a number that is not negative, at most `limit`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casts of floats saturate, which is what is wanted"
+)]
+fn whole(number: f64, limit: usize) -> usize {
+    (number.floor() as usize).min(limit)
+}
