@@ -36,7 +36,8 @@ class ReGEC(WeightedClassifier):
         class on its plane (as published, and better on clean data), or of the nearest plane. With
         ``partial_fit``, which keeps no points, always "plane".
     class_weight : dict, "balanced" or None, default=None
-        Factor on the weight of every row of a class.
+        A factor on all rows of a class cancels in the quotient; it divides the squared distance to
+        the class's plane when classes compete.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     verbose : int, default=0
@@ -72,7 +73,8 @@ class ReGEC(WeightedClassifier):
     >>> from mainstay import ReGEC
     >>> from mainstay.datasets import load_demo
     >>> X, y = load_demo(return_X_y=True)
-    >>> bool(ReGEC().fit(X, y).score(X, y) > 0.9)
+    >>> Z = (X - X.mean(0)) / X.std(0)
+    >>> bool(ReGEC().fit(Z, y).score(Z, y) > 0.9)
     True
     """
 
@@ -98,7 +100,8 @@ class ReGEC(WeightedClassifier):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Fit on one more batch of rows; sums over batches equal sums over all rows.
 
-        The model is there once every class has been seen.
+        The model is there once every class has been seen. After ``fit`` it starts anew, with the
+        classes of ``fit``.
 
         Parameters
         ----------
@@ -107,7 +110,7 @@ class ReGEC(WeightedClassifier):
         y : array-like of shape (n_samples,)
             Class of every row.
         classes : array-like of shape (n_classes,), default=None
-            All classes; needed in the first call.
+            All classes; needed in the first call unless ``fit`` has seen them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of every row.
 
@@ -117,6 +120,8 @@ class ReGEC(WeightedClassifier):
             The estimator.
         """
         first = getattr(self, "_moments", None) is None
+        if first and classes is None:
+            classes = getattr(self, "classes_", None)
         if first and classes is None:
             raise ValueError("the first call of partial_fit needs `classes`")
         X, y = validate_data(self, X, y, reset=first, **self._check_options())
@@ -135,17 +140,13 @@ class ReGEC(WeightedClassifier):
                 "`class_weight` = 'balanced' is not defined for batches: give factors as a dict"
             )
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if self.class_weight is not None:
-            weights = weights * np.array(
-                [self.class_weight.get(label, 1.0) for label in y.tolist()]
-            )
         codes = np.searchsorted(self.classes_, y).astype(np.int64)
         if first:
             self._moments = _core.Moments(X, codes, len(self.classes_), weights)
         else:
             self._moments.add(X, codes, len(self.classes_), weights)
         if min(self._moments.counts) > 0:
-            self._set_fitted(self._moments.fit({**self._core_params(), "class_weight": None}))
+            self._set_fitted(self._moments.fit(self._core_params()))
         return self
 
     def _fit(self, X, y, sample_weight=None, **extra):
@@ -171,7 +172,8 @@ class NormRobustReGEC(WeightedClassifier):
     rule : {"points", "plane"}, default="points"
         With more than two classes: as in :class:`ReGEC`.
     class_weight : dict, "balanced" or None, default=None
-        Factor on the weight of every row of a class.
+        A factor on all rows of a class cancels in the quotient; it divides the squared distance to
+        the class's plane when classes compete.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     verbose : int, default=0
@@ -262,7 +264,8 @@ class RobustReGEC(UncertainClassifier):
         With more than two classes: as in :class:`ReGEC`. Under measurement error the nearest plane
         is the better rule, since projected points keep the noisy coordinates.
     class_weight : dict, "balanced" or None, default=None
-        Factor on the weight of every row of a class.
+        A factor on all rows of a class cancels in the quotient; it divides the squared distance to
+        the class's plane when classes compete.
     random_state : int, RandomState instance or None, default=None
         Seed of the realisations that choose ``xi``.
     n_jobs : int or None, default=None

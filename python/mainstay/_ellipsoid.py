@@ -145,7 +145,7 @@ class EllipsoidSVC(UncertainClassifier):
             Cs,
             scales,
             sample_weight=sample_weight,
-            uncertainty=core_uncertainty(uncertainty, len(X)),
+            uncertainty=core_uncertainty(uncertainty, X),
             n_jobs=base.n_jobs,
         )
         models = []

@@ -4,12 +4,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mainstay._base import WeightedClassifier
 
 
-def core_uncertainty(uncertainty, n_samples):
+def core_uncertainty(uncertainty, X):
     """Row uncertainty as ``_core.fit`` takes it; shapes are checked there."""
     if uncertainty is None:
         return None
@@ -22,7 +22,7 @@ def core_uncertainty(uncertainty, n_samples):
         return np.asarray(group).astype(np.int64), [np.asarray(s).tolist() for s in shapes]
     array = np.asarray(uncertainty, dtype=np.float64)
     if array.ndim == 0:
-        return np.full(n_samples, float(array))
+        return np.full(_num_samples(X), float(array))
     if array.ndim > 3:
         raise ValueError(
             f"uncertainty has {array.ndim} dimensions, expected shape (n,), (n, p) or (n, p, p)"
@@ -95,7 +95,7 @@ class UncertainClassifier(WeightedClassifier):
         self : object
             The fitted estimator.
         """
-        rows = core_uncertainty(uncertainty, len(y))
+        rows = core_uncertainty(uncertainty, X)
         return self._fit(X, y, sample_weight, uncertainty=rows)
 
 
@@ -108,7 +108,7 @@ class ScaledUncertainty(ClassifierMixin, BaseEstimator):
 
     Inside a ``Pipeline`` a scaler changes the features but not the ``uncertainty`` that is passed
     alongside. This wrapper holds both: use it as the last step instead of a scaler and a
-    classifier. The uncertainty, per row or the parameter of the classifier, is in the units of ``X``.
+    classifier. The uncertainty, per row or the classifier's parameter, is in the units of ``X``.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class ScaledUncertainty(ClassifierMixin, BaseEstimator):
         if uncertainty is None and hasattr(model, "uncertainty"):
             model.set_params(uncertainty=_scale_shape(model.uncertainty, scale))
         elif uncertainty is not None:
-            uncertainty = scale_uncertainty(core_uncertainty(uncertainty, len(y)), scale)
+            uncertainty = scale_uncertainty(core_uncertainty(uncertainty, X), scale)
         self.estimator_ = model.fit(scaled, y, sample_weight=sample_weight, uncertainty=uncertainty)
         self.classes_ = self.estimator_.classes_
         self.n_features_in_ = self.scaler_.n_features_in_

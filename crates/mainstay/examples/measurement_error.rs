@@ -11,21 +11,28 @@ use mainstay::model::Estimator;
 use mainstay_testkit::cone::Program;
 use mainstay_testkit::generate::{normal, rng, two_clouds};
 
-/// CPU seconds of the main thread on Linux, wall clock elsewhere.
+/// CPU seconds of all threads on Linux (in steps of 0.01), wall clock elsewhere.
 fn cpu() -> f64 {
-    let ticks = std::fs::read_to_string("/proc/self/schedstat")
-        .ok()
-        .and_then(|s| s.split_whitespace().next().and_then(|t| t.parse::<f64>().ok()));
-    ticks.map_or_else(
+    let ticks = |text: String| -> Option<f64> {
+        let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+        Some(fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?)
+    };
+    std::fs::read_to_string("/proc/self/stat").ok().and_then(ticks).map_or_else(
         || std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |d| d.as_secs_f64()),
-        |nanoseconds| nanoseconds * 1e-9,
+        |ticks| 0.01 * ticks,
     )
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+/// The result and the CPU seconds of one run, the mean of enough runs to be measurable.
+fn timed<T>(work: impl Fn() -> T) -> (T, f64) {
     let start = cpu();
-    let out = work();
-    (out, cpu() - start)
+    let mut out = work();
+    let mut runs = 1.0;
+    while cpu() - start < 0.5 {
+        out = work();
+        runs += 1.0;
+    }
+    (out, (cpu() - start) / runs)
 }
 
 fn data(n: usize, p: usize) -> (Dataset, Vec<f64>) {
@@ -80,7 +87,7 @@ fn program(
 fn svm(name: &str, set: &Dataset, uncertainty: Shape, reference: Option<Program>) {
     let params = EllipsoidParams { uncertainty, ..Default::default() };
     let control = Control::new().with_threads(1);
-    let (fitted, ours) = timed(|| params.check().unwrap().fit(set, &control).unwrap());
+    let (fitted, ours) = timed(|| params.clone().check().unwrap().fit(set, &control).unwrap());
     let gap = fitted.dual_gap().unwrap();
     print!("ellipsoid-svm {name}: {ours:.3} s, {} iterations, gap {gap:.1e}", fitted.n_iter);
     if let Some(program) = reference {
@@ -101,13 +108,24 @@ fn main() {
         timed(|| RegecParams::default().check().unwrap().fit(&set, &control).unwrap());
     println!("regec 100000 x 50: {seconds:.3} s");
 
+    if std::env::args().any(|a| a == "gram") {
+        let x = set.features().to_dense();
+        let (_, a) = timed(|| {
+            let mut sum = mainstay::linalg::GramSum::new(50);
+            (0..x.nrows()).for_each(|i| sum.push(x.row(i).iter().copied()));
+            sum.finish()
+        });
+        let (_, b) = timed(|| x.tr_mul(&x));
+        let (_, c) = timed(|| x.clone());
+        println!("gram {a:.4} product {b:.4} copy {c:.4}");
+    }
     let (set, _) = data(10_000, 50);
     let set = set.with_uncertainty(RowUncertainty::Axes(axes(10_000, 50))).unwrap();
     let unit = vec![1.0; 10_000];
     let (_, grams) =
         timed(|| (0..30).map(|_| set.features().weighted_gram(&unit)[(0, 0)]).sum::<f64>());
     let params = RobustRegecParams { xi: Xi::Fixed(0.0), ..Default::default() };
-    let (fitted, seconds) = timed(|| params.check().unwrap().fit(&set, &control).unwrap());
+    let (fitted, seconds) = timed(|| params.clone().check().unwrap().fit(&set, &control).unwrap());
     println!(
         "robust-regec 10000 x 50, xi = 0: {seconds:.3} s, {} iterations; 30 Gram passes {grams:.3} s ({:.1}x)",
         fitted.n_iter,

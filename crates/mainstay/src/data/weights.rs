@@ -37,8 +37,17 @@ impl ClassWeight {
 
     /// The same for borrowed data, which are copied only if a weight changes.
     pub fn applied<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
+        let Some(factors) = self.factors(data)? else { return Ok(Cow::Borrowed(data)) };
+        let ones = vec![1.0; data.len()];
+        let weights = data.weights().unwrap_or(&ones);
+        let weights = data.labels().iter().zip(weights).map(|(&c, w)| factors[c] * w).collect();
+        data.clone().with_weights(weights).map(Cow::Owned)
+    }
+
+    /// One factor a class; `None` if every class counts as it is.
+    pub fn factors(&self, data: &Dataset) -> Result<Option<Vec<f64>>> {
         let factors = match self {
-            Self::None => return Ok(Cow::Borrowed(data)),
+            Self::None => return Ok(None),
             Self::Rule(ClassRule::Balanced) => balanced(data),
             Self::Factors(factors) => factors.clone(),
         };
@@ -49,10 +58,7 @@ impl ClassWeight {
                 format!("one factor for each of the {} classes", data.n_classes()),
             ));
         }
-        let ones = vec![1.0; data.len()];
-        let weights = data.weights().unwrap_or(&ones);
-        let weights = data.labels().iter().zip(weights).map(|(&c, w)| factors[c] * w).collect();
-        data.clone().with_weights(weights).map(Cow::Owned)
+        Ok(Some(factors))
     }
 }
 

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::certificate::{Sides, worst_case_ratio};
@@ -71,12 +73,11 @@ pub struct Regec(RegecParams);
 /// weighted rows and of repeated rows agree to the last digits anyway.
 const MERGE_LIMIT: usize = 1 << 20;
 
-/// Weights applied and, where it is cheap, equal rows merged.
+/// Equal rows merged, where it is cheap.
 ///
 /// Of two classes each needs two rows. Among more a class of one row keeps its plane through that row: its
 /// direction still comes from the others.
-pub(super) fn prepare(data: &Dataset, class_weight: &ClassWeight) -> Result<Dataset> {
-    let data = class_weight.apply(data.clone())?;
+pub(super) fn prepare(data: &Dataset) -> Result<Cow<'_, Dataset>> {
     let mut counts = vec![0; data.n_classes()];
     for (i, &label) in data.labels().iter().enumerate() {
         counts[label] += usize::from(data.weights().is_none_or(|w| w[i] > 0.0));
@@ -90,22 +91,38 @@ pub(super) fn prepare(data: &Dataset, class_weight: &ClassWeight) -> Result<Data
         )));
     }
     if data.len().saturating_mul(data.n_features()) > MERGE_LIMIT {
-        return Ok(data);
+        return Ok(Cow::Borrowed(data));
     }
-    Ok(Merged::new(&data).data)
+    Ok(Cow::Owned(Merged::new(data).data))
+}
+
+/// What class weights do. A factor on all rows of a class cancels in the quotient, so it acts where
+/// classes compete: the squared distance to a class's plane is divided by the class's factor.
+pub(super) fn reach(class_weight: &ClassWeight, data: &Dataset) -> Result<Vec<f64>> {
+    let factors = class_weight.factors(data)?.unwrap_or_default();
+    checked_reach(&factors)
+}
+
+fn checked_reach(factors: &[f64]) -> Result<Vec<f64>> {
+    for &factor in factors {
+        let rule = "positive and finite for every class";
+        require(factor > 0.0 && factor.is_finite(), "class_weight", factor, rule)?;
+    }
+    Ok(factors.iter().map(|f| f.sqrt()).collect())
 }
 
 impl Estimator for Regec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let data = prepare(data, &self.0.class_weight)?;
+        let reach = reach(&self.0.class_weight, data)?;
+        let data = prepare(data)?;
         let mut moments = Moments::new(&data);
         let (mut planes, poor) = self.pairs(&moments, control)?;
         if poor {
             moments = Moments::keep_rows(&data);
             planes = self.pairs(&moments, control)?.0;
         }
-        let family = Family { moments: &moments, planes };
-        let points = (self.0.rule == Rule::Points).then_some(&data);
+        let family = Family { moments: &moments, planes, reach };
+        let points = (self.0.rule == Rule::Points).then_some(&*data);
         let fitted = family.finish(points)?;
         Ok(with_ratios(fitted, &data, None))
     }
@@ -113,13 +130,17 @@ impl Estimator for Regec {
 
 impl Regec {
     /// A fit from sums alone (`partial_fit`): with more than two classes the nearest plane decides,
-    /// since no training points are at hand. Class weights other than factors are not applied.
+    /// since no training points are at hand. Balanced class weights are not known then.
     pub fn fit_moments(&self, moments: &Moments, control: &Control) -> Result<Fitted> {
         if let Some(class) = moments.counts().iter().position(|&c| c == 0) {
             return Err(Error::BadData(format!("no row of class index {class} was seen yet")));
         }
+        let reach = match &self.0.class_weight {
+            ClassWeight::Factors(factors) => checked_reach(factors)?,
+            _ => Vec::new(),
+        };
         let (planes, _) = self.pairs(moments, control)?;
-        Family { moments, planes }.finish(None)
+        Family { moments, planes, reach }.finish(None)
     }
 
     fn pairs(&self, moments: &Moments, control: &Control) -> Result<(Vec<Vec<Plane>>, bool)> {
@@ -144,6 +165,8 @@ impl Regec {
 pub(super) struct Family<'a> {
     pub moments: &'a Moments,
     pub planes: Vec<Vec<Plane>>,
+    /// See [`reach`].
+    pub reach: Vec<f64>,
 }
 
 impl Family<'_> {
@@ -156,6 +179,7 @@ impl Family<'_> {
         let mut model = Planes {
             planes: merged.iter().map(|(w, _)| w.clone()).collect(),
             offsets: merged.iter().map(|(_, g)| *g).collect(),
+            reach: self.reach.clone(),
             points: None,
         };
         if let Some(data) = points.filter(|_| classes > 2) {
@@ -203,11 +227,18 @@ pub(super) fn with_ratios(
     let Model::Planes(model) = &fitted.model else { return fitted };
     let unit = vec![1.0; data.len()];
     let weights = data.weights().unwrap_or(&unit);
+    let mut rows = vec![Vec::new(); model.planes.len()];
+    data.labels().iter().enumerate().for_each(|(i, &k)| rows[k].push(i));
     let ratios: Vec<f64> = (0..model.planes.len())
         .map(|k| {
-            let (own, other): (Vec<usize>, Vec<usize>) =
-                (0..data.len()).partition(|&i| data.labels()[i] == k);
-            let sides = Sides { x: data.features(), weights, own: &own, other: &other };
+            let others: Vec<usize>;
+            let other = if let [a, b] = rows.as_slice() {
+                if k == 0 { b } else { a }
+            } else {
+                others = (0..data.len()).filter(|&i| data.labels()[i] != k).collect();
+                &others
+            };
+            let sides = Sides { x: data.features(), weights, own: &rows[k], other };
             worst_case_ratio(&sides, ellipsoids, (&model.planes[k], model.offsets[k]))
         })
         .collect();
@@ -252,7 +283,8 @@ pub struct NormRobustRegec(NormRobustRegecParams);
 
 impl Estimator for NormRobustRegec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let data = prepare(data, &self.0.class_weight)?;
+        let reach = reach(&self.0.class_weight, data)?;
+        let data = prepare(data)?;
         let moments = Moments::new(&data);
         let classes = data.n_classes();
         let mut planes = vec![Vec::new(); classes];
@@ -262,8 +294,8 @@ impl Estimator for NormRobustRegec {
                 list.push(norm_robust(&moments, (a, b), self.0.eta_a, self.0.eta_b)?);
             }
         }
-        let points = (self.0.rule == Rule::Points).then_some(&data);
-        let fitted = Family { moments: &moments, planes }.finish(points)?;
+        let points = (self.0.rule == Rule::Points).then_some(&*data);
+        let fitted = Family { moments: &moments, planes, reach }.finish(points)?;
         let mut fitted = fitted;
         if classes == 2
             && let Some(values) = fitted.outputs.get("eigenvalues").cloned()

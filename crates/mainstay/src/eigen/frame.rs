@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::linalg::{Matrix, vector};
+use crate::linalg::{Matrix, Row, vector};
 
 /// Coordinates in which sums are accurate: columns centred, then divided by powers of two.
 ///
@@ -22,22 +22,28 @@ impl Frame {
     /// Means and ranges of the rows, one scale a column.
     pub(super) fn learn(x: &Matrix, weights: Option<&[f64]>) -> Self {
         let (n, p) = (x.nrows(), x.ncols());
-        let shares = match weights {
-            Some(w) => {
-                let total: f64 = w.iter().sum();
-                w.iter().map(|w| w / total).collect()
-            }
-            None => vec![1.0 / n as f64; n],
-        };
-        let center = x.tr_mul_vec(&shares);
+        let total = weights.map_or(n as f64, |w| w.iter().sum());
+        let mut center = vec![0.0; p];
         let (mut low, mut high) = (vec![f64::INFINITY; p], vec![f64::NEG_INFINITY; p]);
         let mut seen = vec![0_usize; p];
-        for row in x.rows() {
+        for (i, row) in x.rows().enumerate() {
+            // Divided first, so that no sum overflows.
+            let share = weights.map_or(1.0, |w| w[i]) / total;
+            if let Row::Dense(values) = row {
+                vector::axpy(share, values, &mut center);
+                low.iter_mut().zip(values).for_each(|(l, &v)| *l = if v < *l { v } else { *l });
+                high.iter_mut().zip(values).for_each(|(h, &v)| *h = if v > *h { v } else { *h });
+                continue;
+            }
             for (j, v) in row.entries() {
+                center[j] += share * v;
                 low[j] = low[j].min(v);
                 high[j] = high[j].max(v);
                 seen[j] += 1;
             }
+        }
+        if matches!(x, Matrix::Dense(_)) {
+            seen.fill(n);
         }
         let range = |j: usize| {
             let zero = if seen[j] < n { center[j].abs() } else { 0.0 };
@@ -45,6 +51,14 @@ impl Frame {
         };
         let scale = (0..p).map(|j| power_above(range(j))).collect();
         Self { center, scale }
+    }
+
+    /// As [`Frame::learn`], from about `count` rows evenly spread: any frame is right, one near the data
+    /// is accurate.
+    pub(super) fn glance(x: &Matrix, count: usize) -> Self {
+        let step = (x.nrows() / count).max(1);
+        let rows: Vec<usize> = (0..x.nrows()).step_by(step).collect();
+        Self::learn(&x.select_rows(&rows), None)
     }
 
     /// The same scale for every column, so that balls stay balls.
@@ -57,8 +71,13 @@ impl Frame {
     /// Row `i` of `x` in the frame.
     pub(super) fn row(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
         out.clear();
-        out.resize(self.center.len(), 0.0);
-        x.row(i).add_scaled_to(1.0, out);
+        match x.row(i) {
+            Row::Dense(values) => out.extend_from_slice(values),
+            sparse @ Row::Sparse(..) => {
+                out.resize(self.center.len(), 0.0);
+                sparse.add_scaled_to(1.0, out);
+            }
+        }
         for ((v, c), s) in out.iter_mut().zip(&self.center).zip(&self.scale) {
             *v = (*v - c) / s;
         }

@@ -10,6 +10,9 @@ use crate::linalg::{Dense, GramSum, vector};
 /// Rows per task; fixed, and parts are added in order, so that the number of threads does not matter.
 const CHUNK: usize = 8192;
 
+/// Data sets with more numbers than this get their frame from a part of the rows.
+const GLANCE_LIMIT: usize = 1 << 20;
+
 /// All that ReGEC needs to know about the rows seen so far: $[A\ {-e}]^\top [A\ {-e}]$ of every class.
 ///
 /// Sums over parts of the data add up, so that data may arrive in batches or be summed elsewhere and
@@ -41,7 +44,20 @@ pub(super) enum Part {
 impl Moments {
     /// The sums over `data`.
     pub fn new(data: &Dataset) -> Self {
+        if data.len().saturating_mul(data.n_features()) > GLANCE_LIMIT
+            && data.len() > data.n_features()
+        {
+            let sums = Self::in_frame(data, Frame::glance(data.features(), 2048), false);
+            if sums.is_finite() {
+                return sums;
+            }
+        }
         Self::in_frame(data, Frame::learn(data.features(), data.weights()), false)
+    }
+
+    fn is_finite(&self) -> bool {
+        let (Store::Grams(parts) | Store::Rows(parts)) = &self.store;
+        parts.iter().flatten().all(|v| v.is_finite())
     }
 
     /// The rows themselves, however many.

@@ -2,7 +2,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::certificate::{Sides, worst_case_ratio};
-use super::estimator::{Family, Rule, prepare, with_ratios};
+use super::estimator::{Family, Rule, prepare, reach, with_ratios};
 use super::frame::Frame;
 use super::moments::Moments;
 use super::monotone::{Duel, Side};
@@ -133,23 +133,24 @@ pub struct RobustRegec(RobustRegecParams);
 
 impl Estimator for RobustRegec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let data = prepare(data, &self.0.class_weight)?;
+        let reach = reach(&self.0.class_weight, data)?;
+        let data = prepare(data)?;
         let field = Field::new(&self.0, &data, control)?;
         let (xi, fits) = match self.0.xi {
             Xi::Fixed(xi) => (xi, field.planes(xi, None, control)?),
             Xi::Rule(XiRule::Auto) => field.auto(control)?,
             Xi::Rule(XiRule::Cv) => {
-                let xi = self.cross_validate(&data, control)?;
+                let xi = self.cross_validate(&data, &reach, control)?;
                 (xi, field.planes(xi, None, control)?)
             }
         };
-        field.finish(xi, fits, self.0.rule)
+        field.finish(xi, fits, self.0.rule, reach)
     }
 }
 
 impl RobustRegec {
     /// The xi of the grid with the best accuracy on held-out rows drawn on their ellipsoids.
-    fn cross_validate(&self, data: &Dataset, control: &Control) -> Result<f64> {
+    fn cross_validate(&self, data: &Dataset, reach: &[f64], control: &Control) -> Result<f64> {
         const DRAWS: usize = 5;
         let fewest = (0..data.n_classes())
             .map(|k| data.labels().iter().filter(|&&l| l == k).count())
@@ -162,7 +163,7 @@ impl RobustRegec {
         let mut right = [0.0; GRID.len()];
         for split in &splits {
             let train = data.select_rows(&split.train);
-            let train = match prepare(&train, &ClassWeight::None) {
+            let train = match prepare(&train) {
                 Ok(train) => train,
                 Err(_) => continue,
             };
@@ -171,7 +172,7 @@ impl RobustRegec {
             let held = data.features().select_rows(&split.holdout).to_dense();
             for (score, &xi) in right.iter_mut().zip(&GRID) {
                 let fits = field.planes(xi, warm.as_deref(), control)?;
-                let fitted = field.finish(xi, fits.clone(), self.0.rule)?;
+                let fitted = field.finish(xi, fits.clone(), self.0.rule, reach.to_vec())?;
                 warm = Some(fits);
                 // The same draws for every xi.
                 let mut rng = generator(self.0.seed().wrapping_add(1));
@@ -437,7 +438,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn finish(&self, xi: f64, fits: Vec<PairFit>, rule: Rule) -> Result<Fitted> {
+    fn finish(&self, xi: f64, fits: Vec<PairFit>, rule: Rule, reach: Vec<f64>) -> Result<Fitted> {
         let classes = self.data.n_classes();
         let n_iter = fits.iter().map(|f| f.n_iter).max().unwrap_or(1);
         let mut warnings: Vec<String> = Vec::new();
@@ -449,7 +450,8 @@ impl<'a> Field<'a> {
             }
         }
         let points = (rule == Rule::Points).then_some(self.data);
-        let mut fitted = Family { moments: &self.moments, planes }.finish(points)?.with("xi", xi);
+        let mut fitted =
+            Family { moments: &self.moments, planes, reach }.finish(points)?.with("xi", xi);
         fitted.n_iter = n_iter;
         fitted.warnings = warnings;
         Ok(with_ratios(fitted, self.data, Some(&self.ellipsoids)))

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +89,7 @@ pub struct EllipsoidSvc(EllipsoidParams);
 
 impl Estimator for EllipsoidSvc {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let merged = Merged::new(&self.0.class_weight.apply(data.clone())?);
+        let merged = Merged::new(&*self.0.class_weight.applied(data)?);
         let prepared = Prepared::new(&merged.data, &self.0.uncertainty)?;
         self.at(&merged, &prepared, PathPoint { c: self.0.c, scale: 1.0 }, control)
     }
@@ -106,7 +108,7 @@ impl EllipsoidSvc {
             let good = point.scale >= 0.0 && point.scale.is_finite();
             require(good, "scale", point.scale, "finite and not negative")?;
         }
-        let merged = Merged::new(&self.0.class_weight.apply(data.clone())?);
+        let merged = Merged::new(&*self.0.class_weight.applied(data)?);
         let prepared = Prepared::new(&merged.data, &self.0.uncertainty)?;
         let one = |point: &PathPoint| self.at(&merged, &prepared, *point, control);
         control.install(|| points.par_iter().map(one).collect())
@@ -119,7 +121,11 @@ impl EllipsoidSvc {
         point: PathPoint,
         control: &Control,
     ) -> Result<Fitted> {
-        let ellipsoids = prepared.ellipsoids.scaled(point.scale);
+        let ellipsoids = if point.scale.to_bits() == 1.0_f64.to_bits() {
+            Cow::Borrowed(&prepared.ellipsoids)
+        } else {
+            Cow::Owned(prepared.ellipsoids.scaled(point.scale))
+        };
         one_versus_rest(merged, Link::None, self.0.tol, control, |problem| {
             prepared.fit(problem, &ellipsoids, point.c, &self.0, control)
         })

@@ -30,7 +30,7 @@ impl Points {
 
     /// x0^2 - |x1|^2 of point `j`, as a product: no cancellation of squares.
     fn determinant(&self, j: usize) -> f64 {
-        let tail = vector::norm(self.tail.row(j));
+        let tail = vector::norm_sq(self.tail.row(j)).sqrt();
         (self.head[j] - tail) * (self.head[j] + tail)
     }
 
@@ -52,17 +52,6 @@ impl Points {
         };
         (0..self.len()).map(one).fold(f64::INFINITY, f64::min)
     }
-
-    /// Point `j` of the Jordan product of `self` and `other`, added to `out` with a sign.
-    pub(super) fn subtract_product(&self, other: &Self, out: &mut Self) {
-        for j in 0..self.len() {
-            let (x, y) = (self.tail.row(j), other.tail.row(j));
-            out.head[j] -= self.head[j] * other.head[j] + vector::dot(x, y);
-            let row = out.tail.row_mut(j);
-            vector::axpy(-self.head[j], y, row);
-            vector::axpy(-other.head[j], x, row);
-        }
-    }
 }
 
 /// W with W z = W^-1 k =: lambda for every cone; W = eta (w0, w1; w1', I + w1 w1'/(1 + w0)).
@@ -71,63 +60,76 @@ pub(super) struct Scaling {
     pub w0: Vec<f64>,
     pub w1: Dense,
     pub eta: Vec<f64>,
-    pub lambda: Points,
 }
 
 impl Scaling {
     /// The scaling point of the pair (primal `k`, dual `z`), both inside their cones.
     pub(super) fn new(k: &Points, z: &Points) -> Self {
         let m = k.len();
-        let mut out = Self {
-            w0: vec![0.0; m],
-            w1: Dense::zeros(m, k.tail.ncols()),
-            eta: vec![0.0; m],
-            lambda: z.clone(),
-        };
+        let mut out =
+            Self { w0: vec![0.0; m], w1: Dense::zeros(m, k.tail.ncols()), eta: vec![0.0; m] };
         for j in 0..m {
             let dk = k.determinant(j).max(1e-300).sqrt();
             let dz = z.determinant(j).max(1e-300).sqrt();
             let inner = vector::dot(k.tail.row(j), z.tail.row(j)) / (dk * dz);
             let gamma = (0.5 * (1.0 + k.head[j] / dk * (z.head[j] / dz) + inner)).max(0.25).sqrt();
+            let (by_k, by_z) = (0.5 / (gamma * dk), 0.5 / (gamma * dz));
             let row = out.w1.row_mut(j);
             for ((w, k), z) in row.iter_mut().zip(k.tail.row(j)).zip(z.tail.row(j)) {
-                *w = (k / dk - z / dz) / (2.0 * gamma);
+                *w = k * by_k - z * by_z;
             }
             out.w0[j] = (1.0 + vector::norm_sq(out.w1.row(j))).sqrt();
             out.eta[j] = (dk / dz).sqrt();
         }
-        out.lambda = out.apply(z, false);
         out
     }
 
-    /// W x, or W^-1 x.
-    pub(super) fn apply(&self, x: &Points, inverse: bool) -> Points {
-        let mut out = x.clone();
-        for j in 0..x.len() {
-            let (sign, eta) = if inverse { (-1.0, 1.0 / self.eta[j]) } else { (1.0, self.eta[j]) };
-            let w = self.w1.row(j);
-            let inner = vector::dot(w, x.tail.row(j));
-            let along = sign * x.head[j] + inner / (1.0 + self.w0[j]);
-            out.head[j] = eta * (self.w0[j] * x.head[j] + sign * inner);
-            for (o, w) in out.tail.row_mut(j).iter_mut().zip(w) {
-                *o = eta * (*o + along * w);
+    /// `x -= W^-2 y`, cone by cone: W^-2 = eta^-2 (2 u u' - J) with u = (w0, -w1) and J = diag(1, -I).
+    pub(super) fn subtract_inverse_square(&self, y: &Points, x: &mut Points) {
+        for j in 0..y.len() {
+            let (w0, w1) = (self.w0[j], self.w1.row(j));
+            let k = self.eta[j].powi(-2);
+            let along = 2.0 * (w0 * y.head[j] - vector::dot(w1, y.tail.row(j)));
+            x.head[j] -= k * (along * w0 - y.head[j]);
+            for ((x, w), y) in x.tail.row_mut(j).iter_mut().zip(w1).zip(y.tail.row(j)) {
+                *x -= k * (y - along * w);
             }
+        }
+    }
+
+    /// The corrector's cone term $W^{-1}(\lambda \backslash (g e - \lambda \circ \lambda - W^{-1} dk \circ W dz))$ for
+    /// complementarity `goal` g and a predictor (dk, dz).
+    pub(super) fn corrector(&self, z: &Points, dk: &Points, dz: &Points, goal: f64) -> Points {
+        let p = z.tail.ncols();
+        let mut out = Points::new(vec![0.0; z.len()], p);
+        let (mut lambda, mut a, mut b) = (vec![0.0; p], vec![0.0; p], vec![0.0; p]);
+        for j in 0..z.len() {
+            let l0 = self.apply(j, false, z.head[j], z.tail.row(j), &mut lambda);
+            let a0 = self.apply(j, true, dk.head[j], dk.tail.row(j), &mut a);
+            let b0 = self.apply(j, false, dz.head[j], dz.tail.row(j), &mut b);
+            let r0 = goal - l0 * l0 - vector::norm_sq(&lambda) - a0 * b0 - vector::dot(&a, &b);
+            // a becomes the tail of the right-hand side.
+            for ((a, b), l) in a.iter_mut().zip(&b).zip(&lambda) {
+                *a = -2.0 * l0 * l - a0 * b - b0 * *a;
+            }
+            let length = vector::norm_sq(&lambda).sqrt();
+            let determinant = ((l0 - length) * (l0 + length)).max(1e-300);
+            let head = (l0 * r0 - vector::dot(&lambda, &a)) / determinant;
+            a.iter_mut().zip(&lambda).for_each(|(a, l)| *a = (*a - head * l) / l0);
+            out.head[j] = self.apply(j, true, head, &a, out.tail.row_mut(j));
         }
         out
     }
 
-    /// The x with lambda o x = r.
-    pub(super) fn divide(&self, r: &Points) -> Points {
-        let mut out = r.clone();
-        for j in 0..r.len() {
-            let (l0, l1) = (self.lambda.head[j], self.lambda.tail.row(j));
-            let det = self.lambda.determinant(j).max(1e-300);
-            let head = (l0 * r.head[j] - vector::dot(l1, r.tail.row(j))) / det;
-            out.head[j] = head;
-            for (o, l) in out.tail.row_mut(j).iter_mut().zip(l1) {
-                *o = (*o - head * l) / l0;
-            }
+    /// Cone `j` of W (x0, x1), or of W^-1; returns the head.
+    fn apply(&self, j: usize, inverse: bool, x0: f64, x1: &[f64], out: &mut [f64]) -> f64 {
+        let (sign, eta) = if inverse { (-1.0, 1.0 / self.eta[j]) } else { (1.0, self.eta[j]) };
+        let (w0, w1) = (self.w0[j], self.w1.row(j));
+        let inner = vector::dot(w1, x1);
+        let along = eta * (sign * x0 + inner / (1.0 + w0));
+        for ((o, w), x) in out.iter_mut().zip(w1).zip(x1) {
+            *o = eta * x + along * w;
         }
-        out
+        eta * (w0 * x0 + sign * inner)
     }
 }

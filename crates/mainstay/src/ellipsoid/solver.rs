@@ -202,12 +202,7 @@ fn advance(problem: &Problem<'_>, members: &Members, state: &mut State) -> Optio
         (0..n).map(|i| goal - state.s[i] * state.a[i] - affine.s[i] * affine.a[i]).collect();
     let cv: Vec<f64> =
         (0..n).map(|i| goal - state.v[i] * state.g[i] + affine.v[i] * affine.a[i]).collect();
-    let mut r = Points::new(vec![goal; state.k.len()], p);
-    let lambda = &step.scaling.lambda;
-    lambda.subtract_product(lambda, &mut r);
-    let (dk, dz) = (step.scaling.apply(&affine.k, true), step.scaling.apply(&affine.z, false));
-    dk.subtract_product(&dz, &mut r);
-    let target = step.scaling.apply(&step.scaling.divide(&r), true);
+    let target = step.scaling.corrector(&state.z, &affine.k, &affine.z, goal);
     let cone = pushed(problem, &target.tail);
     let corrected = step.direction(&cs, &cv, &target, &cone);
     let t = (state.longest_step(&corrected) * (0.9 + 0.095 * reachable)).min(1.0);
@@ -253,9 +248,8 @@ impl Step<'_> {
         let a: Vec<f64> = (0..n)
             .map(|i| self.d[i] * (r[i] - problem.y[i] * (scores[i] + x[p]) + spread[i]))
             .collect();
-        let twice = self.scaling.apply(&self.scaling.apply(&k, true), true);
         let mut z = target.clone();
-        z.add_scaled(-1.0, &twice);
+        self.scaling.subtract_inverse_square(&k, &mut z);
         Direction {
             s: (0..n).map(|i| (cs[i] - state.s[i] * a[i]) / state.a[i]).collect(),
             v: (0..n).map(|i| (cv[i] + state.v[i] * a[i]) / state.g[i]).collect(),
@@ -311,7 +305,8 @@ impl Best {
     }
 
     fn look(&mut self, problem: &Problem<'_>, state: &State) {
-        let rho: Vec<f64> = (0..state.k.len()).map(|j| vector::norm(state.k.tail.row(j))).collect();
+        let rho: Vec<f64> =
+            (0..state.k.len()).map(|j| vector::norm_sq(state.k.tail.row(j)).sqrt()).collect();
         let (scores, spread) = (problem.x.mul_vec(&state.w), problem.spread(&rho));
         for b in [state.b, problem.best_intercept(&scores, &spread)] {
             let value = problem.objective(&state.w, &scores, b, &spread);
@@ -341,7 +336,7 @@ impl Best {
         let signed: Vec<f64> = a.iter().zip(problem.y).map(|(a, y)| a * y).collect();
         let mut gradient = problem.x.tr_mul_vec(&signed);
         for (j, shape) in problem.shapes.iter().enumerate() {
-            let length = vector::norm(tails.row(j)).max(1e-300);
+            let length = vector::norm_sq(tails.row(j)).sqrt().max(1e-300);
             shape.push((reach[j] / length).min(1.0), tails.row(j), &mut gradient);
         }
         let dual = a.iter().sum::<f64>() - 0.5 * vector::norm_sq(&gradient);

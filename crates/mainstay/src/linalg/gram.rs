@@ -3,7 +3,7 @@ use faer::MatRef;
 use super::dense::{Dense, add_gram};
 
 /// Rows that wait to be added together: one symmetric product a block.
-const BLOCK: usize = 256;
+const BLOCK: usize = 512;
 
 /// The sum of `r r'` over rows that arrive one by one, as fast as one matrix product.
 #[derive(Debug, Clone)]

@@ -12,6 +12,9 @@ pub struct Planes {
     pub planes: Vec<Vec<f64>>,
     /// Class k lies on `planes[k]` x = `offsets[k]`.
     pub offsets: Vec<f64>,
+    /// Distances to a class are divided by its reach; empty means 1 each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reach: Vec<f64>,
     /// Training points of every class projected on its plane, where these decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<Vec<Vec<f64>>>>,
@@ -32,13 +35,16 @@ impl Planes {
     /// class.
     pub fn decision(&self, x: &Matrix) -> Dense {
         let classes = self.planes.len();
-        let distances = match &self.points {
+        let mut distances = match &self.points {
             Some(points) if classes > 2 => nearest(x, points),
             _ => {
                 let scores: Vec<Vec<f64>> = self.planes.iter().map(|w| x.mul_vec(w)).collect();
                 Dense::from_fn(x.nrows(), classes, |i, k| (scores[k][i] - self.offsets[k]).abs())
             }
         };
+        for i in 0..if self.reach.is_empty() { 0 } else { distances.nrows() } {
+            distances.row_mut(i).iter_mut().zip(&self.reach).for_each(|(d, r)| *d /= r);
+        }
         if classes == 2 {
             Dense::from_fn(x.nrows(), 1, |i, _| distances[(i, 0)] - distances[(i, 1)])
         } else {
@@ -58,6 +64,10 @@ impl Planes {
         }
         if self.planes.iter().flatten().chain(&self.offsets).any(|v| !v.is_finite()) {
             return bad("a number is not finite");
+        }
+        let positive = self.reach.iter().all(|r| *r > 0.0 && r.is_finite());
+        if !self.reach.is_empty() && (self.reach.len() != self.planes.len() || !positive) {
+            return bad("one positive reach per plane is needed");
         }
         if let Some(points) = &self.points {
             let good = |class: &Vec<Vec<f64>>| {

@@ -39,15 +39,17 @@ pub enum View<'a> {
     Full(&'a [f64], &'a [f64]),
 }
 
-fn packed(m: &Dense) -> Vec<f64> {
-    (0..m.nrows()).flat_map(|i| m.row(i)[..=i].to_vec()).collect()
+fn pack(m: &Dense, out: &mut Vec<f64>) {
+    (0..m.nrows()).for_each(|i| out.extend_from_slice(&m.row(i)[..=i]));
 }
 
-/// Lower triangles of L and of P.
-fn factored(p: Dense) -> Result<(Vec<f64>, Vec<f64>)> {
-    let factor = psd_factor(&p)
+/// Appends the lower triangles of L and of P.
+fn factored(p: &Dense, factors: &mut Vec<f64>, products: &mut Vec<f64>) -> Result<()> {
+    let factor = psd_factor(p)
         .ok_or_else(|| Error::BadData("uncertainty: P is not positive semidefinite".into()))?;
-    Ok((packed(&factor), packed(&p)))
+    pack(&factor, factors);
+    pack(p, products);
+    Ok(())
 }
 
 impl Ellipsoid {
@@ -58,7 +60,8 @@ impl Ellipsoid {
             Shape::Ball(r) => Self::Ball(*r),
             Shape::Axes(axes) => Self::Axes(axes.clone()),
             Shape::Matrix(rows) => {
-                let (factor, product) = factored(Dense::from_rows(p, p, rows.concat()))?;
+                let (mut factor, mut product) = (Vec::new(), Vec::new());
+                factored(&Dense::from_rows(p, p, rows.concat()), &mut factor, &mut product)?;
                 Self::Full { factor, product }
             }
         })
@@ -262,11 +265,11 @@ impl Ellipsoids {
             Some(RowUncertainty::Axes(axes)) => Kind::Axes(axes.clone()),
             Some(RowUncertainty::Matrices(m)) => {
                 let size = p * (p + 1) / 2;
-                let (mut factors, mut products) = (Vec::new(), Vec::new());
+                let mut factors = Vec::with_capacity(m.nrows() * size);
+                let mut products = Vec::with_capacity(m.nrows() * size);
                 for i in 0..m.nrows() {
-                    let (f, q) = factored(Dense::from_rows(p, p, m.row(i).to_vec()))?;
-                    factors.extend(f);
-                    products.extend(q);
+                    let matrix = Dense::from_rows(p, p, m.row(i).to_vec());
+                    factored(&matrix, &mut factors, &mut products)?;
                 }
                 Kind::Full {
                     factors: Dense::from_rows(m.nrows(), size, factors),
@@ -350,7 +353,10 @@ impl Ellipsoids {
     /// All ellipsoids `s` times as large.
     #[must_use]
     pub fn scaled(&self, s: f64) -> Self {
-        let times = |m: &Dense, s: f64| Dense::from_fn(m.nrows(), m.ncols(), |i, j| s * m[(i, j)]);
+        let times = |m: &Dense, s: f64| {
+            let data = m.data().iter().map(|v| s * v).collect();
+            Dense::from_rows(m.nrows(), m.ncols(), data)
+        };
         let kind = match &self.kind {
             Kind::Shared(shape) => Kind::Shared(shape.scaled(s)),
             Kind::Balls(radii) => Kind::Balls(radii.iter().map(|r| r * s).collect()),
