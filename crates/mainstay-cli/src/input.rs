@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mainstay::data::{Cells, Classes, Column, Dataset, Encoder, Missing, Table};
+use mainstay::data::{Cells, Classes, Column, Dataset, Encoded, Encoder, Missing, Table};
 use mainstay::linalg::Matrix;
 use mainstay_io::{Input, ModelFile, ReadOptions, Source};
 
@@ -38,6 +38,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) impute: Option<ImputeRule>,
     /// Whether the method takes a missing number as it is.
     pub(crate) allows_nan: bool,
+    /// Whether features are standardised before fitting.
+    pub(crate) standardise: bool,
 }
 
 /// Reads `path`, or the embedded data if there is none. `text` names columns to keep as words.
@@ -117,6 +119,8 @@ fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<L
         table.take(name)?;
     }
     let missing = match wanted.impute {
+        // Standardised, the mean is 0: a missing feature contributes nothing.
+        None if wanted.allows_nan && wanted.standardise => Missing::Mean,
         None if wanted.allows_nan => Missing::Keep,
         None => Missing::Refuse,
         Some(ImputeRule::Mean) => Missing::Mean,
@@ -154,6 +158,15 @@ fn numbers(column: &Column) -> Outcome<Vec<f64>> {
             Err(Failure::say(format!("--weights {}: the column must hold numbers", column.name)))
         }
     }
+}
+
+/// The features of rows for a model that is there already.
+pub(crate) fn encode(file: &ModelFile, input: &Input) -> Outcome<Encoded> {
+    let mut encoded = file.encode(input)?;
+    if mainstay::methods::find(&file.method)?.allows_nan {
+        encoded.features = encoded.features.nan_to_zero();
+    }
+    Ok(encoded)
 }
 
 /// Sentences about categories that the model has never seen.

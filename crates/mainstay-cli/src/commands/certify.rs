@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
         )));
     };
     let loaded = input::read_for(&file, Some(&args.data), &args.reading)?;
-    let rows = file.encode(&loaded)?;
+    let rows = input::encode(&file, &loaded)?;
     for note in input::unseen(&rows.unseen) {
         console.note(&note);
     }

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
     let loaded = input::read_for(&file, args.data.as_deref(), &args.reading)?;
     let demo = args.data.is_none().then_some(input::DEMO_TARGET);
     let mut truth = file.labels(&loaded, args.target.as_deref().or(demo))?;
-    let rows = file.encode(&loaded)?;
+    let rows = input::encode(&file, &loaded)?;
     let mut notes = input::unseen(&rows.unseen);
     if let Some(kept) = &rows.kept {
         notes.push(format!("{} rows with a missing cell were left out", truth.len() - kept.len()));

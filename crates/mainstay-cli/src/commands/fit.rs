@@ -29,6 +29,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         drop: &args.drop,
         impute: args.impute,
         allows_nan: method.allows_nan,
+        standardise: !args.raw,
     };
     let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
     let params = settings::name_classes(params, &labelled.classes)?;

@@ -11,7 +11,7 @@ use crate::{input, table};
 pub(crate) fn run(args: &Predict, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
     let loaded = input::read_for(&file, Some(&args.data), &args.reading)?;
-    let rows = file.encode(&loaded)?;
+    let rows = input::encode(&file, &loaded)?;
     for note in input::unseen(&rows.unseen) {
         console.note(&note);
     }
