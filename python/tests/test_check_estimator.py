@@ -35,7 +35,6 @@ ESTIMATORS = [
     StableSVC(),
     StableSVC(loss="squared_hinge"),
     StableSVC(k=1.0),
-    StableSVC(solver="cutting-plane", tol=1e-3),
     StableSVCCV(ks=[0.5, 1.0], Cs=[0.1, 1.0], cv=3),
     StableLogisticRegression(),
     StableLogisticRegression(multi_class="joint"),
