@@ -66,7 +66,7 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> X, y = load_demo(return_X_y=True)
     >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
     >>> search = RobustCV(LogisticRegression(), {"C": [0.01, 1.0]}, baseline={"C": [1e-4]})
-    >>> search.fit(X[:60], y[:60]).best_params_["C"] >= 0.01
+    >>> search.fit(X[::10], y[::10]).best_params_["C"] >= 0.01
     True
     """
 
