@@ -66,7 +66,7 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> X, y = load_demo(return_X_y=True)
     >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
     >>> search = RobustCV(LogisticRegression(), {"C": [0.01, 1.0]}, baseline={"C": [1e-4]})
-    >>> search.fit(X[:60], y[:60]).best_params_["C"] >= 0.01
+    >>> search.fit(X[::10], y[::10]).best_params_["C"] >= 0.01
     True
     """
 
@@ -112,6 +112,9 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         if not (callable(self.scoring) or self.scoring == "loss"):
             raise ValueError(f'`scoring` = {self.scoring!r}: must be "loss" or a callable')
+        thresholds = (float(self.theta_ratio), float(self.theta_slack), float(self.theta_gain))
+        nothing = np.zeros((1, 1))
+        _core.robust_choice(nothing, nothing, nothing, 0, *thresholds)  # refuses bad thresholds now
         X, y = indexable(X, y)
         check_classification_targets(y)
         candidates = list(ParameterGrid(self.param_grid))
@@ -131,9 +134,7 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             train,
             holdout,
             len(baseline),
-            float(self.theta_ratio),
-            float(self.theta_slack),
-            float(self.theta_gain),
+            *thresholds,
         )
         self.cv_results_ = {
             "params": settings,

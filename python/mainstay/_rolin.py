@@ -102,8 +102,8 @@ class RolinClassifier(_FewSamples):
     >>> from mainstay import RolinClassifier
     >>> from mainstay.datasets import load_demo
     >>> X, y = load_demo(return_X_y=True)
-    >>> model = RolinClassifier().fit(X[:20], y[:20])
-    >>> bool(model.score(X[20:], y[20:]) > 0.85)
+    >>> model = RolinClassifier().fit(X[::20], y[::20])
+    >>> bool(model.score(X, y) > 0.85)
     True
     """
 
@@ -179,7 +179,7 @@ n_iter_, n_features_in_, feature_names_in_
     >>> from mainstay import TopPCsClassifier
     >>> from mainstay.datasets import load_demo
     >>> X, y = load_demo(return_X_y=True)
-    >>> model = TopPCsClassifier().fit(X[:40], y[:40])
+    >>> model = TopPCsClassifier().fit(X[::15], y[::15])
     >>> model.k_ >= 1
     True
     """

@@ -42,7 +42,7 @@ ESTIMATORS = [
     *(RolinClassifier(loss=loss) for loss in LOSSES),
     *(RolinClassifier(loss=loss, variant="paper", n_repeats=1) for loss in LOSSES),
     RolinClassifier(kernel="rbf"),
-    RolinClassifier(kernel="precomputed"),
+    RolinClassifier(loss="hinge", kernel="precomputed"),
     RolinClassifier(variant="paper", cv="one_sd", scoring="zero_one", kernel="poly", n_repeats=1),
     TopPCsClassifier(n_repeats=1),
     *(ReGEC(regularization=kind) for kind in ("cross", "tikhonov", "none")),

@@ -14,8 +14,8 @@ from mainstay import RobustCV, RolinClassifier, TopPCsClassifier
 from mainstay.datasets import load_demo
 
 X, Y = load_demo(return_X_y=True)
-FEW = slice(0, 30)
-REST = slice(30, None)
+FEW = np.arange(0, len(Y), 19)
+REST = np.setdiff1d(np.arange(len(Y)), FEW)
 
 
 def test_the_paper_tells_what_it_chose():
@@ -61,7 +61,7 @@ def test_threads_do_not_change_a_bit():
 
 def test_a_kernel_has_dual_weights_and_survives_a_file(tmp_path):
     model = RolinClassifier(kernel="rbf").fit(X[FEW], Y[FEW])
-    assert model.dual_coef_.shape == (1, 30)
+    assert model.dual_coef_.shape == (1, len(FEW))
     assert not hasattr(model, "coef_")
     mainstay.save(model, tmp_path / "model.json")
     loaded = mainstay.load(tmp_path / "model.json")

@@ -135,9 +135,9 @@ fn solve(mut a: Rows, mut b: Vec<f64>) -> Vec<f64> {
         b.swap(c, pivot);
         for r in c + 1..n {
             let factor = a[r][c] / a[c][c];
-            for j in c..n {
-                let above = a[c][j];
-                a[r][j] -= factor * above;
+            let above = a[c].clone();
+            for (v, above) in a[r].iter_mut().zip(above).skip(c) {
+                *v -= factor * above;
             }
             b[r] -= factor * b[c];
         }
@@ -221,7 +221,9 @@ pub fn calc_beta(loss: Loss, x: &[Vec<f64>], y: &[f64], psi: Psi, ridge: f64) ->
         }
         let length = dot(&eta, &eta).sqrt();
         if length > 0.0 {
-            eta.iter_mut().for_each(|e| *e /= length);
+            for e in &mut eta {
+                *e /= length;
+            }
             let base: Vec<f64> = (0..n).map(|i| theta[0] * y[i] + dot(&beta, &z[i])).collect();
             let along: Vec<f64> = z.iter().map(|r| dot(r, &eta)).collect();
             let slope = |c: f64| -> f64 {
@@ -262,7 +264,9 @@ fn normalized(x: &[Vec<f64>]) -> Rows {
         let mean = x.iter().map(|r| r[j]).sum::<f64>() / n;
         let sd = (x.iter().map(|r| (r[j] - mean).powi(2)).sum::<f64>() / n).sqrt();
         let scale = if sd <= 1e-12 * mean.abs().max(1.0) { 1.0 } else { sd };
-        out.iter_mut().for_each(|r| r[j] = (r[j] - mean) / scale);
+        for r in &mut out {
+            r[j] = (r[j] - mean) / scale;
+        }
     }
     out
 }

@@ -130,7 +130,9 @@ fn z_scores(x: &[Vec<f64>]) -> Vec<Vec<f64>> {
     for j in 0..x[0].len() {
         let mean = x.iter().map(|r| r[j]).sum::<f64>() / n;
         let sd = (x.iter().map(|r| (r[j] - mean).powi(2)).sum::<f64>() / n).sqrt();
-        out.iter_mut().for_each(|r| r[j] = (r[j] - mean) / sd);
+        for r in &mut out {
+            r[j] = (r[j] - mean) / sd;
+        }
     }
     out
 }
@@ -529,7 +531,9 @@ fn a_bad_kernel_matrix_is_refused() {
     };
     assert!(refused(&rows).contains("one column for each"));
     let mut lopsided = vec![0.0; 36];
-    (0..6).for_each(|i| lopsided[i * 7] = 1.0);
+    for i in 0..6 {
+        lopsided[i * 7] = 1.0;
+    }
     lopsided[1] = 0.5;
     assert!(refused(&lopsided).contains("symmetric"));
 }

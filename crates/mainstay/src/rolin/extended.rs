@@ -254,7 +254,9 @@ impl Extended {
             })
             .collect();
         let sum: f64 = judged.iter().map(|j| j.weight).sum();
-        judged.iter_mut().for_each(|j| j.weight /= sum);
+        for j in &mut judged {
+            j.weight /= sum;
+        }
         judged
     }
 
@@ -292,7 +294,9 @@ fn robust(
         shrunk.row_mut(i).iter_mut().zip(&shares).for_each(|(v, s)| *v *= s);
     }
     let mut hat = shrunk.mul_tr(&view.u);
-    hat.data_mut().iter_mut().for_each(|v| *v += 1.0 / n as f64);
+    for v in hat.data_mut() {
+        *v += 1.0 / n as f64;
+    }
     let per_repeat = folds_per_repeat(splits, n);
     let residuals: Vec<Vec<f64>> = labels
         .iter()

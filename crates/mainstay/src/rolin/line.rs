@@ -29,8 +29,7 @@ pub(super) fn least_smooth(
         (first + extra.0 + extra.1 * c, second + extra.1)
     };
     let (mut first, mut second) = at(0.0);
-    // Written so that NaN (slopes that overflow) also means: stay.
-    if !(first < 0.0) {
+    if first >= 0.0 || first.is_nan() {
         return 0.0;
     }
     if at(top).0 < 0.0 {
