@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mainstay import datasets
     from mainstay._conic import ConicSVC, ConicSVCCV
+    from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
+    from mainstay._ellipsoid import EllipsoidSVC
     from mainstay._files import load, save
+    from mainstay._missing import MissingFeatureCV, MissingFeaturePerceptron, MissingFeatureSVC
     from mainstay._penalized import PenalizedClassifier
+    from mainstay._robust_cv import RobustCV
+    from mainstay._rolin import RolinClassifier, TopPCsClassifier
     from mainstay._stable import (
         StableLogisticRegression,
         StableLogisticRegressionCV,
@@ -20,36 +25,29 @@ if TYPE_CHECKING:
         StableSVCCV,
         coefficient_stability,
     )
-    from mainstay._robust_cv import RobustCV
-    from mainstay._rolin import RolinClassifier, TopPCsClassifier
+    from mainstay._uncertainty import ScaledUncertainty, scale_uncertainty
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
     "ConicSVC": "_conic",
     "ConicSVCCV": "_conic",
+    "EllipsoidSVC": "_ellipsoid",
+    "MissingFeatureCV": "_missing",
+    "MissingFeaturePerceptron": "_missing",
+    "MissingFeatureSVC": "_missing",
+    "NormRobustReGEC": "_eigen",
     "PenalizedClassifier": "_penalized",
+    "ReGEC": "_eigen",
+    "RobustCV": "_robust_cv",
+    "RobustReGEC": "_eigen",
+    "RolinClassifier": "_rolin",
+    "ScaledUncertainty": "_uncertainty",
     "StableLogisticRegression": "_stable",
     "StableLogisticRegressionCV": "_stable",
     "StableSVC": "_stable",
     "StableSVCCV": "_stable",
-    "coefficient_stability": "_stable",
-    "RobustCV": "_robust_cv",
-    "RolinClassifier": "_rolin",
     "TopPCsClassifier": "_rolin",
-    from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
-    from mainstay._ellipsoid import EllipsoidSVC
-    from mainstay._files import load, save
-    from mainstay._penalized import PenalizedClassifier
-    from mainstay._uncertainty import ScaledUncertainty, scale_uncertainty
-
-# Where each public name lives. Modules load on first use, so importing the package costs nothing.
-_HOMES = {
-    "EllipsoidSVC": "_ellipsoid",
-    "NormRobustReGEC": "_eigen",
-    "PenalizedClassifier": "_penalized",
-    "ReGEC": "_eigen",
-    "RobustReGEC": "_eigen",
-    "ScaledUncertainty": "_uncertainty",
+    "coefficient_stability": "_stable",
     "load": "_files",
     "save": "_files",
     "scale_uncertainty": "_uncertainty",
@@ -59,24 +57,23 @@ _MODULES = ("datasets",)
 __all__ = [
     "ConicSVC",
     "ConicSVCCV",
+    "EllipsoidSVC",
+    "MissingFeatureCV",
+    "MissingFeaturePerceptron",
+    "MissingFeatureSVC",
+    "NormRobustReGEC",
     "PenalizedClassifier",
+    "ReGEC",
+    "RobustCV",
+    "RobustReGEC",
+    "RolinClassifier",
+    "ScaledUncertainty",
     "StableLogisticRegression",
     "StableLogisticRegressionCV",
     "StableSVC",
     "StableSVCCV",
-    "coefficient_stability",
-    "RobustCV",
-    "RolinClassifier",
     "TopPCsClassifier",
-    "datasets",
-    "load",
-    "save",
-    "EllipsoidSVC",
-    "NormRobustReGEC",
-    "PenalizedClassifier",
-    "ReGEC",
-    "RobustReGEC",
-    "ScaledUncertainty",
+    "coefficient_stability",
     "datasets",
     "load",
     "save",

@@ -98,6 +98,40 @@ def make_outliers(
     n: int, p: int, sigma: float, kind: str, fraction: float, seed: int
 ) -> tuple[_Floats, _Integers]: ...
 def make_label_noise(n: int, p: int, tau: float, seed: int) -> tuple[_Floats, _Integers]: ...
+def make_separable_copies(seed: int) -> tuple[_Floats, _Integers]: ...
+def perceptron_partial_fit(
+    params: Mapping[str, Any],
+    state: str | None,
+    x: _Floats | _Csr,
+    y: _Integers,
+    n_classes: int,
+) -> Fitted: ...
+def missing_score(
+    fitted: Fitted,
+    x: _Floats | _Csr,
+    y: _Integers,
+    values: Sequence[float] | _Floats,
+    budget: float,
+    *,
+    attack: str = "exact",
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> float: ...
+def missing_report(
+    fitted: Fitted, x: _Floats | _Csr, values: Sequence[float] | _Floats, budget: float
+) -> dict[str, Any]: ...
+def missing_risk_bound(
+    fitted: Fitted,
+    x: _Floats | _Csr,
+    y: _Integers,
+    values: Sequence[float] | _Floats,
+    *,
+    budget: float,
+    margin: float,
+    c: float,
+    fit_intercept: bool,
+    delta: float,
+) -> float: ...
 def subsets(y: _Integers, fractions: Sequence[float], seed: int) -> list[list[int]]: ...
 def sigma_bar(coefficients: _Floats) -> tuple[float, float]: ...
 def ellipsoid_path(

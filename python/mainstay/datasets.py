@@ -9,7 +9,13 @@ from sklearn.utils import Bunch
 from mainstay import _core
 from mainstay._base import _seed
 
-__all__ = ["load_demo", "make_label_noise", "make_ndc", "make_outliers"]
+__all__ = [
+    "load_demo",
+    "make_label_noise",
+    "make_ndc",
+    "make_outliers",
+    "make_separable_copies",
+]
 
 
 def load_demo(*, return_X_y=False, as_frame=False):
@@ -173,3 +179,33 @@ def make_ndc(n_samples=300, n_features=7, *, n_centers=20, expand_factor=10.0, r
     seed = 0 if random_state is None else _seed(random_state)
     X, codes = _core.make_ndc(n_samples, n_features, n_centers, float(expand_factor), seed)
     return X, 2 * np.asarray(codes, dtype=np.int64) - 1
+
+
+def make_separable_copies(random_state=None):
+    """Draw the sanity check of the missing-features paper (section 4).
+
+    1000 standard normal rows of 20 features, labelled by a random plane, every label then flipped
+    with probability 0.2; the resulting label, as -1 or 1, is features 20 and 21. With both of
+    these missing the best possible error is about 0.2.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None, default=None
+        Seed; None is a fixed one.
+
+    Returns
+    -------
+    X : ndarray of shape (1000, 22)
+        Rows, without a constant column.
+    y : ndarray of shape (1000,)
+        Classes 0 and 1.
+
+    Examples
+    --------
+    >>> from mainstay.datasets import make_separable_copies
+    >>> X, y = make_separable_copies(random_state=0)
+    >>> bool(((X[:, 21] > 0) == y).all())
+    True
+    """
+    seed = 0 if random_state is None else _seed(random_state)
+    return _core.make_separable_copies(seed)

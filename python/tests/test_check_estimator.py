@@ -8,15 +8,21 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mainstay import (
     ConicSVC,
     ConicSVCCV,
+    EllipsoidSVC,
+    MissingFeatureCV,
+    MissingFeaturePerceptron,
+    MissingFeatureSVC,
+    NormRobustReGEC,
     PenalizedClassifier,
+    ReGEC,
+    RobustReGEC,
+    RolinClassifier,
     StableLogisticRegression,
     StableLogisticRegressionCV,
     StableSVC,
     StableSVCCV,
-    RolinClassifier,
     TopPCsClassifier,
 )
-from mainstay import EllipsoidSVC, NormRobustReGEC, PenalizedClassifier, ReGEC, RobustReGEC
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
 
@@ -45,6 +51,11 @@ ESTIMATORS = [
     RolinClassifier(loss="hinge", kernel="precomputed"),
     RolinClassifier(variant="paper", cv="one_sd", scoring="zero_one", kernel="poly", n_repeats=1),
     TopPCsClassifier(n_repeats=1),
+    MissingFeatureSVC(),
+    MissingFeatureSVC(budget=0.0),
+    MissingFeatureSVC(values="mutual_info", fit_intercept=False),
+    MissingFeaturePerceptron(),
+    MissingFeatureCV(Cs=[1.0, 10.0], cv=3),
     *(ReGEC(regularization=kind) for kind in ("cross", "tikhonov", "none")),
     ReGEC(rule="plane"),
     NormRobustReGEC(),
