@@ -34,10 +34,9 @@ fn main() -> ExitCode {
         Command::Completions { shell } => commands::list::completions(*shell, &console),
     };
     match outcome {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
+        // A closed pipe: the reader of our output went away, and nothing went wrong.
+        Ok(Ending::Done) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Ending::NotCertified) => ExitCode::from(1),
-        // The reader of our output went away: nothing is left to say, and nothing went wrong.
-        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(failure) => failure::report(&failure),
     }
 }

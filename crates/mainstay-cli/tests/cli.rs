@@ -1,4 +1,15 @@
 //! The binary as a user meets it: exit codes, one clear line for every mistake, nothing half-written.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests stop at the first surprise"
+)]
 
 use std::fs;
 use std::io::Write;
@@ -310,13 +321,22 @@ fn suspicious_labels_are_written_most_suspicious_first() {
     for i in 0..40 {
         let side = if i % 2 == 0 { 3.0 } else { -3.0 };
         let label = if (i % 2 == 0) == (i != 17) { "yes" } else { "no" };
-        text += &format!("{},{},{label}\n", side + 0.01 * f64::from(i), 0.02 * f64::from(i % 7));
+        let (a, b) = (side + 0.01 * f64::from(i), 0.02 * f64::from(i % 7));
+        text.push_str(&[a.to_string(), b.to_string(), label.to_owned()].join(","));
+        text.push('\n');
     }
     let data = folder.write("data.csv", &text);
     let suspects = folder.text("suspects.csv");
     for method in ["conic", "conic-cv"] {
         let output = mainstay(&[
-            "fit", &data, "--target", "label", "--method", method, "--suspects", &suspects,
+            "fit",
+            &data,
+            "--target",
+            "label",
+            "--method",
+            method,
+            "--suspects",
+            &suspects,
         ]);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         let table = fs::read_to_string(&suspects).unwrap();

@@ -43,7 +43,7 @@ pub(crate) fn conic_path(
 
 pub(crate) type Rows<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>);
 
-pub(crate) fn rows<'py>(py: Python<'py>, data: mainstay::Result<Dataset>) -> PyResult<Rows<'py>> {
+pub(crate) fn rows(py: Python<'_>, data: mainstay::Result<Dataset>) -> PyResult<Rows<'_>> {
     let data = data.map_err(|e| to_python(&e))?;
     #[expect(clippy::cast_possible_wrap, reason = "class indices are small")]
     let labels = data.labels().iter().map(|&label| label as i64);
@@ -76,12 +76,12 @@ pub(crate) fn make_outliers<'py>(
 
 /// Separable rows with a share `tau` of the labels flipped.
 #[pyfunction]
-pub(crate) fn make_label_noise<'py>(
-    py: Python<'py>,
+pub(crate) fn make_label_noise(
+    py: Python<'_>,
     n: usize,
     p: usize,
     tau: f64,
     seed: u64,
-) -> PyResult<Rows<'py>> {
+) -> PyResult<Rows<'_>> {
     rows(py, data::make_label_noise(n, p, tau, seed))
 }

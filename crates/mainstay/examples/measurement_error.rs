@@ -1,5 +1,16 @@
 //! How fast the methods for measurement error are: CPU seconds of one thread, each line one comparison made
 //! in the same run. `cargo run -p mainstay --example measurement_error [-- large]`
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program to measure with: it stops at the first surprise"
+)]
 
 use clarabel::solver::SupportedConeT;
 use mainstay::Control;

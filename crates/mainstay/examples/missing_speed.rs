@@ -5,6 +5,17 @@
 //! spaced), `threads`, `sparse` (0 or 1), `mutual_info` (0 or 1).
 //!
 //! `missing_speed perceptron [key=value]...`: one pass over made-up rows. Keys: `rows`, `columns`, `budget`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program to measure with: it stops at the first surprise"
+)]
 
 use std::collections::BTreeMap;
 use std::error::Error;

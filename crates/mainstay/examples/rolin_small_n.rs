@@ -6,7 +6,17 @@
 //! second set by name) or `all`. A METHOD is one of the names in [`method`] or the path of a JSON file
 //! with a `Recipe`. Prints, for every set, the trimmed mean test loss of every method, then the ratios
 //! of all methods to the first.
-
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program to measure with: it stops at the first surprise"
+)]
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "an experiment, run by hand")]
 
 use std::fs;

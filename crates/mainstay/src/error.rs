@@ -60,6 +60,7 @@ pub enum Error {
 
 impl Error {
     /// Parameter `name` was given `value`, which must be `rule`.
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and words alike")]
     pub fn param(name: &'static str, value: impl ToString, rule: impl Into<String>) -> Self {
         Self::InvalidParam { name, value: value.to_string(), rule: rule.into() }
     }

@@ -1,4 +1,15 @@
 //! Radii and witnesses against `predict` itself: the witness flips, and nothing smaller does.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests stop at the first surprise"
+)]
 
 use mainstay::Control;
 use mainstay::certify::{Attack, Options, certify};

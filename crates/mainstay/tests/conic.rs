@@ -1,4 +1,15 @@
 //! The conic SVM: closed forms, enumeration, the paper's identities, invariances, degenerate data.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests stop at the first surprise"
+)]
 
 use mainstay::conic::{ConicCvParams, ConicParams, Cv, Kappas, KernelKind, hinge_grid, hinge_path};
 use mainstay::data::{ClassWeight, Dataset, Outliers, make_label_noise, make_outliers};

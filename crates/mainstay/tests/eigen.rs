@@ -1,4 +1,15 @@
 //! Generalized eigenvalue classifiers against inertia counts, brute force and sampling.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests stop at the first surprise"
+)]
 
 use mainstay::data::{Dataset, RowUncertainty, Shape};
 use mainstay::eigen::{
@@ -199,9 +210,9 @@ fn ratio(set: &Dataset, w: &[f64], gamma: f64, own: usize, r: f64) -> f64 {
     for (i, d) in set.features().mul_vec(w).iter().enumerate() {
         let d = (d - gamma).abs();
         if set.labels()[i] == own {
-            top += (d + rho).powi(2)
+            top += (d + rho).powi(2);
         } else {
-            bottom += (d - rho).max(0.0).powi(2)
+            bottom += (d - rho).max(0.0).powi(2);
         }
     }
     top / bottom

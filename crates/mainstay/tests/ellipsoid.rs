@@ -1,4 +1,15 @@
 //! The SVM on ellipsoids against closed forms and a general conic solver.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests stop at the first surprise"
+)]
 
 use clarabel::solver::SupportedConeT;
 use mainstay::data::{Dataset, RowUncertainty, Shape};

@@ -1,5 +1,15 @@
 //! Encoding of raw columns: one-hot, missing cells, unseen categories, names.
-
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests stop at the first surprise"
+)]
 #![expect(
     clippy::unwrap_used,
     clippy::float_cmp,

@@ -1,4 +1,15 @@
 //! Penalised mean loss: closed forms, a conic solver as judge, invariances.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests stop at the first surprise"
+)]
 
 use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT};
 use mainstay::data::Dataset;
@@ -66,9 +77,8 @@ impl Case {
             let loss = match self.loss {
                 Loss::Logistic => (-m).max(0.0) + (-m.abs()).exp().ln_1p(),
                 Loss::Hinge => (1.0 - m).max(0.0),
-                Loss::SquaredHinge => (1.0 - m).max(0.0).powi(2),
                 Loss::ModifiedHuber if m < -1.0 => -4.0 * m,
-                Loss::ModifiedHuber => (1.0 - m).max(0.0).powi(2),
+                Loss::SquaredHinge | Loss::ModifiedHuber => (1.0 - m).max(0.0).powi(2),
             };
             value += self.weights[i] * loss / total;
         }
@@ -248,7 +258,9 @@ fn dual_value(case: &Case, duals: &[f64]) -> f64 {
     if l2 == 0.0 {
         let largest = (0..p).map(|j| pull(j, &a).abs()).fold(0.0, f64::max);
         let shrink = f64::min(1.0, l1 / largest) * (1.0 - 1e-15);
-        a.iter_mut().for_each(|a| *a *= shrink);
+        for a in &mut a {
+            *a *= shrink;
+        }
     }
     let conjugate: f64 =
         (0..n).map(|i| case.weights[i] / total * case.loss.get().conjugate(a[i])).sum();

@@ -1,5 +1,16 @@
 //! Stable SVM and stable logistic regression against a general conic solver, closed forms and the
 //! structure their duals promise.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    clippy::needless_range_loop,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests stop at the first surprise"
+)]
 
 use clarabel::solver::SupportedConeT::{ExponentialConeT, SecondOrderConeT};
 use mainstay::Control;

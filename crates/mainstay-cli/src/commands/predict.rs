@@ -25,9 +25,8 @@ pub(crate) fn run(args: &Predict, console: &Console) -> Outcome {
     columns.push(Column::words("predicted", predicted.iter().map(|&k| Some(names[k].as_str()))));
     if args.scores {
         let scores = model.decision(&rows.features)?;
-        for k in 0..scores.ncols() {
-            let name =
-                if scores.ncols() == 1 { "score".into() } else { format!("score_{}", names[k]) };
+        for (k, class) in names.iter().enumerate().take(scores.ncols()) {
+            let name = if scores.ncols() == 1 { "score".into() } else { format!("score_{class}") };
             columns.push(Column::numbers(name, scores.column(k)));
         }
     }

@@ -92,6 +92,9 @@ struct State {
     last: Option<usize>,
 }
 
+/// Choices made on the way: (item, the choice before it).
+type History = Vec<(usize, Option<usize>)>;
+
 struct Search<'a> {
     items: &'a [Item],
     need: f64,
@@ -100,7 +103,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The cheapest state that reaches the need, and the history to read its items from.
-    fn run(&self, start: State) -> Option<(State, Vec<(usize, Option<usize>)>)> {
+    fn run(&self, start: State) -> Option<(State, History)> {
         let mut history = Vec::new();
         if reached(start.gain, self.need, self.strict) {
             return Some((start, history));

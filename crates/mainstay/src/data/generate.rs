@@ -55,7 +55,7 @@ fn draw_ndc(params: Ndc, rng: &mut impl Rng) -> Generated {
     let gamma = uniform(-5.0, 5.0);
     let side = |k: usize| usize::from(vector::dot(places.row(k), &w) >= gamma);
     let total: f64 = shares.iter().sum();
-    shares.iter_mut().for_each(|s| *s /= total);
+    vector::scale(&mut shares, 1.0 / total);
 
     let (mut rows, mut labels) = (Vec::with_capacity(n * p), Vec::with_capacity(n));
     for _ in 0..n {
@@ -87,11 +87,10 @@ mod tests {
         assert_ne!(ndc(params, 5).unwrap().0, x);
         // Without spread every row is one of the centres.
         let (x, _) = ndc(Ndc { expand: 0.0, ..params }, 4).unwrap();
-        let mut rows: Vec<Vec<i64>> =
-            (0..400).map(|i| x.row(i).iter().map(|v| *v as i64).collect()).collect();
-        rows.sort();
+        let mut rows: Vec<Vec<f64>> = (0..400).map(|i| x.row(i).to_vec()).collect();
+        rows.sort_by(|a, b| a.partial_cmp(b).unwrap());
         rows.dedup();
-        assert!(rows.len() <= 20 && rows.iter().flatten().all(|v| v.abs() <= 50));
+        assert!(rows.len() <= 20 && rows.iter().flatten().all(|v| v.abs() <= 50.0));
         assert!(ndc(Ndc { centers: 1, ..params }, 0).is_err());
     }
 }

@@ -35,7 +35,7 @@ pub enum RowUncertainty {
     },
 }
 
-fn bad(what: String) -> Error {
+fn bad(what: impl std::fmt::Display) -> Error {
     Error::BadData(format!("uncertainty: {what}"))
 }
 

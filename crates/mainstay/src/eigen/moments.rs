@@ -75,7 +75,7 @@ impl Moments {
             row.push(-1.0);
             let root = weight(i).sqrt();
             if (root - 1.0).abs() > 0.0 {
-                row.iter_mut().for_each(|v| *v *= root);
+                vector::scale(row, root);
             }
         };
         let mut row = Vec::with_capacity(order);

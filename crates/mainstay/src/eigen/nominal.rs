@@ -151,9 +151,8 @@ pub(super) fn norm_robust(
             };
             let (x, y) = (raw(&x), raw(&y));
             let unit = x.max_abs().max(y.max_abs()).max(1.0);
-            let mut data: Vec<f64> = x.data().iter().chain(y.data()).map(|v| v / unit).collect();
+            let data: Vec<f64> = x.data().iter().chain(y.data()).map(|v| v / unit).collect();
             let height = x.nrows() + y.nrows();
-            data.iter_mut().for_each(|v| *v += 0.0);
             let all = Dense::from_rows(height, p + 1, data);
             let (basis, r) = thin_qr(&all.transpose());
             let rank = r.nrows();
@@ -167,7 +166,7 @@ pub(super) fn norm_robust(
             let found = pencil::smallest_positive(&n, &d)?.ok_or_else(none)?;
             let z = basis.mul_vec(&found.z);
             let length = vector::norm(&z[..p]);
-            if !(length > 0.0) {
+            if length.is_nan() || length <= 0.0 {
                 return Err(no_plane());
             }
             let first = z[..p].iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });

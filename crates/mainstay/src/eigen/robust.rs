@@ -163,10 +163,7 @@ impl RobustRegec {
         let mut right = [0.0; GRID.len()];
         for split in &splits {
             let train = data.select_rows(&split.train);
-            let train = match prepare(&train) {
-                Ok(train) => train,
-                Err(_) => continue,
-            };
+            let Ok(train) = prepare(&train) else { continue };
             let field = Field::new(&self.0, &train, control)?;
             let mut warm = None;
             let held = data.features().select_rows(&split.holdout).to_dense();
@@ -205,6 +202,9 @@ struct PairFit {
     warning: Option<String>,
 }
 
+/// The plane of the first class of every ordered pair.
+type PairPlanes = Vec<((usize, usize), Plane)>;
+
 /// Everything about the data that does not depend on xi.
 struct Field<'a> {
     params: &'a RobustRegecParams,
@@ -229,7 +229,7 @@ impl<'a> Field<'a> {
             .filter(|&i| data.weights().is_none_or(|w| w[i] > 0.0))
             .for_each(|i| rows[data.labels()[i]].push(i));
         let mut moments = Moments::new(data);
-        let nominal = |moments: &Moments| -> Result<(Vec<((usize, usize), Plane)>, bool)> {
+        let nominal = |moments: &Moments| -> Result<(PairPlanes, bool)> {
             let mut pairs = Vec::new();
             let mut any_poor = false;
             for a in 0..classes {

@@ -38,8 +38,8 @@ pub(super) struct Eliminated {
 ///
 /// With $g_i = y_i(x_i, 1)$, $d = (s/a + v/(C - a))^{-1}$, $e_j = L_j w_{1j}$ and $k = \eta^{-2}$, eliminating
 /// $\rho_j$ leaves, with $D = \sum d_i m_i^2$, $\hat g = \sum d_i m_i g_i / D$ and $t = 1 + 2\|w_1\|^2$,
-/// $$\sum_{i \in j} d_i (g_i - m_i \hat g)(\cdot)^\top + \tfrac{D k t}{D + k t} (\hat g - \tfrac{2 w_0}{t} e)(\cdot)^\top
-/// - \tfrac{2k}{t} e e^\top,$$
+/// $$\sum_{i \in j} d_i (g_i - m_i \hat g)(\cdot)^\top + \tfrac{D k t}{D + k t} (\hat g - \tfrac{2 w_0}{t} e)(\cdot)^\top -
+/// \tfrac{2k}{t} e e^\top,$$
 /// which has no difference of large numbers. A cone with one row has no first term, one cone shared by
 /// all rows has one term of each other kind: both ends cost one or two weighted Gram matrices.
 ///
@@ -107,7 +107,9 @@ impl Normal {
         let order = build.p + 1;
         match spread {
             Spread::Diagonal(mut diagonal) if order > 2 * build.weights.len() => {
-                diagonal.iter_mut().for_each(|v| *v += 1.0);
+                for v in &mut diagonal {
+                    *v += 1.0;
+                }
                 // The free intercept has no diagonal: give it one and take it away by a row.
                 diagonal.push(1.0);
                 build.push(-1.0, &[], 1.0);

@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn weighted_gram_equals_the_sum_of_outer_products() {
         let a = Dense::from_fn(700, 5, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
-        let d: Vec<f64> = (0..700).map(|i| (i % 5) as f64 - 2.0).collect();
+        let d: Vec<f64> = (0..700).map(|i| f64::from(i % 5) - 2.0).collect();
         let gram = a.weighted_gram(&d);
         for j in 0..5 {
             for k in 0..5 {

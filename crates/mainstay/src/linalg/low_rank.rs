@@ -56,9 +56,9 @@ mod tests {
     #[test]
     fn the_small_side_solves_the_large_system() {
         let rows = Dense::from_fn(3, 7, |i, j| ((i * 5 + j * 3) % 7) as f64 - 2.5);
-        let diagonal: Vec<f64> = (0..7).map(|j| 1.0 + j as f64).collect();
+        let diagonal: Vec<f64> = (0..7).map(|j| 1.0 + f64::from(j)).collect();
         let matrix = DiagonalPlusRows::new(diagonal, rows, vec![2.0, -0.05, 0.5]).unwrap();
-        let wanted: Vec<f64> = (0..7).map(|j| (j as f64 - 3.0) / 2.0).collect();
+        let wanted: Vec<f64> = (0..7).map(|j| (f64::from(j) - 3.0) / 2.0).collect();
         let found = matrix.solve(&matrix.apply(&wanted));
         for (a, b) in found.iter().zip(&wanted) {
             assert!((a - b).abs() < 1e-12);

@@ -430,6 +430,8 @@ impl Matrix {
         zero: impl Fn(usize) -> T + Sync,
         add: impl Fn(&mut T, T),
     ) -> T {
+        /// A bounded number of partial results keeps memory independent of n.
+        const IN_FLIGHT: usize = 8;
         let n = self.nrows();
         let part = |chunk: usize| {
             let mut out = zero(size);
@@ -438,8 +440,6 @@ impl Matrix {
         };
         let chunks = n.div_ceil(CHUNK).max(1);
         let mut total = part(0);
-        // A bounded number of partial results in flight keeps memory independent of n.
-        const IN_FLIGHT: usize = 8;
         let mut next = 1;
         while next < chunks {
             let last = chunks.min(next + IN_FLIGHT);

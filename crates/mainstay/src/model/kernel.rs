@@ -83,18 +83,13 @@ impl Kernel {
 
     /// Scores of every row of `x`.
     pub fn decision(&self, x: &Matrix) -> Dense {
-        let values = match self.function {
-            KernelFunction::Precomputed => {
-                let dense = x.to_dense();
-                Dense::from_fn(dense.nrows(), self.indices.len(), |i, j| {
-                    dense[(i, self.indices[j])]
-                })
-            }
-            _ => {
-                let support =
-                    Dense::from_fn(self.support.len(), self.n_features, |i, j| self.support[i][j]);
-                self.function.values(x, &support)
-            }
+        let values = if self.function == KernelFunction::Precomputed {
+            let dense = x.to_dense();
+            Dense::from_fn(dense.nrows(), self.indices.len(), |i, j| dense[(i, self.indices[j])])
+        } else {
+            let support =
+                Dense::from_fn(self.support.len(), self.n_features, |i, j| self.support[i][j]);
+            self.function.values(x, &support)
         };
         Dense::from_fn(values.nrows(), self.dual_coef.len(), |i, k| {
             vector::dot(values.row(i), &self.dual_coef[k]) + self.intercept[k]

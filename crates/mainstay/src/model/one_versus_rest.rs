@@ -105,12 +105,11 @@ pub fn assemble(merged: &Merged, model: Model, tol: f64, fits: &[BinaryFit]) -> 
     for (k, (name, _)) in fits[0].row_outputs.iter().enumerate() {
         let columns: Vec<Vec<f64>> =
             fits.iter().map(|f| merged.spread(&f.row_outputs[k].1, 0.0)).collect();
-        fitted = match columns.as_slice() {
-            [column] => fitted.with(name, column.clone()),
-            _ => {
-                let rows = merged.position.len();
-                fitted.with(name, &Dense::from_fn(rows, columns.len(), |i, j| columns[j][i]))
-            }
+        fitted = if let [column] = columns.as_slice() {
+            fitted.with(name, column.clone())
+        } else {
+            let rows = merged.position.len();
+            fitted.with(name, &Dense::from_fn(rows, columns.len(), |i, j| columns[j][i]))
         };
     }
     fitted

@@ -74,39 +74,36 @@ impl Extended {
 
     fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let link = link(self.loss);
-        let (judged, views, model) = match Gram::new(self.kernel, data)? {
-            Some(gram) => {
-                let views = vec![View::from_kernel(&gram.centred())?];
-                let judged = self.judge(&views, data, control)?;
-                let means = gram.means();
-                let (dual, intercept) = judged
-                    .iter()
-                    .map(|class| {
-                        let (sums, intercept) = average(class, &views);
-                        let dual = views[0].row_weights(&sums[0]);
-                        let shift = vector::dot(&dual, &means);
-                        (dual, intercept - shift)
-                    })
-                    .unzip();
-                (judged, views, gram.model(data, dual, intercept, link))
-            }
-            None => {
-                let (views, means) = self.views(data, control)?;
-                let judged = self.judge(&views, data, control)?;
-                let (coef, intercept) = judged
-                    .iter()
-                    .map(|class| {
-                        let (sums, intercept) = average(class, &views);
-                        let mut coef = vec![0.0; data.n_features()];
-                        for (view, sum) in views.iter().zip(&sums) {
-                            view.add_features(data.features(), &means, sum, &mut coef);
-                        }
-                        let shift = vector::dot(&coef, &means);
-                        (coef, intercept - shift)
-                    })
-                    .unzip();
-                (judged, views, Model::Linear(Linear { coef, intercept, link }))
-            }
+        let (judged, views, model) = if let Some(gram) = Gram::new(self.kernel, data)? {
+            let views = vec![View::from_kernel(&gram.centred())?];
+            let judged = self.judge(&views, data, control)?;
+            let means = gram.means();
+            let (dual, intercept) = judged
+                .iter()
+                .map(|class| {
+                    let (sums, intercept) = average(class, &views);
+                    let dual = views[0].row_weights(&sums[0]);
+                    let shift = vector::dot(&dual, &means);
+                    (dual, intercept - shift)
+                })
+                .unzip();
+            (judged, views, gram.model(data, dual, intercept, link))
+        } else {
+            let (views, means) = self.views(data, control)?;
+            let judged = self.judge(&views, data, control)?;
+            let (coef, intercept) = judged
+                .iter()
+                .map(|class| {
+                    let (sums, intercept) = average(class, &views);
+                    let mut coef = vec![0.0; data.n_features()];
+                    for (view, sum) in views.iter().zip(&sums) {
+                        view.add_features(data.features(), &means, sum, &mut coef);
+                    }
+                    let shift = vector::dot(&coef, &means);
+                    (coef, intercept - shift)
+                })
+                .unzip();
+            (judged, views, Model::Linear(Linear { coef, intercept, link }))
         };
         let mut fitted = Fitted::new(model, self.n_folds * self.n_repeats)
             .with("candidates", table(&judged, &views));

@@ -77,16 +77,16 @@ impl View {
             let svd = Svd::new(&rows)?;
             (svd.u, svd.s)
         };
-        Ok(Self { scales, ..Self::keep(name, u, d) })
+        Ok(Self { scales, ..Self::keep(name, &u, d) })
     }
 
     /// From the matrix of inner products of rows (centred or not).
     pub(super) fn from_kernel(gram: &Dense) -> Result<Self> {
         let (u, d) = from_gram(gram)?;
-        Ok(Self::keep("kernel", u, d))
+        Ok(Self::keep("kernel", &u, d))
     }
 
-    fn keep(name: &'static str, u: Dense, mut d: Vec<f64>) -> Self {
+    fn keep(name: &'static str, u: &Dense, mut d: Vec<f64>) -> Self {
         let floor = FLOOR * d.first().copied().unwrap_or(0.0);
         let rank = d.iter().take_while(|v| **v > floor).count();
         d.truncate(rank);
