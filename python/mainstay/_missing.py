@@ -46,7 +46,7 @@ class _Missing(BaseClassifier):
         )
 
     def missing_report(self, X, abstain=None):
-        """What is missing in every row, and what that leaves of the guarantee.
+        """Report what is missing in every row, and what that leaves of the guarantee.
 
         Parameters
         ----------
