@@ -46,7 +46,7 @@ class _Missing(BaseClassifier):
         )
 
     def missing_report(self, X, abstain=None):
-        """Report what is missing in every row, and what that leaves of the guarantee.
+        """List what is missing in every row, and what that leaves of the guarantee.
 
         Parameters
         ----------
@@ -522,8 +522,6 @@ class MissingFeatureCV(_Missing):
         params = super()._core_params()
         if getattr(self, "_splits", None) is not None:
             params["cv"] = self._splits
-        if params["Cs"] is None:
-            del params["Cs"]
-        else:
+        if self.Cs is not None:
             params["Cs"] = np.asarray(self.Cs, dtype=np.float64).tolist()
         return params

@@ -53,7 +53,7 @@ ESTIMATORS = [
     TopPCsClassifier(n_repeats=1),
     MissingFeatureSVC(),
     MissingFeatureSVC(budget=0.0),
-    MissingFeatureSVC(values="mutual_info", fit_intercept=False),
+    MissingFeatureSVC(values="mutual_info"),
     MissingFeaturePerceptron(),
     MissingFeatureCV(Cs=[1.0, 10.0], cv=3),
     *(ReGEC(regularization=kind) for kind in ("cross", "tikhonov", "none")),

@@ -642,7 +642,7 @@ fn tuning_avoids_a_box_that_is_too_small() {
     let data = all.select_rows(&keep);
     for damage in [Attack::Greedy, Attack::Random, Attack::Exact] {
         for corrupt in [false, true] {
-            let cs = vec![10.0, 1e-4];
+            let cs = Some(vec![10.0, 1e-4]);
             let params = MissingFeatureCvParams {
                 damage,
                 corrupt,
@@ -658,7 +658,7 @@ fn tuning_avoids_a_box_that_is_too_small() {
             assert!((accuracy[0] - 0.6).abs() < 0.05 && accuracy[1] > 0.65, "{accuracy:?}");
         }
     }
-    let one = MissingFeatureCvParams { cs: vec![], ..Default::default() };
+    let one = MissingFeatureCvParams { cs: Some(vec![]), ..Default::default() };
     assert!(one.check().unwrap_err().to_string().contains("`Cs`"));
 }
 

@@ -17,7 +17,7 @@ pub(super) fn chunked(
     control: &Control,
 ) -> Result<Solution> {
     let labels: Vec<usize> = problem.y.iter().map(|y| usize::from(*y > 0.0)).collect();
-    let parts = stratified(&labels, params.n_chunks, 1, params.random_state);
+    let parts = stratified(&labels, params.n_chunks, 1, params.random_state.unwrap_or(0));
     let mut weights = vec![0.0; problem.x.ncols()];
     let mut intercept = 0.0;
     let mut n_iter = 1;

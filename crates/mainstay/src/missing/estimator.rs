@@ -34,8 +34,8 @@ pub struct MissingFeatureSvcParams {
     pub class_weight: ClassWeight,
     /// Train on this many random parts of the rows and average, as the paper had to; 1 solves the whole problem.
     pub n_chunks: usize,
-    /// Seed of the parts.
-    pub random_state: u64,
+    /// Seed of the parts; none is 0.
+    pub random_state: Option<u64>,
     /// Proven relative gap to reach.
     pub tol: f64,
     /// Iteration limit.
@@ -52,7 +52,7 @@ impl Default for MissingFeatureSvcParams {
             fit_intercept: true,
             class_weight: ClassWeight::None,
             n_chunks: 1,
-            random_state: 0,
+            random_state: None,
             tol: 1e-4,
             max_iter: 300,
         }

@@ -29,8 +29,8 @@ pub struct MissingPerceptronParams {
     pub n_passes: usize,
     /// Whether every pass takes the rows in a new random order.
     pub shuffle: bool,
-    /// Seed of the order.
-    pub random_state: u64,
+    /// Seed of the order; none is 0.
+    pub random_state: Option<u64>,
 }
 
 impl Default for MissingPerceptronParams {
@@ -43,7 +43,7 @@ impl Default for MissingPerceptronParams {
             fit_intercept: true,
             n_passes: 1,
             shuffle: true,
-            random_state: 0,
+            random_state: None,
         }
     }
 }
@@ -320,7 +320,7 @@ impl MissingPerceptron {
         let mut state = PerceptronState::new(values, data.n_classes());
         let rounds = (data.len() * self.0.n_passes) as f64;
         let step = self.step_scale(data.n_features()) / rounds.sqrt();
-        let mut rng = generator(self.0.random_state);
+        let mut rng = generator(self.0.random_state.unwrap_or(0));
         let mut order: Vec<usize> = (0..data.len()).collect();
         for pass in 0..self.0.n_passes {
             if self.0.shuffle {

@@ -65,15 +65,15 @@ pub struct MissingFeatureCvParams {
     pub damage: Attack,
     /// Whether damaged features become noise instead of zero.
     pub corrupt: bool,
-    /// Candidates for C / margin.
+    /// Candidates for C / margin; none is 0.1, 0.3, 1, 3, 10, 30, 100.
     #[serde(rename = "Cs")]
-    pub cs: Vec<f64>,
+    pub cs: Option<Vec<f64>>,
     /// How rows are split.
     pub cv: Cv,
     /// Whether there is an intercept.
     pub fit_intercept: bool,
-    /// Seed of the folds and of random damage.
-    pub random_state: u64,
+    /// Seed of the folds and of random damage; none is 0.
+    pub random_state: Option<u64>,
     /// Proven relative gap of every fit.
     pub tol: f64,
     /// Iteration limit of every fit.
@@ -88,10 +88,10 @@ impl Default for MissingFeatureCvParams {
             values: svc.values,
             damage: Attack::Greedy,
             corrupt: false,
-            cs: vec![0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0],
+            cs: None,
             cv: Cv::Folds(5),
             fit_intercept: svc.fit_intercept,
-            random_state: 0,
+            random_state: None,
             tol: svc.tol,
             max_iter: svc.max_iter,
         }
@@ -101,14 +101,23 @@ impl Default for MissingFeatureCvParams {
 impl MissingFeatureCvParams {
     /// The only door from parameters to an estimator.
     pub fn check(self) -> Result<MissingFeatureCv> {
-        require(!self.cs.is_empty(), "Cs", "[]", "at least one candidate")?;
-        for &c in &self.cs {
+        let cs = self.candidates();
+        require(!cs.is_empty(), "Cs", "[]", "at least one candidate")?;
+        for c in cs {
             check_shared(self.budget, 1.0, c)?;
             require(c > 0.0, "Cs", c, "positive")?;
         }
         self.cv.check()?;
         self.svc(1.0).check()?;
         Ok(MissingFeatureCv(self))
+    }
+
+    /// Candidates, ascending.
+    fn candidates(&self) -> Vec<f64> {
+        let grid = vec![0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
+        let mut cs = self.cs.clone().unwrap_or(grid);
+        cs.sort_by(f64::total_cmp);
+        cs
     }
 
     fn svc(&self, c: f64) -> MissingFeatureSvcParams {
@@ -143,9 +152,8 @@ impl MissingFeatureCv {
         if data.weights().is_some() {
             return Err(Error::BadData("the cross-validated fit knows no sample weights".into()));
         }
-        let mut cs = params.cs.clone();
-        cs.sort_by(f64::total_cmp);
-        let splits = params.cv.splits(data, params.random_state)?;
+        let cs = params.candidates();
+        let splits = params.cv.splits(data, params.random_state.unwrap_or(0))?;
         let tasks: Vec<(f64, &Split)> =
             cs.iter().flat_map(|&c| splits.iter().map(move |split| (c, split))).collect();
         let one = |&(c, split): &(f64, &Split)| self.judge(data, c, split, control);
@@ -199,7 +207,7 @@ impl MissingFeatureCv {
             } else {
                 Replacement::Zero
             },
-            seed: params.random_state,
+            seed: params.random_state.unwrap_or(0),
         };
         let holdout = data.select_rows(&split.holdout);
         damage.accuracy(model, holdout.features(), holdout.labels())
