@@ -160,7 +160,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         self._warn()
         return self
 
-    def _fit_path(self, X, y, values, sample_weight=None):
+    def _fit_path(self, X, y, values, sample_weight=None, **extra):
         """One fitted copy for each of ``values`` of the path parameter, in that order."""
         X, y = validate_data(self, X, y, **self._check_options())
         check_classification_targets(y)
@@ -178,6 +178,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
                 sample_weight=sample_weight,
                 n_jobs=self._n_jobs(),
                 progress=progress,
+                **extra,
             )
         models = []
         for core in path:

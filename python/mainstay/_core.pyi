@@ -80,6 +80,7 @@ def fit_path(
     n_classes: int,
     *,
     sample_weight: _Floats | None = None,
+    uncertainty: _Floats | tuple[_Integers, list[Any]] | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Fitted]: ...
@@ -134,19 +135,6 @@ def missing_risk_bound(
 ) -> float: ...
 def subsets(y: _Integers, fractions: Sequence[float], seed: int) -> list[list[int]]: ...
 def sigma_bar(coefficients: _Floats) -> tuple[float, float]: ...
-def ellipsoid_path(
-    params: Mapping[str, Any],
-    x: _Floats,
-    y: _Integers,
-    n_classes: int,
-    cs: list[float],
-    scales: list[float],
-    *,
-    sample_weight: _Floats | None = None,
-    uncertainty: _Floats | tuple[_Integers, list[Any]] | None = None,
-    n_jobs: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> list[Fitted]: ...
 def make_ndc(
     n: int, p: int, centers: int, expand: float, seed: int
 ) -> tuple[_Floats, list[int]]: ...

@@ -1,12 +1,7 @@
 """Support vector machine whose rows are ellipsoids."""
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
-from mainstay import _core
-from mainstay._compat import validate_data
 from mainstay._uncertainty import UncertainClassifier, core_uncertainty
 
 
@@ -132,32 +127,11 @@ class EllipsoidSVC(UncertainClassifier):
         base = EllipsoidSVC(**params)
         Cs = [base.C] if Cs is None else [float(C) for C in Cs]
         scales = [1.0] if scales is None else [float(scale) for scale in scales]
-        X, y = validate_data(base, X, y, **base._check_options())
-        check_classification_targets(y)
-        base.classes_, codes = np.unique(y, return_inverse=True)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        fits = _core.ellipsoid_path(
-            base._core_params(),
-            X,
-            codes.astype(np.int64, copy=False),
-            len(base.classes_),
-            Cs,
-            scales,
-            sample_weight=sample_weight,
-            uncertainty=core_uncertainty(uncertainty, X),
-            n_jobs=base.n_jobs,
-        )
-        models = []
-        for (C, scale), core in zip(((C, s) for C in Cs for s in scales), fits, strict=True):
-            shared = np.asarray(base.uncertainty, dtype=np.float64)
-            shared = shared * (scale * scale if shared.ndim == 2 else scale)
-            model = clone(base).set_params(
-                C=C, uncertainty=float(shared) if shared.ndim == 0 else shared
-            )
-            model.classes_, model.n_features_in_ = base.classes_, base.n_features_in_
-            if hasattr(base, "feature_names_in_"):
-                model.feature_names_in_ = base.feature_names_in_
-            model._set_fitted(core)
-            models.append(model)
+        points = [(C, scale) for C in Cs for scale in scales]
+        rows = core_uncertainty(uncertainty, X)
+        models = base._fit_path(X, y, points, sample_weight, uncertainty=rows)
+        shared = np.asarray(base.uncertainty, dtype=np.float64)
+        for model, (C, scale) in zip(models, points, strict=True):
+            scaled = shared * (scale * scale if shared.ndim == 2 else scale)
+            model.set_params(C=C, uncertainty=float(scaled) if shared.ndim == 0 else scaled)
         return models

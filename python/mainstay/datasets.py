@@ -167,18 +167,18 @@ def make_ndc(n_samples=300, n_features=7, *, n_centers=20, expand_factor=10.0, r
     X : ndarray of shape (n_samples, n_features)
         Rows.
     y : ndarray of shape (n_samples,)
-        Classes -1 and 1, both present.
+        Classes 0 and 1, both present.
 
     Examples
     --------
     >>> from mainstay.datasets import make_ndc
     >>> X, y = make_ndc(random_state=0)
     >>> X.shape, sorted(set(y.tolist()))
-    ((300, 7), [-1, 1])
+    ((300, 7), [0, 1])
     """
     seed = 0 if random_state is None else _seed(random_state)
     X, codes = _core.make_ndc(n_samples, n_features, n_centers, float(expand_factor), seed)
-    return X, 2 * np.asarray(codes, dtype=np.int64) - 1
+    return X, np.asarray(codes, dtype=np.int64)
 
 
 def make_separable_copies(random_state=None):

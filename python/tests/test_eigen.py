@@ -212,6 +212,6 @@ def test_ndc_data_are_integers_with_both_classes():
     X, y = mainstay.datasets.make_ndc(500, 5, random_state=3)
     assert X.shape == (500, 5)
     assert (np.round(X) == X).all()
-    assert set(y) == {-1, 1}
+    assert set(y) == {0, 1}
     again, _ = mainstay.datasets.make_ndc(500, 5, random_state=3)
     np.testing.assert_array_equal(X, again)

@@ -14,7 +14,6 @@ mod stability;
 
 use mainstay::data::generate::{Ndc, ndc};
 use mainstay::data::{Dataset, RowUncertainty};
-use mainstay::ellipsoid::{EllipsoidParams, PathPoint};
 use mainstay::linalg::Matrix;
 use numpy::{PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -63,7 +62,7 @@ fn fit(
 ///
 /// The other arguments are those of `fit`.
 #[pyfunction]
-#[pyo3(signature = (method, params, values, x, y, n_classes, *, sample_weight=None, n_jobs=None, progress=None))]
+#[pyo3(signature = (method, params, values, x, y, n_classes, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -78,13 +77,14 @@ fn fit_path(
     y: PyReadonlyArray1<'_, i64>,
     n_classes: usize,
     sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    uncertainty: Option<&Bound<'_, PyAny>>,
     n_jobs: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Fitted>> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
     let values = convert::to_json("values", values)?;
-    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), None)?;
+    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?;
     let path = run(py, threads(n_jobs)?, progress, move |control| {
         estimator.fit_path(&values, &rows.dataset()?, control)
     })?;
@@ -147,39 +147,6 @@ fn class_indices(y: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
     labels.map_err(|_| PyValueError::new_err("class indices must not be negative"))
 }
 
-/// Fits the SVM on ellipsoids at every pair of `cs` and `scales` (factors on the uncertainty).
-#[pyfunction]
-#[pyo3(signature = (params, x, y, n_classes, cs, scales, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None))]
-#[expect(
-    clippy::too_many_arguments,
-    clippy::needless_pass_by_value,
-    reason = "the arguments of a Python function, as PyO3 hands them over"
-)]
-fn ellipsoid_path(
-    py: Python<'_>,
-    params: &Bound<'_, PyDict>,
-    x: &Bound<'_, PyAny>,
-    y: PyReadonlyArray1<'_, i64>,
-    n_classes: usize,
-    cs: Vec<f64>,
-    scales: Vec<f64>,
-    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
-    uncertainty: Option<&Bound<'_, PyAny>>,
-    n_jobs: Option<i64>,
-    progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<Fitted>> {
-    let params = serde_json::from_value::<EllipsoidParams>(convert::dict_to_json(params)?)
-        .map_err(|e| PyValueError::new_err(e.to_string()))?;
-    let estimator = params.check().map_err(|e| to_python(&e))?;
-    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?;
-    let points: Vec<PathPoint> =
-        cs.iter().flat_map(|&c| scales.iter().map(move |&scale| PathPoint { c, scale })).collect();
-    let fits = run(py, threads(n_jobs)?, progress, move |control| {
-        estimator.path(&rows.dataset()?, &points, control)
-    })?;
-    Ok(fits.into_iter().map(Fitted::new).collect())
-}
-
 /// Normally distributed clusters: rows and class indices.
 #[pyfunction]
 fn make_ndc(
@@ -239,8 +206,7 @@ mod _core {
     use super::stability::{sigma_bar, subsets};
     #[pymodule_export]
     use super::{
-        Fitted, Moments, check_params, defaults, demo_csv, ellipsoid_path, fit, fit_path, make_ndc,
-        methods,
+        Fitted, Moments, check_params, defaults, demo_csv, fit, fit_path, make_ndc, methods,
     };
 
     #[pymodule_export]

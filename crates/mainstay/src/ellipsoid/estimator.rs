@@ -93,6 +93,19 @@ impl Estimator for EllipsoidSvc {
         let prepared = Prepared::new(&merged.data, &self.0.uncertainty)?;
         self.at(&merged, &prepared, PathPoint { c: self.0.c, scale: 1.0 }, control)
     }
+
+    /// `values` are pairs of `C` and a factor on the uncertainty.
+    fn fit_path(
+        &self,
+        values: &serde_json::Value,
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        let pairs = Vec::<(f64, f64)>::deserialize(values)
+            .map_err(|e| Error::BadParams(format!("pairs of C and a scale are needed: {e}")))?;
+        let points: Vec<_> = pairs.into_iter().map(|(c, scale)| PathPoint { c, scale }).collect();
+        self.path(data, &points, control)
+    }
 }
 
 impl EllipsoidSvc {
