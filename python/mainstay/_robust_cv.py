@@ -36,8 +36,12 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ``"loss"``: log loss (base 2) of ``predict_proba``, or hinge loss of ``decision_function``
         where there are no probabilities. A callable ``scorer(estimator, X, y)``, the higher the
         better, judges the holdout rows instead; the ratio test stays on the loss.
-    theta_ratio, theta_slack, theta_gain : float, default=5, 0.1, 0.05
-        Thresholds of Algorithm 2.
+    theta_ratio : float, default=5
+        Largest ratio of held-out to training loss that is accepted.
+    theta_slack : float, default=0.1
+        How far above the best cost a candidate may be, as a share of it.
+    theta_gain : float, default=0.05
+        How much better than the baseline another candidate must be.
     baseline : dict or list of dicts, default=None
         Settings that play the part of the paper's simple candidates (line 9).
     refit : bool, default=True

@@ -42,13 +42,21 @@ class RolinClassifier(_FewSamples):
     normalize : bool or "auto", default="auto"
         Standardise the features (extended: scale them by their range or its root). ``"auto"``
         lets the cross-validation decide (extended: averages both).
-    theta_ratio, theta_slack, theta_gain : float, default=5.0, 0.1, 0.05
-        Paper: thresholds of Algorithm 2.
-    n_folds, n_repeats : int, default=5
-        The cross-validation is repeated stratified ``n_folds``-fold. A class with fewer rows than
-        folds is missing from some folds; a warning says so.
-    sigma_ratios, b_maxs : sequence of float, default=None
-        Paper: grids; None means 1, 2, ..., 10, and ten points from 0.01 to 0.1 sqrt(n/15).
+    theta_ratio : float, default=5.0
+        Paper: largest ratio of held-out to training loss that Algorithm 2 accepts.
+    theta_slack : float, default=0.1
+        Paper: how far above the best cost a candidate may be, as a share of it.
+    theta_gain : float, default=0.05
+        Paper: how much better than the top components alone the robust part must be.
+    n_folds : int, default=5
+        Folds of the stratified cross-validation. A class with fewer rows than folds is missing
+        from some folds; a warning says so.
+    n_repeats : int, default=5
+        How often the cross-validation is repeated.
+    sigma_ratios : sequence of float, default=None
+        Paper: grid of bounds on the unreliable variance; None means 1, 2, ..., 10.
+    b_maxs : sequence of float, default=None
+        Paper: grid of step limits; None means ten points from 0.01 to 0.1 sqrt(n/15).
     k : int, default=None
         Paper: number of reliable components, instead of choosing it.
     s0_ridge : float, default=1e-6
@@ -164,9 +172,30 @@ class TopPCsClassifier(_FewSamples):
     cv : {"standard", "robust", "one_sd"}, default="standard"
         How ``k`` is chosen. Without the loss ratio of ``"robust"`` the scan ends at the first
         ``k`` that separates the classes of every training split.
-    scoring, normalize, theta_ratio, theta_slack, n_folds, n_repeats, k, s0_ridge, kernel, n_jobs, \
-random_state, verbose
+    scoring : {"loss", "zero_one"}, default="loss"
+        What the cross-validation counts.
+    normalize : bool or "auto", default="auto"
+        Whether features are standardised; "auto" lets both compete.
+    theta_ratio : float, default=5.0
+        Largest ratio of held-out to training loss that ``cv="robust"`` accepts.
+    theta_slack : float, default=0.1
+        How far above the best cost a candidate may be, as a share of it.
+    n_folds : int, default=5
+        Folds of the stratified cross-validation.
+    n_repeats : int, default=5
+        How often the cross-validation is repeated.
+    k : int, default=None
+        Number of components, instead of choosing it.
+    s0_ridge : float, default=1e-6
+        Ridge on the scaled scores, which makes the minimiser unique.
+    kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
         As in :class:`RolinClassifier`.
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds.
+    verbose : int, default=0
+        1 shows progress.
 
     Attributes
     ----------

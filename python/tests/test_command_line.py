@@ -43,7 +43,7 @@ def demo(tmp_path):
 def test_python_loads_what_the_command_line_fitted(demo, tmp_path):
     data, names, X, y = demo
     path = tmp_path / "model.json"
-    run("fit", data, "--target", "diagnosis", "--method", "l2", "--set", "alpha=0.05", "-o", path)
+    run("fit", data, "--target", "diagnosis", "--raw", "--set", "alpha=0.05", "-o", path)
     loaded = mainstay.load(path)
     fitted = PenalizedClassifier(alpha=0.05).fit(X, y)
     assert list(loaded.feature_names_in_) == names

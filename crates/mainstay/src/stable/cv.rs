@@ -35,7 +35,7 @@ pub struct StableSvcCvParams {
     /// Iteration limit of every fit.
     pub max_iter: usize,
     /// Seed of the folds.
-    pub random_state: u64,
+    pub random_state: Option<u64>,
 }
 
 impl Default for StableSvcCvParams {
@@ -48,7 +48,7 @@ impl Default for StableSvcCvParams {
             fit_intercept: true,
             tol: 1e-6,
             max_iter: 1000,
-            random_state: 0,
+            random_state: None,
         }
     }
 }
@@ -84,7 +84,7 @@ impl Estimator for StableSvcCv {
         .recipe();
         let search =
             Search { recipe, ks: &p.ks, strengths: &p.cs, name: "C", strongest_last: false };
-        search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state), control)
+        search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
 }
 
@@ -107,7 +107,7 @@ pub struct StableLogisticCvParams {
     /// Iteration limit of every fit.
     pub max_iter: usize,
     /// Seed of the folds.
-    pub random_state: u64,
+    pub random_state: Option<u64>,
 }
 
 impl Default for StableLogisticCvParams {
@@ -120,7 +120,7 @@ impl Default for StableLogisticCvParams {
             fit_intercept: true,
             tol: 1e-6,
             max_iter: 1000,
-            random_state: 0,
+            random_state: None,
         }
     }
 }
@@ -156,7 +156,7 @@ impl Estimator for StableLogisticCv {
         .recipe();
         let search =
             Search { recipe, ks: &p.ks, strengths: &p.alphas, name: "alpha", strongest_last: true };
-        search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state), control)
+        search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
 }
 
