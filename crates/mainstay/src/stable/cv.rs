@@ -11,7 +11,7 @@ use super::problem::K;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result, require};
-use crate::folds::{Split, geometric_grid, linear_grid, stratified};
+use crate::folds::{Split, stratified};
 use crate::model::metrics::log_loss;
 use crate::model::{Estimator, Fitted, Output};
 
@@ -41,8 +41,8 @@ pub struct StableSvcCvParams {
 impl Default for StableSvcCvParams {
     fn default() -> Self {
         Self {
-            ks: linear_grid(0.2, 1.0, 5),
-            cs: geometric_grid(1e-3, 1e2, 6),
+            ks: vec![0.2, 0.4, 0.6, 0.8, 1.0],
+            cs: vec![0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
             cv: 5,
             loss: SvmLoss::Hinge,
             fit_intercept: true,
@@ -113,8 +113,8 @@ pub struct StableLogisticCvParams {
 impl Default for StableLogisticCvParams {
     fn default() -> Self {
         Self {
-            ks: linear_grid(0.2, 1.0, 5),
-            alphas: geometric_grid(1e-4, 1.0, 5),
+            ks: vec![0.2, 0.4, 0.6, 0.8, 1.0],
+            alphas: vec![0.0001, 0.001, 0.01, 0.1, 1.0],
             cv: 5,
             multi_class: MultiClass::Ovr,
             fit_intercept: true,
