@@ -142,7 +142,8 @@ impl<'a, R: Read> Blocks<'a, R> {
     where
         R: Send,
     {
-        let count = rayon::current_num_threads();
+        // Many blocks a batch: every batch ends with all threads waiting for the slowest.
+        let count = 8 * rayon::current_num_threads();
         let mut batch = self.take(count)?;
         while !batch.is_empty() {
             let (parsed, next) = rayon::join(

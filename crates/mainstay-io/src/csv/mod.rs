@@ -4,6 +4,7 @@
 //! not part of it. A column holds numbers if every cell that is not missing is one, text otherwise.
 
 use mainstay::data::{Cells, Column, Table, WordList};
+use rayon::prelude::*;
 
 mod cells;
 
@@ -25,7 +26,7 @@ pub(crate) fn read(source: &Source, options: &ReadOptions, limits: Limits) -> Re
         let late: Vec<String> =
             columns.iter().filter(|c| c.is_mixed()).map(|c| c.name.clone()).collect();
         if late.is_empty() {
-            let columns = columns.into_iter().map(Growing::finish).collect();
+            let columns = columns.into_par_iter().map(Growing::finish).collect();
             return Table::new(columns).map_err(Error::content(&name));
         }
         text.extend(late);
