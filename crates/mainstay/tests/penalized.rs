@@ -625,3 +625,15 @@ fn wide_data_are_certified() {
         }
     }
 }
+
+/// Sparse rows are not centred, so the intercept is large beside the margins' imbalance.
+#[test]
+fn three_sparse_rows_are_certified_like_dense_ones() {
+    let dense = Dense::from_rows(3, 2, vec![2.0, 1.0, 3.0, 0.0, 0.0, 5.0]);
+    let csr = Csr::new(2, vec![0, 2, 3, 4], vec![0, 1, 0, 1], vec![2.0, 1.0, 3.0, 5.0]);
+    for x in [Matrix::from(dense), Matrix::from(csr.unwrap())] {
+        let data = Dataset::new(x, vec![0, 1, 1], 2).unwrap();
+        let estimator = methods::find("l2").unwrap().estimator(&json!({})).unwrap();
+        estimator.fit(&data, &Control::new()).unwrap().certified(1e-6).unwrap();
+    }
+}

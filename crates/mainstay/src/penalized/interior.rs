@@ -74,6 +74,7 @@ pub(super) fn interior(
         let gap = problem.gap(&Point {
             margins: &margins,
             v: &state.v,
+            b: state.b,
             duals: &state.a,
             r: &r,
             imbalance,

@@ -36,7 +36,8 @@ pub(super) fn prox_newton(
         let pull = problem.pull(&duals);
         let r = problem.z.tr_mul_vec(&pull);
         let imbalance: f64 = pull.iter().sum();
-        let gap = problem.gap(&Point { margins: &margins, v: &v, duals: &duals, r: &r, imbalance });
+        let gap =
+            problem.gap(&Point { margins: &margins, v: &v, b, duals: &duals, r: &r, imbalance });
         let value = problem.value(&margins, &v);
         if gap <= budget.target(value) || n_iter >= budget.max_iter || stalls >= 3 {
             return Ok(Solution::new(v, b, duals, n_iter));

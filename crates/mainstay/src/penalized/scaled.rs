@@ -69,7 +69,7 @@ impl Scaled<'_> {
     /// A solver's own idea of the duality gap, to decide when to stop: `r` is $Z^\top(s a y)$ and
     /// `imbalance` $\sum_i s_i a_i y_i$, whose repair moves the dual by about the margins' size.
     pub(super) fn gap(&self, point: &Point<'_>) -> f64 {
-        let Point { margins, v, duals, r, imbalance } = point;
+        let Point { margins, v, b, duals, r, imbalance } = point;
         let shrink = if self.is_sparse() {
             r.iter().zip(&self.l1).fold(1.0, |s: f64, (r, l1)| s.min(l1 / r.abs()))
         } else {
@@ -94,7 +94,8 @@ impl Scaled<'_> {
             dual = dual.max(dual_at(shrink * (1.0 - 4.0 * f64::EPSILON)));
         }
         let size: f64 = margins.iter().zip(self.shares).map(|(m, s)| s * m.abs()).sum();
-        self.value(margins, v) - dual + imbalance.abs() * (1.0 + size)
+        // The value of an unbalanced dual point is off by the imbalance times the intercept.
+        self.value(margins, v) - dual + imbalance.abs() * (1.0 + size + b.abs())
     }
 }
 
@@ -102,6 +103,7 @@ impl Scaled<'_> {
 pub(super) struct Point<'a> {
     pub margins: &'a [f64],
     pub v: &'a [f64],
+    pub b: f64,
     pub duals: &'a [f64],
     pub r: &'a [f64],
     pub imbalance: f64,

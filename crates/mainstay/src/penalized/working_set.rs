@@ -77,7 +77,7 @@ pub(super) fn working_set(
         let r = problem.z.tr_mul_vec(&pull);
         let margins = sub.margins(&found.v, b);
         let imbalance: f64 = pull.iter().sum();
-        let point = Point { margins: &margins, v: &v, duals: &found.duals, r: &r, imbalance };
+        let point = Point { margins: &margins, v: &v, b, duals: &found.duals, r: &r, imbalance };
         let value = problem.value(&margins, &v);
         let gap = problem.gap(&point);
         if gap <= 2.0 * budget.target(value) {
