@@ -27,6 +27,6 @@ def cases(_data):
         "1,000,000 x 20 numbers",
         [Contender("mainstay (a process of its own)", ours), Contender("pandas.read_csv", lambda: pd.read_csv(path))],
         [Bar("pandas.read_csv", 1)],
-        rounds=3,
+        rounds=11,
     )
     folder.cleanup()
