@@ -349,3 +349,11 @@ fn suspicious_labels_are_written_most_suspicious_first() {
     let output = mainstay(&["fit", &data, "--target", "label", "--suspects", &suspects]);
     fails(&output, "--suspects");
 }
+
+#[test]
+fn a_table_too_long_for_rolin_is_refused_in_words() {
+    let folder = Folder::new();
+    let rows: Vec<String> = (0..10_001).map(|i| format!("{i},{}", i % 2)).collect();
+    let data = folder.write("long.csv", format!("x,y\n{}\n", rows.join("\n")));
+    fails(&mainstay(&["fit", &data, "--target", "y", "--method", "rolin"]), "10001 rows");
+}
