@@ -6,6 +6,7 @@
 
 pub mod certificate;
 pub mod certify;
+pub mod compare;
 pub mod conic;
 pub mod control;
 pub mod data;

@@ -25,6 +25,7 @@ const FLOORS: &[&[&str]] = &[
     &["methods"],
     &["certify", "stress"],
     &["selection"],
+    &["compare"],
 ];
 
 fn floor(room: &str) -> usize {

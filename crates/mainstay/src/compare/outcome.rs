@@ -1,0 +1,234 @@
+//! Everything a comparison found, as plain data: the report, Python and `--json` read it from here.
+
+use serde::{Deserialize, Serialize};
+
+/// A mean with its 95 % confidence interval (paired bootstrap over repeats).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Mean over repeats.
+    pub mean: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// How many rows a class has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassCount {
+    /// The label as the user wrote it.
+    pub label: String,
+    /// Its rows.
+    pub rows: usize,
+}
+
+/// The table that was looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DataSummary {
+    /// File name, or what the user called it.
+    pub name: String,
+    /// Rows.
+    pub rows: usize,
+    /// Feature names, after encoding.
+    pub features: Vec<String>,
+    /// Classes in order.
+    pub classes: Vec<ClassCount>,
+    /// What a careful reader should know before believing any number: small classes, constant columns,
+    /// features that give the label away.
+    pub warnings: Vec<String>,
+}
+
+/// What is needed to repeat the comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Version of mainstay.
+    pub version: String,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// Splits of the data; every method sees the same ones.
+    pub repeats: usize,
+    /// Time allowed, in seconds, if it decided the number of repeats.
+    pub budget_seconds: Option<f64>,
+    /// The command or call that repeats this comparison.
+    pub command: String,
+}
+
+/// What a method is in the comparison for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// What people use today.
+    Baseline,
+    /// One of the robust families.
+    Robust,
+}
+
+/// One compared method.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodInfo {
+    /// Short name, unique in this comparison; cells and curves refer to it.
+    pub name: String,
+    /// Name for people.
+    pub title: String,
+    /// Baseline or robust.
+    pub role: Role,
+    /// What was tuned, and how, in one sentence.
+    pub tuning: String,
+}
+
+/// One kind of damage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreatInfo {
+    /// Name in the contract: `few_samples`, `label_noise`, ...
+    pub name: String,
+    /// Name for people.
+    pub title: String,
+    /// What is damaged, in one sentence without jargon.
+    pub explanation: String,
+    /// What the level counts, for an axis: "share of labels flipped".
+    pub unit: String,
+    /// Levels in the order in which they were run; the first is the mildest.
+    pub levels: Vec<f64>,
+}
+
+/// One fit judged once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Which method.
+    pub method: String,
+    /// Which threat; `clean` for undamaged data.
+    pub threat: String,
+    /// How much damage.
+    pub level: f64,
+    /// Which split.
+    pub repeat: usize,
+    /// Share of held-out rows called right; absent if the cell could not be run.
+    pub accuracy: Option<f64>,
+    /// Mean log loss (natural log); absent if the method gives no probabilities.
+    pub log_loss: Option<f64>,
+    /// Why the cell is empty.
+    pub problem: Option<String>,
+}
+
+/// What one level of damage does to one method.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// How much damage.
+    pub level: f64,
+    /// Accuracy over repeats; absent if no cell could be run.
+    pub accuracy: Option<Interval>,
+    /// Log loss over repeats, where there are probabilities.
+    pub log_loss: Option<Interval>,
+    /// Why there is no number here.
+    pub problem: Option<String>,
+}
+
+/// One method under one threat; `clean` has a single point at level 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Which method.
+    pub method: String,
+    /// Which threat.
+    pub threat: String,
+    /// By level.
+    pub points: Vec<Point>,
+}
+
+/// The answer in words, with the numbers behind it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    /// One sentence.
+    pub headline: String,
+    /// The rest: what hurts, what holds, what it costs, how sure that is.
+    pub sentences: Vec<String>,
+    /// The threat that costs the best baseline most.
+    pub worst_threat: Option<String>,
+    /// The baseline that everything is judged against.
+    pub baseline: String,
+    /// The advised method; the baseline itself where plain is enough.
+    pub method: String,
+    /// Accuracy the advised method gains over the baseline under the worst threat (paired).
+    pub gain: Option<Interval>,
+    /// Accuracy it gives up on clean data (paired; positive is a cost).
+    pub price: Option<Interval>,
+}
+
+/// Weights of the baseline and of the advised method, side by side, on standardised features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CoefficientPair {
+    /// Which score: the class against the rest, or the second class of two.
+    pub class: String,
+    /// Feature names.
+    pub features: Vec<String>,
+    /// Weights of the baseline.
+    pub baseline: Vec<f64>,
+    /// Weights of the robust method.
+    pub robust: Vec<f64>,
+    /// Name of the robust method shown.
+    pub robust_method: String,
+}
+
+/// A training row whose label looks wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SuspectRow {
+    /// Row number in the user's table, from 1, header not counted.
+    pub row: usize,
+    /// Its label.
+    pub label: String,
+    /// Suspicion z in [0, 1] of the conic-loss SVM.
+    pub score: f64,
+    /// What the robust model would call it.
+    pub predicted: String,
+}
+
+/// A training row that carries the worst-case loss.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorstRow {
+    /// Row number in the user's table, from 1, header not counted.
+    pub row: usize,
+    /// Its label.
+    pub label: String,
+    /// Its weight among the worst k.
+    pub weight: f64,
+    /// Its loss.
+    pub loss: f64,
+}
+
+/// How far held-out predictions are from flipping.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RadiusSample {
+    /// Which method.
+    pub method: String,
+    /// Euclidean distance to the boundary in standard deviations, negative where the prediction is wrong;
+    /// one a row, sorted.
+    pub radius_l2: Vec<f64>,
+    /// Fewest features whose loss flips the prediction, one a row, sorted; infinite as absent.
+    pub deletions: Vec<Option<f64>>,
+}
+
+/// Everything a comparison found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The data.
+    pub data: DataSummary,
+    /// How to repeat it.
+    pub settings: Settings,
+    /// The methods, baselines first.
+    pub methods: Vec<MethodInfo>,
+    /// The threats in the order of the contract.
+    pub threats: Vec<ThreatInfo>,
+    /// Every fit.
+    pub cells: Vec<Cell>,
+    /// The fits summed up.
+    pub curves: Vec<Curve>,
+    /// The answer.
+    pub advice: Advice,
+    /// Baseline beside robust weights, one entry a score.
+    pub coefficients: Vec<CoefficientPair>,
+    /// Rows whose labels look wrong, most suspicious first (at most 50).
+    pub suspects: Vec<SuspectRow>,
+    /// Rows that carry the worst-case loss, heaviest first (at most 50).
+    pub worst_rows: Vec<WorstRow>,
+    /// Certificate distributions of the baseline and the advised method.
+    pub radii: Vec<RadiusSample>,
+}
