@@ -157,6 +157,10 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
                 **extra,
             )
         self._set_fitted(core)
+        if getattr(self, "verbose", 0):
+            proof = f", dual gap {core.dual_gap:.1e}" if core.dual_gap is not None else ""
+            steps = f"{self.n_iter_} iteration" + ("" if self.n_iter_ == 1 else "s")
+            print(f"{type(self).__name__}: done, {steps}{proof}", file=sys.stderr)
         self._warn()
         return self
 

@@ -12,6 +12,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from mainstay import _core
+from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS
+
+if SKLEARN_HAS_TAG_OBJECTS:
+    from sklearn.utils import get_tags
 
 
 class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -200,6 +204,23 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def n_features_in_(self):
         """Number of features the winner was fitted on."""
         return self._winner().n_features_in_
+
+    # What the estimator accepts, the search accepts.
+    if SKLEARN_HAS_TAG_OBJECTS:
+
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            inner = get_tags(self.estimator).input_tags
+            tags.input_tags.sparse = inner.sparse
+            tags.input_tags.allow_nan = inner.allow_nan
+            tags.input_tags.pairwise = inner.pairwise
+            return tags
+
+    else:
+
+        def _more_tags(self):
+            inner = self.estimator._get_tags()
+            return {name: inner[name] for name in ("allow_nan", "pairwise")}
 
     def _winner(self):
         check_is_fitted(self, "best_estimator_")

@@ -68,8 +68,12 @@ fn bench(args: &[&str]) -> Outcome {
 }
 
 fn fuzz() -> Outcome {
-    for target in ["csv", "libsvm", "model_file"] {
-        run("cargo", &["+nightly", "fuzz", "run", target, "--", "-max_total_time=60"])?;
+    for target in ["csv", "libsvm", "parquet", "model_file"] {
+        let limit = ["--", "-max_total_time=60"];
+        run(
+            "cargo",
+            &[&["+nightly", "fuzz", "run", "--strip-dead-code", target], &limit[..]].concat(),
+        )?;
     }
     Ok(())
 }

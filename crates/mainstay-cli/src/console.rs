@@ -2,16 +2,17 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mainstay::Control;
+use mainstay::{Control, Error};
 use serde::Serialize;
 
 use crate::args::Global;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{self, Failure, Outcome};
 
-/// Exit code of a process that Ctrl-C ended at once.
-const INTERRUPTED: i32 = 130;
+/// How long cancelled work may take to notice, in the middle of a large factorisation, say.
+const GRACE: Duration = Duration::from_millis(700);
 
 /// Where results go and how work is watched.
 pub(crate) struct Console {
@@ -71,13 +72,18 @@ impl Console {
             });
         }
         let stop = control.clone();
-        // The first Ctrl-C asks politely, the second ends the process. A second handler cannot be
-        // set; the first one's control then stays the one that stops.
+        // The first Ctrl-C lets the work end by itself for a moment, the second does not. Ending at once
+        // loses nothing: files are written under another name and renamed when they are complete. A
+        // second handler cannot be set; the first one's control then stays the one that stops.
         let _ = ctrlc::set_handler(move || {
             if stop.check().is_err() {
-                std::process::exit(INTERRUPTED);
+                failure::exit(&Error::Interrupted.into());
             }
             stop.cancel();
+            std::thread::spawn(|| {
+                std::thread::sleep(GRACE);
+                failure::exit(&Error::Interrupted.into());
+            });
         });
         control
     }

@@ -53,17 +53,26 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Prints the failure on one line of standard error; exit code 2.
+/// Exit code of a command that could not do its work.
+const FAILED: u8 = 2;
+
+/// Prints the failure on one line of standard error.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
     if let Failure::Said(message) = failure {
         eprintln!("mainstay: {}", message.lines().collect::<Vec<_>>().join(" "));
     }
-    ExitCode::from(2)
+    ExitCode::from(FAILED)
+}
+
+/// The same, ending the process on the spot.
+pub(crate) fn exit(failure: &Failure) -> ! {
+    report(failure);
+    std::process::exit(FAILED.into())
 }
 
 /// Help and version go to standard output with code 0, wrong usage to standard error with code 2.
 pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     // A closed pipe while printing help is not worth a word.
     let _ = error.print();
-    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+    if error.use_stderr() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }

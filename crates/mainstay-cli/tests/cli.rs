@@ -357,3 +357,34 @@ fn a_table_too_long_for_rolin_is_refused_in_words() {
     let data = folder.write("long.csv", format!("x,y\n{}\n", rows.join("\n")));
     fails(&mainstay(&["fit", &data, "--target", "y", "--method", "rolin"]), "10001 rows");
 }
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_long_fit_at_once_and_leaves_no_file() {
+    use std::time::{Duration, Instant};
+    let folder = Folder::new();
+    let mut text = String::from("y");
+    (0..30).for_each(|j| text.push_str(&format!(",x{j}")));
+    let mut state = 1_u32;
+    for i in 0..10_000 {
+        text.push_str(&format!("\n{}", i % 2));
+        for _ in 0..30 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            text.push_str(&format!(",{}", (state >> 16) % 1000));
+        }
+    }
+    let data = folder.write("long.csv", text);
+    let model = folder.text("model.json");
+    let child = Command::new(env!("CARGO_BIN_EXE_mainstay"))
+        .args(["fit", &data, "--target", "y", "--method", "conic-cv", "-o", &model])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let asked = Instant::now();
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success(), "the fit was over before it could be interrupted");
+    fails(&child.wait_with_output().unwrap(), "interrupted");
+    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+    assert_eq!(folder.names(), ["long.csv"]);
+}

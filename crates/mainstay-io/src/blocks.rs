@@ -171,8 +171,13 @@ impl<'a, R: Read> Blocks<'a, R> {
     }
 }
 
+/// Whether a quoted cell is possible.
+pub(crate) fn has_quote(bytes: &[u8]) -> bool {
+    memchr::memchr(b'"', bytes).is_some()
+}
+
 fn newlines(bytes: &[u8]) -> u64 {
-    bytes.iter().map(|b| u64::from(*b == b'\n')).sum()
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// What a run of bytes that begins with a record holds.
@@ -185,9 +190,9 @@ struct Scan {
 
 fn scan(bytes: &[u8], records: Records) -> Scan {
     match records {
-        Records::Quoted(delimiter) if bytes.contains(&b'"') => scan_quoted(bytes, delimiter),
+        Records::Quoted(delimiter) if has_quote(bytes) => scan_quoted(bytes, delimiter),
         _ => {
-            let end = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+            let end = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
             Scan { end, open_quote: None }
         }
     }

@@ -3,7 +3,7 @@
 use mainstay::data::{Cells, WordList, is_missing};
 
 use super::{DELIMITERS, reader, record_start};
-use crate::blocks::Block;
+use crate::blocks::{Block, has_quote};
 use crate::error::{Error, Result};
 
 /// What a column is taken to hold.
@@ -29,7 +29,7 @@ impl Grammar<'_> {
             let mut sink = Sink::new(&kinds, rows);
             // Without quotes, and with a delimiter that is no part of a number, a number can be
             // read where it stands, without looking for its end first.
-            if !block.bytes.contains(&b'"') && DELIMITERS.contains(&self.delimiter) {
+            if !has_quote(&block.bytes) && DELIMITERS.contains(&self.delimiter) {
                 self.parse_plain(block, &mut sink)?;
             } else {
                 self.parse_quoted(block, &mut sink)?;

@@ -175,10 +175,12 @@ impl ConicSvc {
             check_kappa(kappa)?;
         }
         let setup = Setup::new(&self.0, data)?;
+        // Progress counts kappas with two classes, classes with more.
+        let one_path = if data.n_classes() == 2 { control } else { &control.without_progress() };
         let paths: Vec<Vec<BinaryFit>> = each_class(&setup.merged, control, |binary| {
             let rows = setup.space.rows(&binary.y, binary.weights);
             let budgets: Vec<f64> = kappas.iter().map(|k| k * setup.total).collect();
-            let answers = solve_path(&rows, &budgets, setup.limits, control)?;
+            let answers = solve_path(&rows, &budgets, setup.limits, one_path)?;
             let finish = |(answer, budget): (&Answer, &f64)| {
                 setup.space.finish(&rows, Form::Budget(*budget), answer)
             };

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rayon::prelude::*;
 
 use super::{Fitted, Linear, Link, Model};
@@ -70,7 +72,13 @@ pub fn each_class<T: Send>(
     if data.n_classes() == 2 {
         return Ok(vec![one(1)?]);
     }
-    control.install(|| (0..data.n_classes()).into_par_iter().map(one).collect())
+    let done = AtomicU64::new(0);
+    let counted = |positive: usize| {
+        let fit = one(positive)?;
+        control.progress(1 + done.fetch_add(1, Ordering::Relaxed), data.n_classes() as u64);
+        Ok(fit)
+    };
+    control.install(|| (0..data.n_classes()).into_par_iter().map(counted).collect())
 }
 
 /// The binary problems of merged data: one for two classes, otherwise one a class, against the rest.
