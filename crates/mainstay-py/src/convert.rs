@@ -1,5 +1,7 @@
 //! Values at the border: parameters and matrices in, results out.
 
+use std::sync::Arc;
+
 use mainstay::data::{RowUncertainty, Shape};
 use mainstay::linalg::{Csr, Dense, Matrix};
 use mainstay::model::Output;
@@ -92,10 +94,7 @@ type CsrParts<'py> =
 /// (`indptr` int64, `indices` int64, `data` float64, number of columns).
 pub(crate) fn matrix(x: &Bound<'_, PyAny>) -> PyResult<Matrix> {
     if let Ok(array) = x.extract::<PyReadonlyArray2<'_, f64>>() {
-        let view = array.as_array();
-        let (rows, columns) = view.dim();
-        let data = view.as_slice().map_or_else(|| view.iter().copied().collect(), <[f64]>::to_vec);
-        return Ok(Dense::from_rows(rows, columns, data).into());
+        return Ok(dense(&array).into());
     }
     let (starts, indices, values, columns): CsrParts<'_> = x.extract().map_err(|_| {
         PyValueError::new_err("X must be a 2-D float64 array or the parts of a CSR matrix")
@@ -109,6 +108,26 @@ pub(crate) fn matrix(x: &Bound<'_, PyAny>) -> PyResult<Matrix> {
         .map_err(|e| to_python(&e))
 }
 
+/// The entries of an array: lent by it if they lie row after row, copied otherwise.
+///
+/// The reference to the array keeps its memory alive, also for work that an interrupted call leaves
+/// behind. A program that changes the array in another thread while it is used gets a fit to a mix of both,
+/// as with any function of numpy that releases the interpreter's lock.
+#[expect(unsafe_code, reason = "the one place where memory of Python is read without a copy")]
+fn dense(array: &PyReadonlyArray2<'_, f64>) -> Dense {
+    let view = array.as_array();
+    let (rows, columns) = view.dim();
+    let Some(entries) = view.as_slice() else {
+        return Dense::from_rows(rows, columns, view.iter().copied().collect());
+    };
+    // SAFETY: the entries are initialised, aligned and `entries.len()` long. They live as long as the array,
+    // which `owner` refers to; numpy does not move or free the memory of an array that is referred to.
+    // `Dense` hands out no reference that outlives it and its owner.
+    let lent = unsafe { std::slice::from_raw_parts(entries.as_ptr(), entries.len()) };
+    let owner: Py<PyArray2<f64>> = (**array).clone().unbind();
+    Dense::lent(rows, columns, lent, Arc::new(owner))
+}
+
 /// Ellipsoids around rows: float64 arrays of one (radii), two (semi-axes) or three (matrices)
 /// dimensions, or (group of every row int64, list of shared uncertainties).
 pub(crate) fn uncertainty(value: &Bound<'_, PyAny>) -> PyResult<RowUncertainty> {
@@ -116,9 +135,7 @@ pub(crate) fn uncertainty(value: &Bound<'_, PyAny>) -> PyResult<RowUncertainty> 
         return Ok(RowUncertainty::Radii(radii.as_array().to_vec()));
     }
     if let Ok(axes) = value.extract::<PyReadonlyArray2<'_, f64>>() {
-        let (rows, columns) = axes.as_array().dim();
-        let data = axes.as_array().iter().copied().collect();
-        return Ok(RowUncertainty::Axes(Dense::from_rows(rows, columns, data)));
+        return Ok(RowUncertainty::Axes(dense(&axes)));
     }
     if let Ok(matrices) = value.extract::<PyReadonlyArray3<'_, f64>>() {
         let (rows, height, width) = matrices.as_array().dim();

@@ -36,7 +36,7 @@ impl Moments {
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
         let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), None)?;
-        let sums = run(x.py(), 1, None, move |_| Ok(Core::new(&rows.batch()?)))?;
+        let sums = run(x.py(), 1, None, move |control| Core::new(&rows.batch()?, control))?;
         Ok(Self(Mutex::new(sums)))
     }
 
@@ -52,8 +52,8 @@ impl Moments {
     ) -> PyResult<()> {
         let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), None)?;
         let mut sums = self.get();
-        let sums = run(x.py(), 1, None, move |_| {
-            sums.add(&rows.batch()?)?;
+        let sums = run(x.py(), 1, None, move |control| {
+            sums.add(&rows.batch()?, control)?;
             Ok(sums)
         })?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sums;

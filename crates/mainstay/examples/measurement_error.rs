@@ -123,7 +123,7 @@ fn main() {
         let x = set.features().to_dense();
         let (_, a) = timed(|| {
             let mut sum = mainstay::linalg::GramSum::new(50);
-            (0..x.nrows()).for_each(|i| sum.push(x.row(i).iter().copied()));
+            (0..x.nrows()).for_each(|i| sum.push(|out| out.extend_from_slice(x.row(i))));
             sum.finish()
         });
         let (_, b) = timed(|| x.tr_mul(&x));

@@ -161,11 +161,11 @@ fn batches_and_merged_parts_give_the_planes_of_the_whole() {
         let whole = fit(&regec, &set);
         let part = |from: usize, to: usize| set.select_rows(&(from..to).collect::<Vec<_>>());
         let (a, b) = (n / 3, 2 * n / 3);
-        let mut batches = Moments::new(&part(0, a));
-        batches.add(&part(a, b)).unwrap();
-        batches.add(&part(b, n)).unwrap();
-        let mut merged = Moments::new(&part(0, b));
-        merged.merge(&Moments::new(&part(b, n))).unwrap();
+        let mut batches = Moments::new(&part(0, a), &Control::new()).unwrap();
+        batches.add(&part(a, b), &Control::new()).unwrap();
+        batches.add(&part(b, n), &Control::new()).unwrap();
+        let mut merged = Moments::new(&part(0, b), &Control::new()).unwrap();
+        merged.merge(&Moments::new(&part(b, n), &Control::new()).unwrap()).unwrap();
         for moments in [batches, merged] {
             let fitted = regec.fit_moments(&moments, &Control::new()).unwrap();
             for k in 0..2 {
@@ -174,8 +174,8 @@ fn batches_and_merged_parts_give_the_planes_of_the_whole() {
             }
         }
     }
-    let mut moments = Moments::new(&random(1, 10, 3));
-    assert!(moments.add(&random(1, 10, 4)).is_err());
+    let mut moments = Moments::new(&random(1, 10, 3), &Control::new()).unwrap();
+    assert!(moments.add(&random(1, 10, 4), &Control::new()).is_err());
 }
 
 #[test]

@@ -1,39 +1,85 @@
 //! The worst-case ratio of a plane, from the data alone.
 
-use crate::linalg::{Matrix, vector};
+use rayon::prelude::*;
+
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::linalg::vector;
 use crate::uncertainty::ellipsoid::Ellipsoids;
 
-/// Rows of a class's own and of all others, with weights.
-#[derive(Debug)]
-pub(super) struct Sides<'a> {
-    pub x: &'a Matrix,
-    pub weights: &'a [f64],
-    pub own: &'a [usize],
-    pub other: &'a [usize],
-}
+/// Rows per task.
+const CHUNK: usize = 8192;
 
-/// The largest value of (1) that rows inside their ellipsoids can produce:
+/// The largest value of (1) that rows inside their ellipsoids can produce, for every plane:
 /// $$R(w, \gamma) = \frac{\sum_A (|w^\top a - \gamma| + \rho_a)^2}{\sum_B \max(|w^\top b - \gamma| - \rho_b, 0)^2};$$
 /// infinite if every ellipsoid of the other class reaches the plane. Without ellipsoids it is (1) itself.
-pub(super) fn worst_case_ratio(
-    sides: &Sides<'_>,
+///
+/// `side(k, label)` says on which side of plane k's quotient rows with this label stand. One pass over the rows.
+pub(super) fn worst_case_ratios(
+    data: &Dataset,
     ellipsoids: Option<&Ellipsoids>,
-    (w, gamma): (&[f64], f64),
-) -> f64 {
-    let distances = |rows: &[usize]| -> Vec<f64> {
-        rows.iter().map(|&i| (sides.x.row(i).dot(w) - gamma).abs()).collect()
+    planes: &[(&[f64], f64)],
+    side: impl Fn(usize, usize) -> Side + Sync,
+    control: &Control,
+) -> Result<Vec<f64>> {
+    let terms = |chunk: usize| {
+        control.check()?;
+        let rows: Vec<usize> = (chunk * CHUNK..data.len().min((chunk + 1) * CHUNK)).collect();
+        let mut parts = vec![(0.0, 0.0); planes.len()];
+        let reach = |(w, _): &(&[f64], f64)| ellipsoids.map(|all| all.supports(&rows, w));
+        let reach: Vec<Option<Vec<f64>>> = planes.iter().map(reach).collect();
+        let mut roots = vec![(Vec::new(), Vec::new()); planes.len()];
+        for (at, &i) in rows.iter().enumerate() {
+            let root = data.weights().map_or(1.0, |w| w[i].sqrt());
+            for (k, (w, gamma)) in planes.iter().enumerate() {
+                let rho = reach[k].as_ref().map_or(0.0, |r| r[at]);
+                let distance = || (data.features().row(i).dot(w) - gamma).abs();
+                match side(k, data.labels()[i]) {
+                    Side::Own => roots[k].0.push(root * (distance() + rho)),
+                    Side::Other => roots[k].1.push(root * (distance() - rho).max(0.0)),
+                    Side::Neither => {}
+                }
+            }
+        }
+        // Roots are summed as norms, so that no square overflows.
+        for (part, (own, other)) in parts.iter_mut().zip(&roots) {
+            *part = (vector::norm(own), vector::norm(other));
+        }
+        Ok(parts)
     };
-    let reach = |rows: &[usize]| match ellipsoids {
-        Some(all) => all.supports(rows, w),
-        None => vec![0.0; rows.len()],
+    let parts: Vec<Vec<(f64, f64)>> =
+        (0..data.len().div_ceil(CHUNK)).into_par_iter().map(terms).collect::<Result<_>>()?;
+    let ratio = |k: usize| {
+        let norm = |pick: fn(&(f64, f64)) -> f64| {
+            vector::norm(&parts.iter().map(|part| pick(&part[k])).collect::<Vec<_>>())
+        };
+        let (top, bottom) = (norm(|p| p.0), norm(|p| p.1));
+        if bottom > 0.0 { (top / bottom).powi(2) } else { f64::INFINITY }
     };
-    let sum = |rows: &[usize], term: fn(f64, f64) -> f64| -> f64 {
-        let (d, rho) = (distances(rows), reach(rows));
-        // Roots are summed as a norm, so that no square overflows.
-        let terms: Vec<f64> =
-            (0..rows.len()).map(|k| sides.weights[rows[k]].sqrt() * term(d[k], rho[k])).collect();
-        vector::norm(&terms)
-    };
-    let (top, bottom) = (sum(sides.own, |d, r| d + r), sum(sides.other, |d, r| (d - r).max(0.0)));
-    if bottom > 0.0 { (top / bottom).powi(2) } else { f64::INFINITY }
+    Ok((0..planes.len()).map(ratio).collect())
+}
+
+/// Where a row stands in the quotient of a plane.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Side {
+    /// In the numerator: a row of the plane's class.
+    Own,
+    /// In the denominator.
+    Other,
+    /// Nowhere: a row of a third class.
+    Neither,
+}
+
+/// The plane of class `a` against class `b`.
+pub(super) fn pair_side((a, b): (usize, usize)) -> impl Fn(usize, usize) -> Side + Sync {
+    move |_, label| {
+        if label == a {
+            Side::Own
+        } else if label == b {
+            Side::Other
+        } else {
+            Side::Neither
+        }
+    }
 }

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::certificate::{Sides, worst_case_ratio};
+use super::certificate::{Side, worst_case_ratios};
 use super::moments::Moments;
 use super::nominal::{Plane, merge, norm_robust, pair};
 pub use super::problem::Regularization;
@@ -115,16 +115,16 @@ impl Estimator for Regec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let reach = reach(&self.0.class_weight, data)?;
         let data = prepare(data)?;
-        let mut moments = Moments::new(&data);
+        let mut moments = Moments::new(&data, control)?;
         let (mut planes, poor) = self.pairs(&moments, control)?;
         if poor {
-            moments = Moments::keep_rows(&data);
+            moments = Moments::keep_rows(&data, control)?;
             planes = self.pairs(&moments, control)?.0;
         }
         let family = Family { moments: &moments, planes, reach };
         let points = (self.0.rule == Rule::Points).then_some(&*data);
         let fitted = family.finish(points)?;
-        Ok(with_ratios(fitted, &data, None))
+        with_ratios(fitted, &data, None, control)
     }
 }
 
@@ -223,26 +223,14 @@ pub(super) fn with_ratios(
     fitted: Fitted,
     data: &Dataset,
     ellipsoids: Option<&Ellipsoids>,
-) -> Fitted {
-    let Model::Planes(model) = &fitted.model else { return fitted };
-    let unit = vec![1.0; data.len()];
-    let weights = data.weights().unwrap_or(&unit);
-    let mut rows = vec![Vec::new(); model.planes.len()];
-    data.labels().iter().enumerate().for_each(|(i, &k)| rows[k].push(i));
-    let ratios: Vec<f64> = (0..model.planes.len())
-        .map(|k| {
-            let others: Vec<usize>;
-            let other = if let [a, b] = rows.as_slice() {
-                if k == 0 { b } else { a }
-            } else {
-                others = (0..data.len()).filter(|&i| data.labels()[i] != k).collect();
-                &others
-            };
-            let sides = Sides { x: data.features(), weights, own: &rows[k], other };
-            worst_case_ratio(&sides, ellipsoids, (&model.planes[k], model.offsets[k]))
-        })
-        .collect();
-    fitted.with("worst_case_ratio", ratios)
+    control: &Control,
+) -> Result<Fitted> {
+    let Model::Planes(model) = &fitted.model else { return Ok(fitted) };
+    let planes: Vec<(&[f64], f64)> =
+        model.planes.iter().map(Vec::as_slice).zip(model.offsets.iter().copied()).collect();
+    let side = |k: usize, label: usize| if k == label { Side::Own } else { Side::Other };
+    let ratios = worst_case_ratios(data, ellipsoids, &planes, side, control)?;
+    Ok(fitted.with("worst_case_ratio", ratios))
 }
 
 /// Parameters of [`NormRobustRegec`]; `check` is the only door to `fit`.
@@ -285,7 +273,7 @@ impl Estimator for NormRobustRegec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let reach = reach(&self.0.class_weight, data)?;
         let data = prepare(data)?;
-        let moments = Moments::new(&data);
+        let moments = Moments::new(&data, control)?;
         let classes = data.n_classes();
         let mut planes = vec![Vec::new(); classes];
         for (a, list) in planes.iter_mut().enumerate() {
@@ -304,6 +292,6 @@ impl Estimator for NormRobustRegec {
             fitted.outputs.insert("worst_case_ratio".into(), values);
             return Ok(fitted);
         }
-        Ok(with_ratios(fitted, &data, None))
+        with_ratios(fitted, &data, None, control)
     }
 }

@@ -68,18 +68,20 @@ impl Frame {
         self
     }
 
-    /// Row `i` of `x` in the frame.
-    pub(super) fn row(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
-        out.clear();
+    /// Appends row `i` of `x`, in the frame, to `out`.
+    pub(super) fn append(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
+        let inside = |v: f64, c: &f64, s: &f64| (v - c) / s;
+        let place = self.center.iter().zip(&self.scale);
         match x.row(i) {
-            Row::Dense(values) => out.extend_from_slice(values),
-            sparse @ Row::Sparse(..) => {
-                out.resize(self.center.len(), 0.0);
-                sparse.add_scaled_to(1.0, out);
+            Row::Dense(values) => {
+                out.extend(values.iter().zip(place).map(|(v, (c, s))| inside(*v, c, s)));
             }
-        }
-        for ((v, c), s) in out.iter_mut().zip(&self.center).zip(&self.scale) {
-            *v = (*v - c) / s;
+            sparse @ Row::Sparse(..) => {
+                let start = out.len();
+                out.resize(start + self.center.len(), 0.0);
+                sparse.add_scaled_to(1.0, &mut out[start..]);
+                out[start..].iter_mut().zip(place).for_each(|(v, (c, s))| *v = inside(*v, c, s));
+            }
         }
     }
 

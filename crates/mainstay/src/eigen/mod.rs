@@ -6,6 +6,7 @@
 
 mod certificate;
 mod estimator;
+mod field;
 mod frame;
 mod moments;
 mod monotone;

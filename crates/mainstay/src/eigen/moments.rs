@@ -3,12 +3,16 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::Frame;
 use super::problem::Diagonal;
+use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, GramSum, vector};
 
 /// Rows per task; fixed, and parts are added in order, so that the number of threads does not matter.
 const CHUNK: usize = 8192;
+
+/// Parts computed before they are added up.
+const IN_FLIGHT: usize = 16;
 
 /// Data sets with more numbers than this get their frame from a part of the rows.
 const GLANCE_LIMIT: usize = 1 << 20;
@@ -43,16 +47,16 @@ pub(super) enum Part {
 
 impl Moments {
     /// The sums over `data`.
-    pub fn new(data: &Dataset) -> Self {
+    pub fn new(data: &Dataset, control: &Control) -> Result<Self> {
         if data.len().saturating_mul(data.n_features()) > GLANCE_LIMIT
             && data.len() > data.n_features()
         {
-            let sums = Self::in_frame(data, Frame::glance(data.features(), 2048), false);
+            let sums = Self::in_frame(data, Frame::glance(data.features(), 2048), false, control)?;
             if sums.is_finite() {
-                return sums;
+                return Ok(sums);
             }
         }
-        Self::in_frame(data, Frame::learn(data.features(), data.weights()), false)
+        Self::in_frame(data, Frame::learn(data.features(), data.weights()), false, control)
     }
 
     fn is_finite(&self) -> bool {
@@ -61,57 +65,59 @@ impl Moments {
     }
 
     /// The rows themselves, however many.
-    pub(super) fn keep_rows(data: &Dataset) -> Self {
-        Self::in_frame(data, Frame::learn(data.features(), data.weights()), true)
+    pub(super) fn keep_rows(data: &Dataset, control: &Control) -> Result<Self> {
+        Self::in_frame(data, Frame::learn(data.features(), data.weights()), true, control)
     }
 
-    fn in_frame(data: &Dataset, frame: Frame, keep: bool) -> Self {
-        let (n, order) = (data.len(), data.n_features() + 1);
+    fn in_frame(data: &Dataset, frame: Frame, keep: bool, control: &Control) -> Result<Self> {
+        let (n, order, classes) = (data.len(), data.n_features() + 1, data.n_classes());
         let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
-        let mut counts = vec![0; data.n_classes()];
+        let mut counts = vec![0; classes];
         (0..n).filter(|&i| weight(i) > 0.0).for_each(|i| counts[data.labels()[i]] += 1);
-        let visit = |i: usize, row: &mut Vec<f64>| {
-            frame.row(data.features(), i, row);
-            row.push(-1.0);
+        let append = |i: usize, out: &mut Vec<f64>| {
+            let start = out.len();
+            frame.append(data.features(), i, out);
+            out.push(-1.0);
             let root = weight(i).sqrt();
             if (root - 1.0).abs() > 0.0 {
-                vector::scale(row, root);
+                vector::scale(&mut out[start..], root);
             }
         };
-        let mut row = Vec::with_capacity(order);
         let store = if keep || n < order {
-            let mut rows = vec![Vec::new(); data.n_classes()];
+            let mut rows = vec![Vec::new(); classes];
             for i in (0..n).filter(|&i| weight(i) > 0.0) {
-                visit(i, &mut row);
-                rows[data.labels()[i]].extend_from_slice(&row);
+                append(i, &mut rows[data.labels()[i]]);
             }
             Store::Rows(rows)
         } else {
             let part = |chunk: usize| {
-                let mut sums = vec![GramSum::new(order); data.n_classes()];
-                let mut row = Vec::with_capacity(order);
-                for i in chunk * CHUNK..n.min((chunk + 1) * CHUNK) {
-                    if weight(i) > 0.0 {
-                        visit(i, &mut row);
-                        sums[data.labels()[i]].push(row.iter().copied());
-                    }
+                control.check()?;
+                let mut sums = vec![GramSum::new(order); classes];
+                let rows = chunk * CHUNK..n.min((chunk + 1) * CHUNK);
+                for i in rows.filter(|&i| weight(i) > 0.0) {
+                    sums[data.labels()[i]].push(|out| append(i, out));
                 }
-                sums.into_iter().map(|s| s.finish().into_data()).collect::<Vec<_>>()
+                Ok(sums.into_iter().map(|s| s.finish().into_data()).collect::<Vec<_>>())
             };
-            let parts: Vec<_> = (0..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
-            let mut grams = vec![vec![0.0; order * order]; data.n_classes()];
-            for (gram, sum) in parts.iter().flat_map(|part| part.iter().enumerate()) {
-                vector::axpy(1.0, sum, &mut grams[gram]);
+            let mut grams = vec![vec![0.0; order * order]; classes];
+            let chunks: Vec<usize> = (0..n.div_ceil(CHUNK)).collect();
+            // A bounded number of parts at a time: many classes of many features take memory.
+            for some in chunks.chunks(IN_FLIGHT) {
+                let parts: Vec<_> =
+                    some.par_iter().map(|&chunk| part(chunk)).collect::<Result<_>>()?;
+                for (class, sum) in parts.iter().flat_map(|part| part.iter().enumerate()) {
+                    vector::axpy(1.0, sum, &mut grams[class]);
+                }
             }
             Store::Grams(grams)
         };
-        Self { frame, counts, store }
+        Ok(Self { frame, counts, store })
     }
 
     /// Adds rows that came later.
-    pub fn add(&mut self, data: &Dataset) -> Result<()> {
+    pub fn add(&mut self, data: &Dataset, control: &Control) -> Result<()> {
         self.same(data.n_features(), data.n_classes())?;
-        let later = Self::in_frame(data, self.frame.clone(), false);
+        let later = Self::in_frame(data, self.frame.clone(), false, control)?;
         self.absorb(later);
         Ok(())
     }

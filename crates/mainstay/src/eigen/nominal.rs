@@ -18,6 +18,10 @@ pub(super) struct Plane {
 }
 
 impl Plane {
+    pub(super) fn as_borrowed(&self) -> (&[f64], f64) {
+        (&self.w, self.gamma)
+    }
+
     pub(super) fn from_frame(frame: &Frame, extreme: &Extreme) -> Result<Self> {
         let (w, gamma) = frame.outside(&extreme.z).ok_or_else(no_plane)?;
         Ok(Self { w, gamma, quotient: extreme.value })

@@ -1,6 +1,6 @@
 //! Algorithm 1 of the paper, repaired (errata B2, B3, B5).
 
-use super::certificate::{Sides, worst_case_ratio};
+use super::certificate::{pair_side, worst_case_ratios};
 use super::moments::Moments;
 use super::nominal::{Plane, pair};
 use super::problem::Regularization;
@@ -35,18 +35,14 @@ pub(super) fn iterate(
     control: &Control,
 ) -> Result<(Plane, usize, bool)> {
     let data = problem.data;
-    let unit = vec![1.0; data.len()];
-    let rows = |class: usize| -> Vec<usize> {
-        (0..data.len()).filter(|&i| data.labels()[i] == class).collect()
-    };
-    let (own, other) = (rows(0), rows(1));
-    let weights = data.weights().unwrap_or(&unit);
-    let sides = Sides { x: data.features(), weights, own: &own, other: &other };
     let scaled = problem.ellipsoids.scaled(problem.share);
-    let judge = |plane: &Plane| worst_case_ratio(&sides, Some(&scaled), (&plane.w, plane.gamma));
+    let judge = |plane: &Plane| -> Result<f64> {
+        let (all, one) = (Some(&scaled), [plane.as_borrowed()]);
+        Ok(worst_case_ratios(data, all, &one, pair_side((0, 1)), control)?[0])
+    };
 
     let centres = data.features().to_dense();
-    let (mut best, mut value) = (nominal.clone(), judge(&nominal));
+    let (mut best, mut value) = (nominal.clone(), judge(&nominal)?);
     let mut last = nominal;
     for iteration in 1..=max_iter {
         control.check()?;
@@ -60,7 +56,7 @@ pub(super) fn iterate(
             });
         }
         let moved = Dense::from_rows(centres.nrows(), centres.ncols(), moved);
-        let moments = Moments::new(&data.replace_features(moved.into()));
+        let moments = Moments::new(&data.replace_features(moved.into()), control)?;
         let ([mut plane, _], _) =
             pair(&moments, (0, 1), problem.regularization, problem.delta, control)?;
         if vector::dot(&plane.w, &last.w) < 0.0 {
@@ -74,7 +70,7 @@ pub(super) fn iterate(
             .map(|(a, b)| a - b)
             .chain([plane.gamma - last.gamma])
             .collect();
-        let ratio = judge(&plane);
+        let ratio = judge(&plane)?;
         if ratio < value {
             value = ratio;
             best = plane.clone();

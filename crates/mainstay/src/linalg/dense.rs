@@ -1,8 +1,12 @@
 //! A dense matrix stored by rows.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, MatMut, MatRef, Par};
 
+use super::storage::Storage;
 use super::vector;
 
 /// Row-major dense matrix.
@@ -10,13 +14,13 @@ use super::vector;
 pub struct Dense {
     nrows: usize,
     ncols: usize,
-    data: Vec<f64>,
+    data: Storage,
 }
 
 impl Dense {
     /// All zeros.
     pub fn zeros(nrows: usize, ncols: usize) -> Self {
-        Self { nrows, ncols, data: vec![0.0; nrows * ncols] }
+        Self { nrows, ncols, data: vec![0.0; nrows * ncols].into() }
     }
 
     /// The identity of order `n`.
@@ -30,7 +34,23 @@ impl Dense {
     /// If `data.len() != nrows * ncols`.
     pub fn from_rows(nrows: usize, ncols: usize, data: Vec<f64>) -> Self {
         assert_eq!(data.len(), nrows * ncols, "a {nrows} x {ncols} matrix");
-        Self { nrows, ncols, data }
+        Self { nrows, ncols, data: data.into() }
+    }
+
+    /// As [`Dense::from_rows`] without a copy: `owner` keeps `data` alive. The first change copies.
+    ///
+    /// `data` may be valid for no longer than `owner` lives: no reference leaves the matrix that outlives it.
+    ///
+    /// # Panics
+    /// If `data.len() != nrows * ncols`.
+    pub fn lent(
+        nrows: usize,
+        ncols: usize,
+        data: &'static [f64],
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        assert_eq!(data.len(), nrows * ncols, "a {nrows} x {ncols} matrix");
+        Self { nrows, ncols, data: Storage::Lent { data, owner } }
     }
 
     /// Entry (i, j) is `entry(i, j)`.
@@ -39,7 +59,7 @@ impl Dense {
         for i in 0..nrows {
             data.extend((0..ncols).map(|j| entry(i, j)));
         }
-        Self { nrows, ncols, data }
+        Self { nrows, ncols, data: data.into() }
     }
 
     /// Number of rows.
@@ -59,12 +79,12 @@ impl Dense {
 
     /// All entries, row by row.
     pub fn data_mut(&mut self) -> &mut [f64] {
-        &mut self.data
+        self.data.make_own()
     }
 
     /// Gives back the entries, row by row.
     pub fn into_data(self) -> Vec<f64> {
-        self.data
+        self.data.into_own()
     }
 
     /// Row `i`.
@@ -74,7 +94,8 @@ impl Dense {
 
     /// Row `i`.
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
-        &mut self.data[i * self.ncols..(i + 1) * self.ncols]
+        let ncols = self.ncols;
+        &mut self.data.make_own()[i * ncols..(i + 1) * ncols]
     }
 
     /// Column `j`, copied.
@@ -89,7 +110,7 @@ impl Dense {
         for &i in rows {
             data.extend_from_slice(self.row(i));
         }
-        Self { nrows: rows.len(), ncols: self.ncols, data }
+        Self { nrows: rows.len(), ncols: self.ncols, data: data.into() }
     }
 
     /// The columns `first..last`.
@@ -196,9 +217,11 @@ impl Dense {
 
     /// Copies the lower triangle of a square matrix onto the upper one.
     pub fn mirror_lower(&mut self) {
+        let ncols = self.ncols;
+        let data = self.data.make_own();
         for i in 0..self.nrows {
             for j in 0..i {
-                self.data[j * self.ncols + i] = self.data[i * self.ncols + j];
+                data[j * ncols + i] = data[i * ncols + j];
             }
         }
     }
@@ -208,7 +231,7 @@ impl Dense {
     }
 
     pub(super) fn view_mut(&mut self) -> MatMut<'_, f64> {
-        MatMut::from_row_major_slice_mut(&mut self.data, self.nrows, self.ncols)
+        MatMut::from_row_major_slice_mut(self.data.make_own(), self.nrows, self.ncols)
     }
 
     pub(super) fn from_view(view: MatRef<'_, f64>) -> Self {
@@ -219,14 +242,17 @@ impl Dense {
 impl std::ops::Index<(usize, usize)> for Dense {
     type Output = f64;
 
+    #[inline]
     fn index(&self, (i, j): (usize, usize)) -> &f64 {
         &self.data[i * self.ncols + j]
     }
 }
 
 impl std::ops::IndexMut<(usize, usize)> for Dense {
+    #[inline]
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
-        &mut self.data[i * self.ncols + j]
+        let at = i * self.ncols + j;
+        &mut self.data.make_own()[at]
     }
 }
 
@@ -272,6 +298,21 @@ fn add_lower(out: &mut Dense, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lent_memory_is_read_in_place_and_copied_on_the_first_change() {
+        static ENTRIES: [f64; 4] = [1.0, 2.0, 3.0, 4.0];
+        let owner = Arc::new(());
+        let lent = Dense::lent(2, 2, &ENTRIES, owner.clone());
+        assert_eq!(lent.data().as_ptr(), ENTRIES.as_ptr());
+        assert_eq!(lent, Dense::from_rows(2, 2, ENTRIES.to_vec()));
+        let mut changed = lent.clone();
+        assert_eq!(Arc::strong_count(&owner), 3);
+        changed[(0, 1)] = 7.0;
+        assert_eq!(changed.data(), [1.0, 7.0, 3.0, 4.0]);
+        assert_eq!(lent.into_data(), ENTRIES);
+        assert_eq!(Arc::strong_count(&owner), 1);
+    }
 
     #[test]
     fn weighted_gram_equals_the_sum_of_outer_products() {

@@ -19,9 +19,9 @@ impl GramSum {
         Self { order, waiting: Vec::with_capacity(order * BLOCK), sum: Dense::zeros(order, order) }
     }
 
-    /// Adds `r r'`; `r` must yield exactly `order` entries.
-    pub fn push(&mut self, row: impl Iterator<Item = f64>) {
-        self.waiting.extend(row);
+    /// Adds `r r'`; `row` appends exactly `order` entries to what it is given.
+    pub fn push(&mut self, row: impl FnOnce(&mut Vec<f64>)) {
+        row(&mut self.waiting);
         if self.waiting.len() >= self.order * BLOCK {
             self.flush();
         }
@@ -52,7 +52,7 @@ mod tests {
         let a = Dense::from_fn(600, 3, |i, j| ((i * 7 + j * 5) % 13) as f64 - 6.0);
         let mut sum = GramSum::new(3);
         for i in 0..600 {
-            sum.push(a.row(i).iter().copied());
+            sum.push(|out| out.extend_from_slice(a.row(i)));
         }
         assert_eq!(sum.finish(), a.tr_mul(&a));
     }

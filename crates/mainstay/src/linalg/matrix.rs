@@ -387,6 +387,9 @@ impl Matrix {
     /// Every NaN replaced by 0.
     #[must_use]
     pub fn nan_to_zero(mut self) -> Self {
+        if vector::all_finite(self.values()) {
+            return self;
+        }
         let values = match &mut self {
             Self::Dense(m) => m.data_mut(),
             Self::Sparse(m) => &mut m.values,
@@ -414,7 +417,7 @@ impl Matrix {
     /// Position of the first stored value that is not finite.
     pub fn first_not_finite(&self) -> Option<(usize, usize, f64)> {
         // One cheap pass decides the common case.
-        if self.values().iter().map(|v| v * 0.0).sum::<f64>() == 0.0 {
+        if vector::all_finite(self.values()) {
             return None;
         }
         (0..self.nrows()).find_map(|i| {

@@ -11,6 +11,7 @@ mod low_rank;
 mod matrix;
 mod pivoted;
 mod stacked;
+mod storage;
 pub mod vector;
 
 pub use dense::Dense;

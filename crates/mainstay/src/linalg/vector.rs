@@ -53,6 +53,15 @@ pub fn norm_inf(a: &[f64]) -> f64 {
     a.iter().fold(0.0, |m, v| f64::max(m, v.abs()))
 }
 
+/// Whether no entry is NaN or infinite.
+pub fn all_finite(a: &[f64]) -> bool {
+    // Their exponent has all bits set: one more carries into the sign. No branches, any vector unit.
+    const EXPONENT: u64 = 0x7FF0_0000_0000_0000;
+    const ONE_MORE: u64 = 0x0010_0000_0000_0000;
+    let carried = vectorized(|| a.iter().fold(0, |m, v| m | ((v.to_bits() & EXPONENT) + ONE_MORE)));
+    carried >> 63 == 0
+}
+
 /// Sum of absolute entries.
 pub fn norm_1(a: &[f64]) -> f64 {
     a.iter().map(|v| v.abs()).sum()

@@ -1,0 +1,194 @@
+//! One ellipsoid: support function, nearest and farthest points, sampling.
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal, Uniform};
+
+use crate::data::Shape;
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, psd_factor, vector};
+
+/// One ellipsoid, centred at the origin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ellipsoid {
+    /// Radius.
+    Ball(f64),
+    /// Semi-axis lengths along the features.
+    Axes(Vec<f64>),
+    /// Any orientation.
+    Full {
+        /// Lower triangle of L, row by row.
+        factor: Vec<f64>,
+        /// Lower triangle of P, row by row.
+        product: Vec<f64>,
+    },
+}
+
+/// An [`Ellipsoid`] that lives elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub enum View<'a> {
+    /// Radius.
+    Ball(f64),
+    /// Semi-axis lengths along the features.
+    Axes(&'a [f64]),
+    /// Lower triangles of L and P, row by row.
+    Full(&'a [f64], &'a [f64]),
+}
+
+fn pack(m: &Dense, out: &mut Vec<f64>) {
+    (0..m.nrows()).for_each(|i| out.extend_from_slice(&m.row(i)[..=i]));
+}
+
+/// Appends the lower triangles of L and of P.
+pub(super) fn factored(p: &Dense, factors: &mut Vec<f64>, products: &mut Vec<f64>) -> Result<()> {
+    let factor = psd_factor(p)
+        .ok_or_else(|| Error::BadData("uncertainty: P is not positive semidefinite".into()))?;
+    pack(&factor, factors);
+    pack(p, products);
+    Ok(())
+}
+
+impl Ellipsoid {
+    /// Checks `shape` for `p` features and factors it.
+    pub fn new(shape: &Shape, p: usize) -> Result<Self> {
+        shape.check(p, "uncertainty")?;
+        Ok(match shape {
+            Shape::Ball(r) => Self::Ball(*r),
+            Shape::Axes(axes) => Self::Axes(axes.clone()),
+            Shape::Matrix(rows) => {
+                let (mut factor, mut product) = (Vec::new(), Vec::new());
+                factored(&Dense::from_rows(p, p, rows.concat()), &mut factor, &mut product)?;
+                Self::Full { factor, product }
+            }
+        })
+    }
+
+    /// A view of it.
+    pub fn view(&self) -> View<'_> {
+        match self {
+            Self::Ball(r) => View::Ball(*r),
+            Self::Axes(axes) => View::Axes(axes),
+            Self::Full { factor, product } => View::Full(factor, product),
+        }
+    }
+
+    #[must_use]
+    pub(super) fn scaled(&self, s: f64) -> Self {
+        let times = |v: &[f64], s: f64| v.iter().map(|x| x * s).collect();
+        match self {
+            Self::Ball(r) => Self::Ball(r * s),
+            Self::Axes(axes) => Self::Axes(times(axes, s)),
+            Self::Full { factor, product } => {
+                Self::Full { factor: times(factor, s), product: times(product, s * s) }
+            }
+        }
+    }
+}
+
+impl View<'_> {
+    /// $L^\top w$.
+    pub fn pull(self, w: &[f64], out: &mut [f64]) {
+        match self {
+            Self::Ball(r) => out.iter_mut().zip(w).for_each(|(o, v)| *o = r * v),
+            Self::Axes(axes) => {
+                out.iter_mut().zip(w).zip(axes).for_each(|((o, v), a)| *o = a * v);
+            }
+            Self::Full(factor, _) => {
+                out.fill(0.0);
+                let mut start = 0;
+                for (i, v) in w.iter().enumerate() {
+                    vector::axpy(*v, &factor[start..=start + i], &mut out[..=i]);
+                    start += i + 1;
+                }
+            }
+        }
+    }
+
+    /// `out += scale` $L z$.
+    pub fn push(self, scale: f64, z: &[f64], out: &mut [f64]) {
+        match self {
+            Self::Ball(r) => vector::axpy(scale * r, z, out),
+            Self::Axes(axes) => {
+                out.iter_mut().zip(z).zip(axes).for_each(|((o, v), a)| *o += scale * a * v);
+            }
+            Self::Full(factor, _) => {
+                let mut start = 0;
+                for (i, o) in out.iter_mut().enumerate() {
+                    *o += scale * vector::dot(&factor[start..=start + i], &z[..=i]);
+                    start += i + 1;
+                }
+            }
+        }
+    }
+
+    /// $\rho(w) = \sqrt{w^\top P w}$, the largest $w^\top d$ over the ellipsoid.
+    pub fn support(self, w: &[f64]) -> f64 {
+        match self {
+            Self::Ball(r) => r * vector::norm(w),
+            Self::Axes(axes) => {
+                w.iter().zip(axes).map(|(v, a)| (v * a).powi(2)).sum::<f64>().sqrt()
+            }
+            Self::Full(..) => {
+                let mut pulled = vec![0.0; w.len()];
+                self.pull(w, &mut pulled);
+                vector::norm(&pulled)
+            }
+        }
+    }
+
+    /// $P w$.
+    pub fn image(self, w: &[f64]) -> Vec<f64> {
+        let (mut pulled, mut out) = (vec![0.0; w.len()], vec![0.0; w.len()]);
+        self.pull(w, &mut pulled);
+        self.push(1.0, &pulled, &mut out);
+        out
+    }
+
+    /// Whether the ellipsoid is a single point.
+    pub fn is_zero(self) -> bool {
+        match self {
+            Self::Ball(r) => r == 0.0,
+            Self::Axes(values) | Self::Full(values, _) => values.iter().all(|v| *v == 0.0),
+        }
+    }
+
+    /// The point of the ellipsoid around `x` farthest from the plane $w^\top x = \gamma$, Eq. (28).
+    pub fn farthest(self, x: &[f64], w: &[f64], offset: f64) -> Vec<f64> {
+        let distance = vector::dot(w, x) - offset;
+        let rho = self.support(w);
+        self.moved(x, w, if rho > 0.0 { 1.0_f64.copysign(distance) / rho } else { 0.0 })
+    }
+
+    /// The point of the ellipsoid around `x` nearest to the plane: Eq. (28) with the other sign, or
+    /// a point on the plane if the ellipsoid reaches it.
+    pub fn nearest(self, x: &[f64], w: &[f64], offset: f64) -> Vec<f64> {
+        let distance = vector::dot(w, x) - offset;
+        let rho = self.support(w);
+        let share = if rho > 0.0 { (distance / rho).clamp(-1.0, 1.0) } else { 0.0 };
+        self.moved(x, w, if rho > 0.0 { -share / rho } else { 0.0 })
+    }
+
+    /// $x + t P w$.
+    fn moved(self, x: &[f64], w: &[f64], t: f64) -> Vec<f64> {
+        self.image(w).iter().zip(x).map(|(d, x)| x + t * d).collect()
+    }
+
+    /// A random $L v$ with $v$ uniform on the unit sphere of dimension `p`.
+    pub fn sample_surface(self, p: usize, rng: &mut impl Rng) -> Vec<f64> {
+        let mut v: Vec<f64> = (0..p).map(|_| StandardNormal.sample(rng)).collect();
+        let length = vector::norm(&v);
+        let mut out = vec![0.0; p];
+        if length > 0.0 {
+            vector::scale(&mut v, 1.0 / length);
+            self.push(1.0, &v, &mut out);
+        }
+        out
+    }
+
+    /// A random point of the ellipsoid, uniform in its volume.
+    pub fn sample_inside(self, p: usize, rng: &mut impl Rng) -> Vec<f64> {
+        let mut out = self.sample_surface(p, rng);
+        let u: f64 = Uniform::new(0.0, 1.0).map_or(1.0, |unit| unit.sample(rng));
+        vector::scale(&mut out, u.powf(1.0 / p as f64));
+        out
+    }
+}

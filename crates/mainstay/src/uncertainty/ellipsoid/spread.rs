@@ -1,0 +1,75 @@
+//! Sums of multiples of the matrices P.
+
+use super::View;
+use crate::linalg::{Dense, vector};
+
+/// A symmetric matrix that is diagonal where the ellipsoids allow it.
+#[derive(Debug, Clone)]
+pub enum Spread {
+    /// The diagonal.
+    Diagonal(Vec<f64>),
+    /// Everything.
+    Full(Dense),
+}
+
+impl Spread {
+    /// The sum of multiples of P, for `p` features.
+    pub fn sum<'a>(p: usize, terms: impl Iterator<Item = (f64, View<'a>)>) -> Self {
+        let mut sum = SpreadSum::new(p);
+        terms.for_each(|(c, shape)| sum.add(c, shape));
+        sum.finish()
+    }
+
+    /// Adds `scale` times the matrix to the leading block of `out`.
+    pub fn add_to(&self, scale: f64, out: &mut Dense) {
+        match self {
+            Self::Diagonal(d) => (0..d.len()).for_each(|j| out[(j, j)] += scale * d[j]),
+            Self::Full(m) => {
+                for i in 0..m.nrows() {
+                    vector::axpy(scale, m.row(i), &mut out.row_mut(i)[..m.ncols()]);
+                }
+            }
+        }
+    }
+}
+
+/// Adds up multiples of P, diagonal for as long as possible.
+pub(super) struct SpreadSum {
+    diagonal: Vec<f64>,
+    /// Lower triangle, row by row; empty until needed.
+    lower: Vec<f64>,
+}
+
+impl SpreadSum {
+    pub(super) fn new(p: usize) -> Self {
+        Self { diagonal: vec![0.0; p], lower: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, c: f64, shape: View<'_>) {
+        if c == 0.0 {
+            return;
+        }
+        match shape {
+            View::Ball(r) => self.diagonal.iter_mut().for_each(|d| *d += c * r * r),
+            View::Axes(axes) => {
+                self.diagonal.iter_mut().zip(axes).for_each(|(d, a)| *d += c * a * a);
+            }
+            View::Full(_, product) => {
+                self.lower.resize(product.len(), 0.0);
+                vector::axpy(c, product, &mut self.lower);
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Spread {
+        if self.lower.is_empty() {
+            return Spread::Diagonal(self.diagonal);
+        }
+        let p = self.diagonal.len();
+        let mut out =
+            Dense::from_fn(p, p, |i, j| if j <= i { self.lower[i * (i + 1) / 2 + j] } else { 0.0 });
+        out.mirror_lower();
+        (0..p).for_each(|j| out[(j, j)] += self.diagonal[j]);
+        Spread::Full(out)
+    }
+}
