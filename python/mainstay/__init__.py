@@ -25,13 +25,14 @@ if TYPE_CHECKING:
         StableSVCCV,
         coefficient_stability,
     )
-    from mainstay._uncertainty import ScaledUncertainty, scale_uncertainty
+    from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
     "ConicSVC": "_conic",
     "ConicSVCCV": "_conic",
     "EllipsoidSVC": "_ellipsoid",
+    "GroupedUncertainty": "_uncertainty",
     "MissingFeatureCV": "_missing",
     "MissingFeaturePerceptron": "_missing",
     "MissingFeatureSVC": "_missing",
@@ -58,6 +59,7 @@ __all__ = [
     "ConicSVC",
     "ConicSVCCV",
     "EllipsoidSVC",
+    "GroupedUncertainty",
     "MissingFeatureCV",
     "MissingFeaturePerceptron",
     "MissingFeatureSVC",

@@ -139,17 +139,13 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     # The one fit
 
     def _fit(self, X, y, sample_weight=None, **extra):
-        X, y = validate_data(self, X, y, **self._check_options())
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             core = _core.fit(
                 self._method_name(),
                 self._core_params(),
                 core_matrix(X),
-                codes.astype(np.int64, copy=False),
+                codes,
                 len(self.classes_),
                 sample_weight=sample_weight,
                 n_jobs=self._n_jobs(),
@@ -166,18 +162,14 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_path(self, X, y, values, sample_weight=None, **extra):
         """One fitted copy for each of ``values`` of the path parameter, in that order."""
-        X, y = validate_data(self, X, y, **self._check_options())
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             path = _core.fit_path(
                 self._method_name(),
                 self._core_params(),
                 list(values),
                 core_matrix(X),
-                codes.astype(np.int64, copy=False),
+                codes,
                 len(self.classes_),
                 sample_weight=sample_weight,
                 n_jobs=self._n_jobs(),
@@ -236,6 +228,17 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
             "dtype": np.float64,
             "ensure_all_finite": "allow-nan" if self._allows_nan else True,
         }
+
+    def _check_training(self, X, y, sample_weight):
+        """Rows, class indices and weights for ``_core``, which looks for values that are not finite."""
+        options = {**self._check_options(), "ensure_all_finite": False}
+        X, y = validate_data(self, X, y, **options)
+        if y.dtype.kind not in "biu":  # integers are classes, which takes a while to find out
+            check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return X, codes.astype(np.int64, copy=False), sample_weight
 
     def _check_rows(self, X):
         check_is_fitted(self)

@@ -145,6 +145,31 @@ class ReGEC(WeightedClassifier):
             self._moments = _core.Moments(X, codes, len(self.classes_), weights)
         else:
             self._moments.add(X, codes, len(self.classes_), weights)
+        return self._fit_moments()
+
+    def merge(self, *others):
+        """Add the rows that other estimators saw in ``partial_fit``, on another machine say.
+
+        Parameters
+        ----------
+        *others : ReGEC
+            Estimators with the same classes and features.
+
+        Returns
+        -------
+        self : object
+            The estimator, with the planes of all rows together.
+        """
+        for other in (self, *others):
+            if getattr(other, "_moments", None) is None:
+                raise ValueError("merge adds up what partial_fit has seen; call it first")
+        for other in others:
+            if not np.array_equal(self.classes_, other.classes_):
+                raise ValueError(f"classes {other.classes_} do not match {self.classes_}")
+            self._moments.merge(other._moments)
+        return self._fit_moments()
+
+    def _fit_moments(self):
         if min(self._moments.counts) > 0:
             self._set_fitted(self._moments.fit(self._core_params()))
         return self

@@ -114,7 +114,7 @@ class EllipsoidSVC(UncertainClassifier):
             Factors on all ellipsoids (0: the plain SVM); None is 1.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of every row.
-        uncertainty : array-like or tuple, default=None
+        uncertainty : array-like, tuple or GroupedUncertainty, default=None
             As in ``fit``.
         **params
             Parameters of the estimators.

@@ -9,17 +9,76 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from mainstay._base import WeightedClassifier
 
 
+class GroupedUncertainty:
+    """Groups of rows that share an ellipsoid, in a form that cross-validation can split.
+
+    The same as the tuple ``(group, shapes)``, but scikit-learn can take rows out of it: pass it as
+    ``uncertainty`` to ``GridSearchCV``, ``cross_val_score`` or a ``Pipeline``.
+
+    Parameters
+    ----------
+    group : array-like of int of shape (n_samples,)
+        Index of every row's ellipsoid.
+    shapes : list
+        The ellipsoids: each a radius, semi-axis lengths of shape (p,) or a matrix P of shape (p, p).
+
+    Attributes
+    ----------
+    shape : tuple
+        (n_samples,).
+
+    Examples
+    --------
+    >>> from mainstay import GroupedUncertainty
+    >>> instruments = GroupedUncertainty([0, 1, 1, 0], [0.1, [0.2, 0.5]])
+    >>> instruments[[1, 3]]
+    GroupedUncertainty([1, 0], 2 shapes)
+    """
+
+    def __init__(self, group, shapes):
+        group = np.asarray(group)
+        if group.ndim != 1:
+            raise ValueError(f"group has shape {group.shape}, expected one index a row: (n,)")
+        if not np.array_equal(group, group.astype(np.int64)):
+            raise ValueError("group must hold integers: the index of every row's ellipsoid")
+        self.group = group.astype(np.int64)
+        self.shapes = list(shapes)
+        self.shape = self.group.shape
+
+    def __len__(self):
+        return len(self.group)
+
+    def __getitem__(self, rows):
+        # scikit-learn asks for [rows] or [rows, ...].
+        rows = rows[0] if isinstance(rows, tuple) else rows
+        return GroupedUncertainty(np.atleast_1d(self.group[rows]), self.shapes)
+
+    def __repr__(self):
+        return f"GroupedUncertainty({np.array2string(self.group, separator=', ', threshold=8)}, {len(self.shapes)} shapes)"
+
+
+def _as_groups(uncertainty):
+    if isinstance(uncertainty, GroupedUncertainty):
+        return uncertainty
+    if len(uncertainty) != 2:
+        raise ValueError(
+            "uncertainty as a tuple must be (group index of every row, list of uncertainties)"
+        )
+    return GroupedUncertainty(*uncertainty)
+
+
 def core_uncertainty(uncertainty, X):
     """Row uncertainty as ``_core.fit`` takes it; shapes are checked there."""
     if uncertainty is None:
         return None
-    if isinstance(uncertainty, tuple):
-        if len(uncertainty) != 2:
+    if isinstance(uncertainty, (tuple, GroupedUncertainty)):
+        groups = _as_groups(uncertainty)
+        if isinstance(uncertainty, tuple) and len(groups) != _num_samples(X):
             raise ValueError(
-                "uncertainty as a tuple must be (group index of every row, list of uncertainties)"
+                f"uncertainty: {len(groups)} group indices for {_num_samples(X)} rows; inside "
+                "cross-validation pass mainstay.GroupedUncertainty(group, shapes), which can be split"
             )
-        group, shapes = uncertainty
-        return np.asarray(group).astype(np.int64), [np.asarray(s).tolist() for s in shapes]
+        return groups.group, [np.asarray(s).tolist() for s in groups.shapes]
     array = np.asarray(uncertainty, dtype=np.float64)
     if array.ndim == 0:
         return np.full(_num_samples(X), float(array))
@@ -35,15 +94,14 @@ def scale_uncertainty(uncertainty, scale):
 
     Parameters
     ----------
-    uncertainty : float, array or tuple
-        Per row, of shape (n,), (n, p) or (n, p, p), or a tuple (group index, list of
-        uncertainties); or one for all rows: a radius.
+    uncertainty : float, array, tuple or GroupedUncertainty
+        Per row, of shape (n,), (n, p) or (n, p, p), or by groups; or one for all rows: a radius.
     scale : array-like of shape (p,)
         What each feature was divided by, ``scale_`` of a ``StandardScaler``.
 
     Returns
     -------
-    scaled : array or tuple
+    scaled : array or GroupedUncertainty
         Radii become semi-axes of shape (n, p), or (p,) for a single radius.
 
     Examples
@@ -53,9 +111,9 @@ def scale_uncertainty(uncertainty, scale):
     [[0.2, 0.1], [0.4, 0.2]]
     """
     scale = np.asarray(scale, dtype=np.float64)
-    if isinstance(uncertainty, tuple):
-        group, shapes = uncertainty
-        return group, [_scale_shape(shape, scale) for shape in shapes]
+    if isinstance(uncertainty, (tuple, GroupedUncertainty)):
+        groups = _as_groups(uncertainty)
+        return GroupedUncertainty(groups.group, [_scale_shape(s, scale) for s in groups.shapes])
     array = np.asarray(uncertainty, dtype=np.float64)
     if array.ndim == 0:
         return array / scale
@@ -84,10 +142,11 @@ class UncertainClassifier(WeightedClassifier):
             Class of every row.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of every row; 2 is the row twice and 0 its absence, to the last digit.
-        uncertainty : array-like or tuple, default=None
+        uncertainty : array-like, tuple or GroupedUncertainty, default=None
             The ellipsoid around every row: radii of shape (n_samples,), semi-axis lengths of shape
             (n_samples, n_features), or matrices P of shape (n_samples, n_features, n_features);
-            or a tuple of the group index of every row and a list with one uncertainty a group.
+            or a tuple of the group index of every row and a list with one uncertainty a group
+            (inside cross-validation a ``GroupedUncertainty``, which can be split).
             None takes the parameter ``uncertainty`` for all rows.
 
         Returns
@@ -156,7 +215,7 @@ class ScaledUncertainty(ClassifierMixin, BaseEstimator):
             Class of every row.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of every row, for the classifier.
-        uncertainty : array-like or tuple, default=None
+        uncertainty : array-like, tuple or GroupedUncertainty, default=None
             The ellipsoid around every row, in the units of ``X``.
 
         Returns

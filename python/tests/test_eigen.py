@@ -1,6 +1,10 @@
 """Measurement error: ellipsoids around rows, in Python."""
 
 import pickle
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import mainstay
 from mainstay import (
     EllipsoidSVC,
+    GroupedUncertainty,
     NormRobustReGEC,
     ReGEC,
     RobustReGEC,
@@ -124,6 +129,75 @@ def test_metadata_routing_through_search_and_pipeline(rows, model):
 
 
 @names
+def test_groups_are_split_by_cross_validation(rows, model):
+    X, y, axes = rows
+    group = np.arange(80) % 3
+    shapes = [0.1, axes[0], np.diag(axes[1] ** 2)]
+    grouped = GroupedUncertainty(group, shapes)
+    direct = clone(model).fit(X, y, uncertainty=(group, shapes))
+    np.testing.assert_array_equal(
+        answer(clone(model).fit(X, y, uncertainty=grouped)), answer(direct)
+    )
+    part = grouped[np.arange(80) > 9]
+    assert (part.shape, len(part), part.group.tolist()) == ((70,), 70, group[10:].tolist())
+    full = [np.diag(np.full(3, 0.01)), np.diag(axes[0] ** 2), shapes[2]]
+    matrices = np.array([full[g] for g in group])
+    with sklearn.config_context(enable_metadata_routing=True):
+        wrapped = ScaledUncertainty(clone(model)).set_fit_request(uncertainty=True)
+        pipe = make_pipeline(FunctionTransformer(), wrapped)
+        for estimator in (wrapped, pipe):
+            scores = [
+                cross_val_score(estimator, X, y, params={"uncertainty": u}, cv=3)
+                for u in (grouped, matrices)
+            ]
+            np.testing.assert_allclose(*scores, atol=0.05)
+        grid = {"scaleduncertainty__estimator__class_weight": [None, "balanced"]}
+        search = GridSearchCV(pipe, grid, cv=3, error_score="raise")
+        assert search.fit(X, y, uncertainty=grouped).best_score_ > 0.6
+        routed = clone(model).set_fit_request(uncertainty=True)
+        search = GridSearchCV(routed, {"class_weight": [None, "balanced"]}, error_score="raise")
+        assert search.fit(X, y, uncertainty=grouped).best_score_ > 0.6
+        with pytest.raises(ValueError, match="GroupedUncertainty"):
+            params = {"uncertainty": (group, shapes)}
+            cross_val_score(routed, X, y, params=params, cv=3, error_score="raise")
+    for bad, text in (([0.5] * 80, "integers"), (np.zeros((80, 2)), "one index a row")):
+        with pytest.raises(ValueError, match=text):
+            GroupedUncertainty(bad, shapes)
+
+
+BIG_FITS = {
+    "ReGEC": "X = rng.standard_normal((100_000, 200)); y = np.arange(100_000) % 2\n"
+    "fit = lambda: ReGEC().fit(X, y)",
+    "RobustReGEC": "X = rng.standard_normal((50_000, 100)); y = np.arange(50_000) % 2\n"
+    "fit = lambda: RobustReGEC(xi=0.0).fit(X, y, uncertainty=0.1 * abs(X))",
+    "EllipsoidSVC": "X = rng.standard_normal((20_000, 50)); y = np.arange(20_000) % 2\n"
+    "fit = lambda: EllipsoidSVC().fit(X, y, uncertainty=0.1 * abs(X))",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work differently")
+@pytest.mark.parametrize("name", BIG_FITS)
+def test_ctrl_c_stops_a_large_fit_within_a_second(name):
+    code = (
+        "import numpy as np\nfrom mainstay import EllipsoidSVC, ReGEC, RobustReGEC\n"
+        f"rng = np.random.default_rng(0)\n{BIG_FITS[name]}\n"
+        "print('ready', flush=True)\n"
+        "while True:\n    fit()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.3)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    waited = time.monotonic() - start
+    assert b"KeyboardInterrupt" in errors
+    assert waited < 1.5, f"{waited:.2f} s, with the end of the interpreter"
+
+
+@names
 def test_scaled_ellipsoids_follow_the_features(rows, model):
     X, y, axes = rows
     units = np.array([1.0, 1000.0, 0.01])
@@ -153,6 +227,13 @@ def test_batches_equal_the_whole():
     assert (parts.predict(X) == whole.predict(X)).all()
     later = pickle.loads(pickle.dumps(parts)).partial_fit(X, y)
     np.testing.assert_allclose(abs(later.planes_), abs(whole.planes_), atol=1e-8)
+    workers = [ReGEC().partial_fit(X[k::3], y[k::3], classes=[0, 1, 2]) for k in range(3)]
+    merged = workers[0].merge(*workers[1:])
+    np.testing.assert_allclose(merged.planes_, whole.planes_, atol=1e-8)
+    with pytest.raises(ValueError, match="partial_fit"):
+        merged.merge(whole)
+    with pytest.raises(ValueError, match="3 features"):
+        merged.merge(ReGEC().partial_fit(X[:, :3], y, classes=[0, 1, 2]))
     with pytest.raises(ValueError, match="needs `classes`"):
         ReGEC().partial_fit(X, y)
     with pytest.raises(ValueError, match="not among"):

@@ -65,7 +65,7 @@ pub(crate) enum Command {
 }
 
 /// How a data file is read.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Reading {
     /// Column separator of a CSV file (default: detected; `\t` for tab)
     #[arg(long, value_name = "CHAR")]
@@ -97,10 +97,13 @@ pub(crate) enum ImputeRule {
   mainstay fit data.csv --target y --method l1 --set alpha=cv -o model.json
   mainstay fit data.csv.gz --target y --set loss=hinge --set alpha=0.001 --impute median -o m.json
   zcat big.csv.gz | mainstay fit - --target y -o model.json
+  mainstay fit lab.csv --target y --method ellipsoid-svm --error-columns _err -o model.json
 
 `mainstay methods` lists what --method and --set take. Features are standardised first unless --raw is
 given; linear models are saved in the units of the raw features. Categorical columns are one-hot encoded; a
-category that was not seen in training gets zero in all its columns when predicting.")]
+category that was not seen in training gets zero in all its columns when predicting. Error columns are in the
+units of their features and are not needed for predicting; a parameter `uncertainty` is in standard deviations
+unless --raw is given.")]
 pub(crate) struct Fit {
     /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
     pub(crate) data: Option<PathBuf>,
@@ -125,6 +128,13 @@ pub(crate) struct Fit {
     /// Columns to leave out (may be repeated)
     #[arg(long, value_name = "COL")]
     pub(crate) drop: Vec<String>,
+    /// Known errors of the features (robust-regec, ellipsoid-svm): the ending of their columns (`_err`
+    /// for x1_err beside x1), FEATURE=COLUMN, or a file with a column a feature (may be repeated)
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) error_columns: Vec<String>,
+    /// Half-axes of the error ellipsoids in units of the error columns
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "error_columns")]
+    pub(crate) error_scale: f64,
     /// Also judge the method by K-fold cross-validation
     #[arg(long, value_name = "K")]
     pub(crate) cv: Option<usize>,

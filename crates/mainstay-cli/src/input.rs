@@ -8,6 +8,7 @@ use mainstay_io::{Input, ModelFile, ReadOptions, Source};
 
 use crate::args::{ImputeRule, Reading};
 use crate::failure::{Failure, Outcome};
+use crate::measurement;
 
 /// Column of the embedded data that holds the classes.
 pub(crate) const DEMO_TARGET: &str = "diagnosis";
@@ -40,6 +41,10 @@ pub(crate) struct Wanted<'a> {
     pub(crate) allows_nan: bool,
     /// Whether features are standardised before fitting.
     pub(crate) standardise: bool,
+    /// Known errors of the features.
+    pub(crate) errors: measurement::Wanted<'a>,
+    /// How files are read.
+    pub(crate) reading: &'a Reading,
 }
 
 /// Reads `path`, or the embedded data if there is none. `text` names columns to keep as words.
@@ -86,9 +91,10 @@ pub(crate) fn read_for(file: &ModelFile, path: Option<&Path>, reading: &Reading)
 pub(crate) fn learn(input: Input, wanted: &Wanted<'_>, embedded: bool) -> Outcome<Labelled> {
     match input {
         Input::Sparse(rows) => {
-            if wanted.target.is_some() || wanted.weights.is_some() || !wanted.drop.is_empty() {
+            let columns = !wanted.drop.is_empty() || !wanted.errors.columns.is_empty();
+            if columns || wanted.target.is_some() || wanted.weights.is_some() {
                 return Err(Failure::say(
-                    "--target, --weights and --drop name columns; a LIBSVM file has none",
+                    "--target, --weights, --drop and --error-columns name columns; a LIBSVM file has none",
                 ));
             }
             let classes = Classes::learn(&rows.labels)?;
@@ -115,9 +121,13 @@ fn no_target(table: &Table) -> Failure {
 fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<Labelled> {
     let mut labels = table.take(target)?;
     let mut weights = wanted.weights.map(|name| table.take(name)).transpose()?;
+    let mut aside = vec![target];
+    aside.extend(wanted.weights);
+    aside.extend(wanted.drop.iter().map(String::as_str));
     for name in wanted.drop {
         table.take(name)?;
     }
+    let errors = wanted.errors.take(&mut table, &aside, wanted.reading)?;
     let missing = match wanted.impute {
         // Standardised, the mean is 0: a missing feature contributes nothing.
         None if wanted.allows_nan && wanted.standardise => Missing::Mean,
@@ -146,6 +156,10 @@ fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<L
     };
     if let Some(column) = weights {
         data = data.with_weights(numbers(&column)?)?;
+    }
+    if let Some(errors) = errors {
+        let (kept, rows) = (encoded.kept.as_deref(), data.len());
+        data = data.with_uncertainty(errors.axes(&encoder, kept, rows, wanted.errors.scale)?)?;
     }
     let target = Some(target.to_owned());
     Ok(Labelled { data, classes, encoder: Some(encoder), target, notes })

@@ -8,6 +8,7 @@ mod commands;
 mod console;
 mod failure;
 mod input;
+mod measurement;
 mod settings;
 mod table;
 

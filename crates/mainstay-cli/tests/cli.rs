@@ -350,6 +350,92 @@ fn suspicious_labels_are_written_most_suspicious_first() {
     fails(&output, "--suspects");
 }
 
+/// Twelve rows with an error beside each of two features; `b` matters less where its errors are large.
+fn measured(folder: &Folder) -> String {
+    let mut text = String::from("a,a_err,kind,b,b_err,site\n");
+    for i in 0..12 {
+        let (side, x) = (i % 2, f64::from(i));
+        let (a, b) = (f64::from(side) * 3.0 + 0.1 * x, 20.0 * f64::from(side) + (x * 7.0) % 5.0);
+        text += &format!("{a},0.2,{},{b},{},s{}\n", ["u", "v"][side as usize], 2.0 + x, i % 3);
+    }
+    folder.write("measured.csv", text)
+}
+
+#[test]
+fn error_columns_become_ellipsoids_and_not_features() {
+    let folder = Folder::new();
+    let data = measured(&folder);
+    let model = |name: &str, method: &str, more: &[&str]| {
+        let path = folder.text(name);
+        let mut args = vec!["fit", &data, "-t", "kind", "-m", method, "--drop", "site", "-o", &path];
+        args.extend(more);
+        let output = mainstay(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(out(&output).contains("12 rows, 2 features"), "{}", out(&output));
+        let file: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        file["model"]["fitted"]["model"].clone()
+    };
+    let errors: String = fs::read_to_string(&data)
+        .unwrap()
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{},{}\n", cells[4].replace("b_err", "b"), cells[1].replace("a_err", "a"))
+        })
+        .collect();
+    let errors = folder.write("errors.csv", errors);
+    for method in ["ellipsoid-svm", "robust-regec"] {
+        let suffix = model("m.json", method, &["--error-columns", "_err"]);
+        let pairs = ["--error-columns", "b=b_err", "--error-columns", "a=a_err"];
+        assert_eq!(suffix, model("pairs.json", method, &pairs));
+        let drop = ["--drop", "a_err", "--drop", "b_err"];
+        let file = [&drop[..], &["--error-columns", &errors]].concat();
+        assert_eq!(suffix, model("file.json", method, &file));
+        let exact = [&drop[..], &["--set", "uncertainty=0"]].concat();
+        let none = [&["--error-columns", "_err", "--error-scale", "0"][..]].concat();
+        assert_eq!(model("exact.json", method, &exact), model("none.json", method, &none));
+        assert_ne!(suffix, model("exact.json", method, &exact));
+        // Predicting needs the features alone.
+        let new = folder.write("new.csv", "b,a\n1.0,0.1\n21.0,3.3\n");
+        let found = mainstay(&["predict", &folder.text("m.json"), &new]);
+        assert_eq!(out(&found), "predicted\nu\nv\n");
+        let judged = mainstay(&["evaluate", &folder.text("m.json"), &data, "--json"]);
+        assert!(out(&judged).contains("\"accuracy\": 1.0"));
+    }
+}
+
+#[test]
+fn wrong_error_columns_get_one_clear_line() {
+    let folder = Folder::new();
+    let data = measured(&folder);
+    let fit = |more: &[&str]| {
+        let mut args = vec!["fit", &data, "-t", "kind", "-m", "ellipsoid-svm"];
+        args.extend(more);
+        mainstay(&args)
+    };
+    fails(
+        &mainstay(&["fit", &data, "-t", "kind", "--error-columns", "_err"]),
+        "method `l2` does not use measurement errors; use robust-regec or ellipsoid-svm",
+    );
+    fails(&fit(&["--error-columns", "_sd"]), "neither the ending of columns");
+    fails(&fit(&["--error-columns", "a=a_eror"]), "a_err");
+    fails(&fit(&["--error-columns", "c=a_err"]), "there is no such feature");
+    fails(&fit(&["--error-columns", "site=a_err"]), "categories");
+    fails(&fit(&["--error-columns", "_err", "--error-columns", "a=b"]), "given twice");
+    fails(&fit(&["--error-columns", "_err", "--error-scale", "-1"]), "--error-scale");
+    let broken = fs::read_to_string(&data).unwrap().replacen("0.2", "-0.2", 1);
+    let broken = folder.write("broken.csv", broken);
+    let args = ["fit", &broken, "-t", "kind", "-m", "robust-regec", "--error-columns", "_err"];
+    fails(&mainstay(&args), "an error of -0.2");
+    let empty = fs::read_to_string(&data).unwrap().replacen("0.2", "", 1);
+    let empty = folder.write("empty.csv", empty);
+    let args = ["fit", &empty, "-t", "kind", "-m", "robust-regec", "--error-columns", "_err"];
+    fails(&mainstay(&args), "write 0 where");
+    let short = folder.write("short.csv", "a,b\n0.1,0.2\n");
+    fails(&fit(&["--error-columns", &short]), "1 rows, the data have 12");
+}
+
 #[test]
 fn a_table_too_long_for_rolin_is_refused_in_words() {
     let folder = Folder::new();

@@ -60,6 +60,14 @@ impl Moments {
         Ok(())
     }
 
+    /// Adds sums taken elsewhere.
+    fn merge(&self, other: &Self) -> PyResult<()> {
+        let mut sums = self.get();
+        sums.merge(&other.get()).map_err(|e| to_python(&e))?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sums;
+        Ok(())
+    }
+
     /// Rows of positive weight seen, by class.
     #[getter]
     fn counts(&self) -> Vec<usize> {

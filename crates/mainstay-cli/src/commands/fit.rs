@@ -15,13 +15,15 @@ use crate::args::Fit;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
-use crate::settings;
+use crate::{measurement, settings};
 
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
     let params = settings::parse(method, &args.set, console.seed)?;
     // Wrong parameters should be reported before a large file is read.
     method.estimator(&Value::Object(params.clone()))?;
+    let errors = measurement::Wanted { columns: &args.error_columns, scale: args.error_scale };
+    errors.check(method)?;
     let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
     let wanted = Wanted {
         target: args.target.as_deref(),
@@ -30,6 +32,8 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         impute: args.impute,
         allows_nan: method.allows_nan,
         standardise: !args.raw,
+        errors,
+        reading: &args.reading,
     };
     let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
     let params = settings::name_classes(params, &labelled.classes)?;

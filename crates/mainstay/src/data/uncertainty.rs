@@ -95,7 +95,47 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// The same ellipsoid where every feature is divided by its scale.
+    #[must_use]
+    fn divided(&self, scales: &[f64]) -> Self {
+        match self {
+            Self::Ball(r) => Self::Axes(scales.iter().map(|s| r / s).collect()),
+            Self::Axes(axes) => Self::Axes(divide(axes, scales).collect()),
+            Self::Matrix(rows) => {
+                let row = |(row, s): (&Vec<f64>, &f64)| divide(row, scales).map(|v| v / s).collect();
+                Self::Matrix(rows.iter().zip(scales).map(row).collect())
+            }
+        }
+    }
+}
+
+fn divide(row: &[f64], scales: &[f64]) -> impl Iterator<Item = f64> {
+    row.iter().zip(scales).map(|(v, s)| v / s)
+}
+
 impl RowUncertainty {
+    /// The same ellipsoids where every feature is divided by its scale.
+    #[must_use]
+    pub fn divided(&self, scales: &[f64]) -> Self {
+        let p = scales.len();
+        match self {
+            Self::Radii(radii) => {
+                Self::Axes(Dense::from_fn(radii.len(), p, |i, j| radii[i] / scales[j]))
+            }
+            Self::Axes(m) => {
+                Self::Axes(Dense::from_fn(m.nrows(), p, |i, j| m[(i, j)] / scales[j]))
+            }
+            Self::Matrices(m) => Self::Matrices(Dense::from_fn(m.nrows(), p * p, |i, k| {
+                m[(i, k)] / scales[k / p] / scales[k % p]
+            })),
+            Self::Groups { group, shapes } => Self::Groups {
+                group: group.clone(),
+                shapes: shapes.iter().map(|shape| shape.divided(scales)).collect(),
+            },
+        }
+    }
+
     /// Checks the parts against `n` rows of `p` features.
     pub(super) fn check(&self, n: usize, p: usize) -> Result<()> {
         let shape = |found: String| {

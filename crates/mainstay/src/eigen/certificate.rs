@@ -23,33 +23,35 @@ pub(super) fn worst_case_ratios(
     side: impl Fn(usize, usize) -> Side + Sync,
     control: &Control,
 ) -> Result<Vec<f64>> {
-    let terms = |chunk: usize| {
+    let norms = |chunk: usize| {
         control.check()?;
         let rows: Vec<usize> = (chunk * CHUNK..data.len().min((chunk + 1) * CHUNK)).collect();
-        let mut parts = vec![(0.0, 0.0); planes.len()];
         let reach = |(w, _): &(&[f64], f64)| ellipsoids.map(|all| all.supports(&rows, w));
         let reach: Vec<Option<Vec<f64>>> = planes.iter().map(reach).collect();
-        let mut roots = vec![(Vec::new(), Vec::new()); planes.len()];
-        for (at, &i) in rows.iter().enumerate() {
-            let root = data.weights().map_or(1.0, |w| w[i].sqrt());
-            for (k, (w, gamma)) in planes.iter().enumerate() {
-                let rho = reach[k].as_ref().map_or(0.0, |r| r[at]);
-                let distance = || (data.features().row(i).dot(w) - gamma).abs();
-                match side(k, data.labels()[i]) {
-                    Side::Own => roots[k].0.push(root * (distance() + rho)),
-                    Side::Other => roots[k].1.push(root * (distance() - rho).max(0.0)),
-                    Side::Neither => {}
+        let mut terms = vec![(Vec::new(), Vec::new()); planes.len()];
+        vector::vectorized(|| {
+            for (at, &i) in rows.iter().enumerate() {
+                let root = data.weights().map_or(1.0, |w| w[i].sqrt());
+                for (k, (w, gamma)) in planes.iter().enumerate() {
+                    let side = side(k, data.labels()[i]);
+                    if matches!(side, Side::Neither) {
+                        continue;
+                    }
+                    let distance = (data.features().row(i).dot(w) - gamma).abs();
+                    let rho = reach[k].as_ref().map_or(0.0, |r| r[at]);
+                    if matches!(side, Side::Own) {
+                        terms[k].0.push(root * (distance + rho));
+                    } else {
+                        terms[k].1.push(root * (distance - rho).max(0.0));
+                    }
                 }
             }
-        }
+        });
         // Roots are summed as norms, so that no square overflows.
-        for (part, (own, other)) in parts.iter_mut().zip(&roots) {
-            *part = (vector::norm(own), vector::norm(other));
-        }
-        Ok(parts)
+        Ok(terms.iter().map(|(own, other)| (vector::norm(own), vector::norm(other))).collect())
     };
     let parts: Vec<Vec<(f64, f64)>> =
-        (0..data.len().div_ceil(CHUNK)).into_par_iter().map(terms).collect::<Result<_>>()?;
+        (0..data.len().div_ceil(CHUNK)).into_par_iter().map(norms).collect::<Result<_>>()?;
     let ratio = |k: usize| {
         let norm = |pick: fn(&(f64, f64)) -> f64| {
             vector::norm(&parts.iter().map(|part| pick(&part[k])).collect::<Vec<_>>())

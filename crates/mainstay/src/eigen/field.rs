@@ -82,11 +82,12 @@ impl<'a> Field<'a> {
     }
 
     fn duel(&self, (a, b): (usize, usize), share: f64) -> Duel<'_> {
+        let lens = self.frame.lens();
         let side = |k: usize| {
             let p = self.data.n_features();
             let mut data = Vec::with_capacity(self.rows[k].len() * (p + 1));
             for &i in &self.rows[k] {
-                self.frame.append(self.data.features(), i, &mut data);
+                lens.append(self.data.features(), i, &mut data);
                 data.push(-1.0);
             }
             let weight = |&i: &usize| self.data.weights().map_or(1.0, |w| w[i]);

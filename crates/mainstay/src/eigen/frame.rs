@@ -15,7 +15,35 @@ pub(super) struct Frame {
 }
 
 fn power_above(size: f64) -> f64 {
-    if size > 0.0 && size.is_finite() { 2.0_f64.powf(size.log2().ceil()) } else { 1.0 }
+    // Within the exponents whose inverse is a number too.
+    let exponent = size.log2().ceil().clamp(-1022.0, 1023.0);
+    if size > 0.0 && size.is_finite() { 2.0_f64.powf(exponent) } else { 1.0 }
+}
+
+/// A frame through which many rows are looked at.
+pub(super) struct Lens<'a> {
+    center: &'a [f64],
+    /// Exact, as scales are powers of two.
+    inverse: Vec<f64>,
+}
+
+impl Lens<'_> {
+    /// Appends row `i` of `x`, in the frame, to `out`.
+    #[inline]
+    pub(super) fn append(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
+        let place = self.center.iter().zip(&self.inverse);
+        match x.row(i) {
+            Row::Dense(values) => {
+                out.extend(values.iter().zip(place).map(|(v, (c, s))| (v - c) * s));
+            }
+            sparse @ Row::Sparse(..) => {
+                let start = out.len();
+                out.resize(start + self.center.len(), 0.0);
+                sparse.add_scaled_to(1.0, &mut out[start..]);
+                out[start..].iter_mut().zip(place).for_each(|(v, (c, s))| *v = (*v - c) * s);
+            }
+        }
+    }
 }
 
 impl Frame {
@@ -68,21 +96,9 @@ impl Frame {
         self
     }
 
-    /// Appends row `i` of `x`, in the frame, to `out`.
-    pub(super) fn append(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
-        let inside = |v: f64, c: &f64, s: &f64| (v - c) / s;
-        let place = self.center.iter().zip(&self.scale);
-        match x.row(i) {
-            Row::Dense(values) => {
-                out.extend(values.iter().zip(place).map(|(v, (c, s))| inside(*v, c, s)));
-            }
-            sparse @ Row::Sparse(..) => {
-                let start = out.len();
-                out.resize(start + self.center.len(), 0.0);
-                sparse.add_scaled_to(1.0, &mut out[start..]);
-                out[start..].iter_mut().zip(place).for_each(|(v, (c, s))| *v = inside(*v, c, s));
-            }
-        }
+    /// Ready to look at rows.
+    pub(super) fn lens(&self) -> Lens<'_> {
+        Lens { center: &self.center, inverse: self.scale.iter().map(|s| 1.0 / s).collect() }
     }
 
     /// (c/s, 1): gamma outside as a function of z inside.

@@ -8,6 +8,7 @@ mod certificate;
 mod estimator;
 mod field;
 mod frame;
+mod majorised;
 mod moments;
 mod monotone;
 mod nominal;

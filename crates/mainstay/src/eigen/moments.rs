@@ -6,13 +6,16 @@ use super::problem::Diagonal;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, GramSum, vector};
+use crate::linalg::{Dense, GramSum, qr_triangle, vector};
 
 /// Rows per task; fixed, and parts are added in order, so that the number of threads does not matter.
 const CHUNK: usize = 8192;
 
 /// Parts computed before they are added up.
 const IN_FLIGHT: usize = 16;
+
+/// Rows that wait to be made a triangle, at least.
+const TALL: usize = 1024;
 
 /// Data sets with more numbers than this get their frame from a part of the rows.
 const GLANCE_LIMIT: usize = 1 << 20;
@@ -35,7 +38,7 @@ pub struct Moments {
 enum Store {
     /// Row-major Gram matrices of order p + 1.
     Grams(Vec<Vec<f64>>),
-    /// Rows $\sqrt{weight} (\tilde x, -1)$, one after the other.
+    /// Rows $\sqrt{weight} (\tilde x, -1)$ or an orthogonal transformation of them, one after the other.
     Rows(Vec<Vec<f64>>),
 }
 
@@ -64,7 +67,8 @@ impl Moments {
         parts.iter().flatten().all(|v| v.is_finite())
     }
 
-    /// The rows themselves, however many.
+    /// The rows themselves: their condition number is not squared. Many rows are replaced by a triangle
+    /// with the same inner products of columns.
     pub(super) fn keep_rows(data: &Dataset, control: &Control) -> Result<Self> {
         Self::in_frame(data, Frame::learn(data.features(), data.weights()), true, control)
     }
@@ -74,9 +78,10 @@ impl Moments {
         let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
         let mut counts = vec![0; classes];
         (0..n).filter(|&i| weight(i) > 0.0).for_each(|i| counts[data.labels()[i]] += 1);
+        let lens = frame.lens();
         let append = |i: usize, out: &mut Vec<f64>| {
             let start = out.len();
-            frame.append(data.features(), i, out);
+            lens.append(data.features(), i, out);
             out.push(-1.0);
             let root = weight(i).sqrt();
             if (root - 1.0).abs() > 0.0 {
@@ -86,7 +91,13 @@ impl Moments {
         let store = if keep || n < order {
             let mut rows = vec![Vec::new(); classes];
             for i in (0..n).filter(|&i| weight(i) > 0.0) {
-                append(i, &mut rows[data.labels()[i]]);
+                let own = &mut rows[data.labels()[i]];
+                append(i, own);
+                if own.len() >= order * TALL.max(4 * order) {
+                    control.check()?;
+                    let tall = Dense::from_rows(own.len() / order, order, std::mem::take(own));
+                    *own = qr_triangle(&tall).into_data();
+                }
             }
             Store::Rows(rows)
         } else {
@@ -94,9 +105,11 @@ impl Moments {
                 control.check()?;
                 let mut sums = vec![GramSum::new(order); classes];
                 let rows = chunk * CHUNK..n.min((chunk + 1) * CHUNK);
-                for i in rows.filter(|&i| weight(i) > 0.0) {
-                    sums[data.labels()[i]].push(|out| append(i, out));
-                }
+                vector::vectorized(|| {
+                    for i in rows.filter(|&i| weight(i) > 0.0) {
+                        sums[data.labels()[i]].push(|out| append(i, out));
+                    }
+                });
                 Ok(sums.into_iter().map(|s| s.finish().into_data()).collect::<Vec<_>>())
             };
             let mut grams = vec![vec![0.0; order * order]; classes];

@@ -1,7 +1,7 @@
 //! The smallest quotient $z^\top N z / z^\top D z$ of two symmetric matrices.
 
 use crate::error::Result;
-use crate::linalg::{Dense, Svd, SymmetricEigen, thin_qr, vector};
+use crate::linalg::{Dense, Svd, SymmetricEigen, qr_triangle, thin_qr, vector};
 
 /// A minimiser and its quotient.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Extreme;
     for i in 0..stacked.nrows() {
         stacked.row_mut(i).iter_mut().zip(&scale).for_each(|(v, s)| *v *= s);
     }
-    let triangle = if stacked.nrows() > q { thin_qr(&stacked).1 } else { stacked };
+    let triangle = if stacked.nrows() > q { qr_triangle(&stacked) } else { stacked };
     let svd = Svd::new(&triangle)?;
     let floor = 16.0 * q as f64 * f64::EPSILON * svd.s.first().copied().unwrap_or(0.0);
     let rank = svd.s.iter().take_while(|s| **s > floor).count();
@@ -109,7 +109,7 @@ pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Extreme;
     }
     let t = Dense::from_fn(q, rank, |i, j| scale[i] * svd.v[(i, j)] / svd.s[j]);
     let whitened = a.mul(&t);
-    let whitened = if whitened.nrows() > rank { thin_qr(&whitened).1 } else { whitened };
+    let whitened = if whitened.nrows() > rank { qr_triangle(&whitened) } else { whitened };
     // Padded to a square, so that directions in which A vanishes have singular vectors too.
     let square =
         Dense::from_fn(

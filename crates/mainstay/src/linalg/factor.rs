@@ -99,7 +99,7 @@ pub fn psd_factor(a: &Dense) -> Option<Dense> {
     // a = F F' with F = V sqrt(values); the R of F' = Q R is the transposed triangle.
     let transposed =
         Dense::from_fn(n, n, |k, i| eigen.vectors[(i, k)] * eigen.values[k].max(0.0).sqrt());
-    Some(thin_qr(&transposed).1.transpose())
+    Some(qr_triangle(&transposed).transpose())
 }
 
 /// Eigendecomposition of a symmetric matrix.
@@ -159,10 +159,17 @@ impl Svd {
 /// Thin QR decomposition `a = q r`.
 pub fn thin_qr(a: &Dense) -> (Dense, Dense) {
     let qr = a.view().qr();
-    let q = Dense::from_view(qr.compute_thin_Q().as_ref());
+    (Dense::from_view(qr.compute_thin_Q().as_ref()), upper(&qr))
+}
+
+/// The triangle `r` of `a = q r` alone: `r' r = a' a` without squaring.
+pub fn qr_triangle(a: &Dense) -> Dense {
+    upper(&a.view().qr())
+}
+
+fn upper(qr: &Qr<f64>) -> Dense {
     let r = qr.thin_R();
-    let r = Dense::from_fn(r.nrows(), r.ncols(), |i, j| if j >= i { r[(i, j)] } else { 0.0 });
-    (q, r)
+    Dense::from_fn(r.nrows(), r.ncols(), |i, j| if j >= i { r[(i, j)] } else { 0.0 })
 }
 
 /// A wide matrix as lower triangle times orthonormal rows, `a = l q'`; `q` is kept as reflectors.

@@ -20,6 +20,7 @@ impl GramSum {
     }
 
     /// Adds `r r'`; `row` appends exactly `order` entries to what it is given.
+    #[inline]
     pub fn push(&mut self, row: impl FnOnce(&mut Vec<f64>)) {
         row(&mut self.waiting);
         if self.waiting.len() >= self.order * BLOCK {

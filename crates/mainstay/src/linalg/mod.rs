@@ -15,7 +15,7 @@ mod storage;
 pub mod vector;
 
 pub use dense::Dense;
-pub use factor::{Cholesky, Lq, Lu, Svd, SymmetricEigen, psd_factor, thin_qr};
+pub use factor::{Cholesky, Lq, Lu, Svd, SymmetricEigen, psd_factor, qr_triangle, thin_qr};
 pub use gram::GramSum;
 pub use low_rank::DiagonalPlusRows;
 pub use matrix::{Csr, Matrix, Row};

@@ -53,7 +53,8 @@ fn standardize(scaling: &Standardize, x: &Matrix) -> Matrix {
 }
 
 /// An estimator that standardises the features first, with means and deviations learned on the rows it
-/// is fitted to. Sparse features are divided by their deviations but not centred.
+/// is fitted to. Sparse features are divided by their deviations but not centred. Measurement errors that come
+/// with the rows are scaled alike.
 ///
 /// Linear models come back in the units of the raw features; others stay wrapped in
 /// [`Standardized`]. Certificates and named results speak of the standardised problem.
@@ -66,7 +67,11 @@ impl Estimator for StandardizeFirst<'_> {
             scaling.means.fill(0.0);
         }
         let features = standardize(&scaling, data.features());
-        let mut fitted = self.0.fit(&data.replace_features(features), control)?;
+        let mut scaled = data.replace_features(features);
+        if let Some(errors) = data.uncertainty() {
+            scaled = scaled.with_uncertainty(errors.divided(&scaling.scales))?;
+        }
+        let mut fitted = self.0.fit(&scaled, control)?;
         fitted.model = match fitted.model {
             Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
             model => Model::Standardized(Standardized {
