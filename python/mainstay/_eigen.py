@@ -52,7 +52,8 @@ class ReGEC(WeightedClassifier):
     eigenvalues_ : ndarray of shape (2,) or (n_classes, n_classes - 1)
         The regularised quotient of every plane, against every other class.
     worst_case_ratio_ : ndarray of shape (n_classes,)
-        The quotient above for every plane against all other classes (not after ``partial_fit``).
+        The quotient above for every plane against all other classes (after ``partial_fit`` only
+        where sums hold enough digits for it).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_iter_ : int

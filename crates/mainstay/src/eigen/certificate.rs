@@ -29,24 +29,18 @@ pub(super) fn worst_case_ratios(
         let reach = |(w, _): &(&[f64], f64)| ellipsoids.map(|all| all.supports(&rows, w));
         let reach: Vec<Option<Vec<f64>>> = planes.iter().map(reach).collect();
         let mut terms = vec![(Vec::new(), Vec::new()); planes.len()];
-        vector::vectorized(|| {
-            for (at, &i) in rows.iter().enumerate() {
-                let root = data.weights().map_or(1.0, |w| w[i].sqrt());
-                for (k, (w, gamma)) in planes.iter().enumerate() {
-                    let side = side(k, data.labels()[i]);
-                    if matches!(side, Side::Neither) {
-                        continue;
-                    }
-                    let distance = (data.features().row(i).dot(w) - gamma).abs();
-                    let rho = reach[k].as_ref().map_or(0.0, |r| r[at]);
-                    if matches!(side, Side::Own) {
-                        terms[k].0.push(root * (distance + rho));
-                    } else {
-                        terms[k].1.push(root * (distance - rho).max(0.0));
-                    }
+        for (at, &i) in rows.iter().enumerate() {
+            let root = data.weights().map_or(1.0, |w| w[i].sqrt());
+            for (k, (w, gamma)) in planes.iter().enumerate() {
+                let rho = reach[k].as_ref().map_or(0.0, |r| r[at]);
+                let distance = || (data.features().row(i).dot(w) - gamma).abs();
+                match side(k, data.labels()[i]) {
+                    Side::Own => terms[k].0.push(root * (distance() + rho)),
+                    Side::Other => terms[k].1.push(root * (distance() - rho).max(0.0)),
+                    Side::Neither => {}
                 }
             }
-        });
+        }
         // Roots are summed as norms, so that no square overflows.
         Ok(terms.iter().map(|(own, other)| (vector::norm(own), vector::norm(other))).collect())
     };

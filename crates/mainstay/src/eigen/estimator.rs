@@ -123,8 +123,7 @@ impl Estimator for Regec {
         }
         let family = Family { moments: &moments, planes, reach };
         let points = (self.0.rule == Rule::Points).then_some(&*data);
-        let fitted = family.finish(points)?;
-        with_ratios(fitted, &data, None, control)
+        with_plain_ratios(family.finish(points)?, &moments, &data, control)
     }
 }
 
@@ -140,7 +139,12 @@ impl Regec {
             _ => Vec::new(),
         };
         let (planes, _) = self.pairs(moments, control)?;
-        Family { moments, planes, reach }.finish(None)
+        let fitted = Family { moments, planes, reach }.finish(None)?;
+        let Model::Planes(model) = &fitted.model else { return Ok(fitted) };
+        match moments.ratios(&borrowed(model)) {
+            Some(ratios) => Ok(fitted.with("worst_case_ratio", ratios)),
+            None => Ok(fitted),
+        }
     }
 
     fn pairs(&self, moments: &Moments, control: &Control) -> Result<(Vec<Vec<Plane>>, bool)> {
@@ -226,11 +230,27 @@ pub(super) fn with_ratios(
     control: &Control,
 ) -> Result<Fitted> {
     let Model::Planes(model) = &fitted.model else { return Ok(fitted) };
-    let planes: Vec<(&[f64], f64)> =
-        model.planes.iter().map(Vec::as_slice).zip(model.offsets.iter().copied()).collect();
     let side = |k: usize, label: usize| if k == label { Side::Own } else { Side::Other };
-    let ratios = worst_case_ratios(data, ellipsoids, &planes, side, control)?;
+    let ratios = worst_case_ratios(data, ellipsoids, &borrowed(model), side, control)?;
     Ok(fitted.with("worst_case_ratio", ratios))
+}
+
+/// The same without ellipsoids, from the sums where they are accurate enough.
+fn with_plain_ratios(
+    fitted: Fitted,
+    moments: &Moments,
+    data: &Dataset,
+    control: &Control,
+) -> Result<Fitted> {
+    let Model::Planes(model) = &fitted.model else { return Ok(fitted) };
+    match moments.ratios(&borrowed(model)) {
+        Some(ratios) => Ok(fitted.with("worst_case_ratio", ratios)),
+        None => with_ratios(fitted, data, None, control),
+    }
+}
+
+fn borrowed(model: &Planes) -> Vec<(&[f64], f64)> {
+    model.planes.iter().map(Vec::as_slice).zip(model.offsets.iter().copied()).collect()
 }
 
 /// Parameters of [`NormRobustRegec`]; `check` is the only door to `fit`.
@@ -292,6 +312,6 @@ impl Estimator for NormRobustRegec {
             fitted.outputs.insert("worst_case_ratio".into(), values);
             return Ok(fitted);
         }
-        with_ratios(fitted, &data, None, control)
+        with_plain_ratios(fitted, &moments, &data, control)
     }
 }

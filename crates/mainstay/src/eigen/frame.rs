@@ -29,7 +29,8 @@ pub(super) struct Lens<'a> {
 
 impl Lens<'_> {
     /// Appends row `i` of `x`, in the frame, to `out`.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
     pub(super) fn append(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
         let place = self.center.iter().zip(&self.inverse);
         match x.row(i) {

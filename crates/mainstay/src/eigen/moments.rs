@@ -1,7 +1,9 @@
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::frame::Frame;
+use super::frame::{Frame, Lens};
 use super::problem::Diagonal;
 use crate::control::Control;
 use crate::data::Dataset;
@@ -48,6 +50,27 @@ pub(super) enum Part {
     Rows(Dense),
 }
 
+/// Appends $\sqrt{weight} (\tilde x, -1)$ of row `i`.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
+fn append(lens: &Lens<'_>, data: &Dataset, i: usize, out: &mut Vec<f64>) {
+    let start = out.len();
+    lens.append(data.features(), i, out);
+    out.push(-1.0);
+    if let Some(weights) = data.weights() {
+        vector::scale(&mut out[start..], weights[i].sqrt());
+    }
+}
+
+/// Adds the rows `rows` to the sums of their classes.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
+fn push_rows(lens: &Lens<'_>, data: &Dataset, rows: Range<usize>, sums: &mut [GramSum]) {
+    for i in rows.filter(|&i| data.weights().is_none_or(|w| w[i] > 0.0)) {
+        sums[data.labels()[i]].push(|out| append(lens, data, i, out));
+    }
+}
+
 impl Moments {
     /// The sums over `data`.
     pub fn new(data: &Dataset, control: &Control) -> Result<Self> {
@@ -79,20 +102,11 @@ impl Moments {
         let mut counts = vec![0; classes];
         (0..n).filter(|&i| weight(i) > 0.0).for_each(|i| counts[data.labels()[i]] += 1);
         let lens = frame.lens();
-        let append = |i: usize, out: &mut Vec<f64>| {
-            let start = out.len();
-            lens.append(data.features(), i, out);
-            out.push(-1.0);
-            let root = weight(i).sqrt();
-            if (root - 1.0).abs() > 0.0 {
-                vector::scale(&mut out[start..], root);
-            }
-        };
         let store = if keep || n < order {
             let mut rows = vec![Vec::new(); classes];
             for i in (0..n).filter(|&i| weight(i) > 0.0) {
                 let own = &mut rows[data.labels()[i]];
-                append(i, own);
+                append(&lens, data, i, own);
                 if own.len() >= order * TALL.max(4 * order) {
                     control.check()?;
                     let tall = Dense::from_rows(own.len() / order, order, std::mem::take(own));
@@ -105,11 +119,7 @@ impl Moments {
                 control.check()?;
                 let mut sums = vec![GramSum::new(order); classes];
                 let rows = chunk * CHUNK..n.min((chunk + 1) * CHUNK);
-                vector::vectorized(|| {
-                    for i in rows.filter(|&i| weight(i) > 0.0) {
-                        sums[data.labels()[i]].push(|out| append(i, out));
-                    }
-                });
+                vector::vectorized(|| push_rows(&lens, data, rows, &mut sums));
                 Ok(sums.into_iter().map(|s| s.finish().into_data()).collect::<Vec<_>>())
             };
             let mut grams = vec![vec![0.0; order * order]; classes];
@@ -254,6 +264,30 @@ impl Moments {
                 out
             }
         }
+    }
+
+    /// The quotient (1) of the plane of every class against all other rows; `None` where the sums do not
+    /// hold enough digits for it.
+    pub(super) fn ratios(&self, planes: &[(&[f64], f64)]) -> Option<Vec<f64>> {
+        /// Share of the terms that must be left after cancellation.
+        const KEPT: f64 = 1e-5;
+        let parts: Vec<Part> = (0..planes.len()).map(|k| self.part(k)).collect();
+        let square = |part: &Part, z: &[f64]| match part {
+            Part::Rows(rows) => Some(vector::norm_sq(&rows.mul_vec(z))),
+            Part::Gram(gram) => {
+                let value = vector::dot(z, &gram.mul_vec(z));
+                let size: f64 = (0..z.len()).map(|j| gram[(j, j)].sqrt() * z[j].abs()).sum();
+                (value > KEPT * size * size).then_some(value)
+            }
+        };
+        let ratio = |(k, (w, gamma)): (usize, &(&[f64], f64))| {
+            let z = self.frame.inside(w, *gamma);
+            let squares: Vec<f64> =
+                parts.iter().map(|part| square(part, &z)).collect::<Option<_>>()?;
+            let (top, bottom) = (squares[k], squares.iter().sum::<f64>() - squares[k]);
+            (top.is_normal() && bottom.is_normal()).then_some(top / bottom)
+        };
+        planes.iter().enumerate().map(ratio).collect()
     }
 
     /// Weighted mean of class `k` in the user's coordinates, dotted with `w`.
