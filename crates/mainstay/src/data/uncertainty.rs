@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, psd_factor};
+use crate::linalg::{Cholesky, Dense, psd_factor};
 
 /// The shape of one ellipsoid $\{d : d^\top P^{-1} d \le 1\}$ ($P = \Sigma^{-1}$ of the ReGEC paper).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,12 +65,13 @@ fn covariance(matrix: &[f64], p: usize, place: &str) -> Result<()> {
             }
         }
     }
-    match psd_factor(&Dense::from_rows(p, p, matrix.to_vec())) {
-        Some(_) => Ok(()),
-        None => Err(bad(format!(
-            "{place} is not positive semidefinite: P must be a covariance-like matrix (P = Sigma^-1)"
-        ))),
+    let matrix = Dense::from_rows(p, p, matrix.to_vec());
+    if Cholesky::new(&matrix).is_some() || psd_factor(&matrix).is_some() {
+        return Ok(());
     }
+    Err(bad(format!(
+        "{place} is not positive semidefinite: P must be a covariance-like matrix (P = Sigma^-1)"
+    )))
 }
 
 impl Shape {

@@ -1,3 +1,5 @@
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
+
 use crate::linalg::{Dense, vector};
 use crate::uncertainty::ellipsoid::View;
 
@@ -39,6 +41,21 @@ pub(super) struct Answer {
 }
 
 impl Problem<'_> {
+    /// `out` += $\sum_j s_j L_j t_j$.
+    pub(super) fn push_all(&self, scale: impl Fn(usize) -> f64, tails: &Dense, out: &mut [f64]) {
+        vector::vectorized(|| push_all(self.shapes, scale, tails, out));
+    }
+
+    /// Row j of `out` is $L_j t_j$.
+    pub(super) fn push_each(&self, tails: &Dense, out: &mut Dense) {
+        vector::vectorized(|| push_each(self.shapes, tails, out));
+    }
+
+    /// Row j of `out` is $L_j^\top w$.
+    pub(super) fn pull_each(&self, w: &[f64], out: &mut Dense) {
+        vector::vectorized(|| pull_each(self.shapes, w, out));
+    }
+
     /// Total cap of the rows of either sign: (positive, negative).
     pub(super) fn caps(&self) -> (f64, f64) {
         let total = |sign: f64| -> f64 {
@@ -75,5 +92,29 @@ impl Problem<'_> {
             }
         }
         order.last().map_or(0.0, |&i| breaks[i])
+    }
+}
+
+// With a full matrix a row these passes over all triangles are most of the work: the loops are compiled for
+// the widest vectors.
+
+#[inline(always)]
+fn push_all(shapes: &[View<'_>], scale: impl Fn(usize) -> f64, tails: &Dense, out: &mut [f64]) {
+    for (j, shape) in shapes.iter().enumerate() {
+        shape.push(scale(j), tails.row(j), out);
+    }
+}
+
+#[inline(always)]
+fn push_each(shapes: &[View<'_>], tails: &Dense, out: &mut Dense) {
+    for (j, shape) in shapes.iter().enumerate() {
+        shape.push(1.0, tails.row(j), out.row_mut(j));
+    }
+}
+
+#[inline(always)]
+fn pull_each(shapes: &[View<'_>], w: &[f64], out: &mut Dense) {
+    for (j, shape) in shapes.iter().enumerate() {
+        shape.pull(w, out.row_mut(j));
     }
 }

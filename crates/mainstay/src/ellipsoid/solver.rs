@@ -132,9 +132,7 @@ fn reach(problem: &Problem<'_>, members: &Members, a: &[f64]) -> Vec<f64> {
 /// $\sum_j L_j t_j$.
 fn pushed(problem: &Problem<'_>, tails: &Dense) -> Vec<f64> {
     let mut out = vec![0.0; problem.x.ncols()];
-    for (j, shape) in problem.shapes.iter().enumerate() {
-        shape.push(1.0, tails.row(j), &mut out);
-    }
+    problem.push_all(|_| 1.0, tails, &mut out);
     out
 }
 
@@ -161,9 +159,7 @@ fn advance(problem: &Problem<'_>, members: &Members, state: &mut State) -> Optio
     let d: Vec<f64> =
         (0..n).map(|i| 1.0 / (state.s[i] / state.a[i] + state.v[i] / state.g[i])).collect();
     let mut e = Dense::zeros(problem.shapes.len(), p);
-    for (j, shape) in problem.shapes.iter().enumerate() {
-        shape.push(1.0, scaling.w1.row(j), e.row_mut(j));
-    }
+    problem.push_each(&scaling.w1, &mut e);
     let (normal, eliminated) = Normal::new(problem, members, &d, &scaling, &e)?;
 
     let scores = problem.x.mul_vec(&state.w);
@@ -240,9 +236,7 @@ impl Step<'_> {
             (q[j] + vector::dot(self.eliminated.coupling.row(j), &x)) / self.eliminated.pivot[j]
         };
         let mut k = Points::new((0..state.k.len()).map(head).collect(), p);
-        for (j, shape) in problem.shapes.iter().enumerate() {
-            shape.pull(&x[..p], k.tail.row_mut(j));
-        }
+        problem.pull_each(&x[..p], &mut k.tail);
         let scores = problem.x.mul_vec(&x[..p]);
         let spread = problem.spread(&k.head);
         let a: Vec<f64> = (0..n)
@@ -335,10 +329,11 @@ impl Best {
         }
         let signed: Vec<f64> = a.iter().zip(problem.y).map(|(a, y)| a * y).collect();
         let mut gradient = problem.x.tr_mul_vec(&signed);
-        for (j, shape) in problem.shapes.iter().enumerate() {
+        let shorter = |j: usize| {
             let length = vector::norm_sq(tails.row(j)).sqrt().max(1e-300);
-            shape.push((reach[j] / length).min(1.0), tails.row(j), &mut gradient);
-        }
+            (reach[j] / length).min(1.0)
+        };
+        problem.push_all(shorter, tails, &mut gradient);
         let dual = a.iter().sum::<f64>() - 0.5 * vector::norm_sq(&gradient);
         if dual > self.dual {
             self.dual = dual;

@@ -56,7 +56,12 @@ impl Cholesky {
     /// The lower triangular factor; entries above the diagonal are zero.
     pub fn lower(&self) -> Dense {
         let l = self.0.L();
-        Dense::from_fn(l.nrows(), l.nrows(), |i, j| if j <= i { l[(i, j)] } else { 0.0 })
+        let n = l.nrows();
+        let mut out = Dense::zeros(n, n);
+        for i in 0..n {
+            out.row_mut(i)[..=i].iter_mut().zip(l.row(i).iter()).for_each(|(o, v)| *o = *v);
+        }
+        out
     }
 }
 

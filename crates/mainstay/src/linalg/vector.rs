@@ -1,4 +1,5 @@
 //! Operations on plain slices.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 /// Runs `work`, whose loops are compiled once for each family of vector instructions, with the widest
 /// the processor has. Pays for loops that are long or heavy; `work` should be inlined into the call.
@@ -6,8 +7,8 @@ pub fn vectorized<T>(work: impl FnOnce() -> T) -> T {
     pulp::Arch::new().dispatch(work)
 }
 
-/// Inner product. Four accumulators let the compiler use vector registers.
-#[inline]
+/// Inner product. Eight accumulators let the compiler use vector registers.
+#[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     debug_assert_eq!(a.len(), b.len());
     let mut acc = [0.0; 8];
@@ -23,7 +24,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// `y += scale * x`.
-#[inline]
+#[inline(always)]
 pub fn axpy(scale: f64, x: &[f64], y: &mut [f64]) {
     debug_assert_eq!(x.len(), y.len());
     for (y, x) in y.iter_mut().zip(x) {

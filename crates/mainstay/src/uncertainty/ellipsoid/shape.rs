@@ -1,4 +1,5 @@
 //! One ellipsoid: support function, nearest and farthest points, sampling.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal, Uniform};
@@ -86,6 +87,7 @@ impl Ellipsoid {
 
 impl View<'_> {
     /// $L^\top w$.
+    #[inline(always)]
     pub fn pull(self, w: &[f64], out: &mut [f64]) {
         match self {
             Self::Ball(r) => out.iter_mut().zip(w).for_each(|(o, v)| *o = r * v),
@@ -104,6 +106,7 @@ impl View<'_> {
     }
 
     /// `out += scale` $L z$.
+    #[inline(always)]
     pub fn push(self, scale: f64, z: &[f64], out: &mut [f64]) {
         match self {
             Self::Ball(r) => vector::axpy(scale * r, z, out),
