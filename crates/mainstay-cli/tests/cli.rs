@@ -367,7 +367,8 @@ fn error_columns_become_ellipsoids_and_not_features() {
     let data = measured(&folder);
     let model = |name: &str, method: &str, more: &[&str]| {
         let path = folder.text(name);
-        let mut args = vec!["fit", &data, "-t", "kind", "-m", method, "--drop", "site", "-o", &path];
+        let mut args =
+            vec!["fit", &data, "-t", "kind", "-m", method, "--drop", "site", "-o", &path];
         args.extend(more);
         let output = mainstay(&args);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));

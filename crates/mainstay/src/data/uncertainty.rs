@@ -104,7 +104,8 @@ impl Shape {
             Self::Ball(r) => Self::Axes(scales.iter().map(|s| r / s).collect()),
             Self::Axes(axes) => Self::Axes(divide(axes, scales).collect()),
             Self::Matrix(rows) => {
-                let row = |(row, s): (&Vec<f64>, &f64)| divide(row, scales).map(|v| v / s).collect();
+                let row =
+                    |(row, s): (&Vec<f64>, &f64)| divide(row, scales).map(|v| v / s).collect();
                 Self::Matrix(rows.iter().zip(scales).map(row).collect())
             }
         }
@@ -124,9 +125,7 @@ impl RowUncertainty {
             Self::Radii(radii) => {
                 Self::Axes(Dense::from_fn(radii.len(), p, |i, j| radii[i] / scales[j]))
             }
-            Self::Axes(m) => {
-                Self::Axes(Dense::from_fn(m.nrows(), p, |i, j| m[(i, j)] / scales[j]))
-            }
+            Self::Axes(m) => Self::Axes(Dense::from_fn(m.nrows(), p, |i, j| m[(i, j)] / scales[j])),
             Self::Matrices(m) => Self::Matrices(Dense::from_fn(m.nrows(), p * p, |i, k| {
                 m[(i, k)] / scales[k / p] / scales[k % p]
             })),

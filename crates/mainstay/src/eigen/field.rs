@@ -44,7 +44,11 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    pub(super) fn new(params: &'a RobustRegecParams, data: &'a Dataset, control: &Control) -> Result<Self> {
+    pub(super) fn new(
+        params: &'a RobustRegecParams,
+        data: &'a Dataset,
+        control: &Control,
+    ) -> Result<Self> {
         let ellipsoids = Ellipsoids::new(data, &params.uncertainty)?;
         let frame = Frame::learn(data.features(), data.weights()).isotropic();
         let inside = ellipsoids.scaled(1.0 / frame.scale[0]);
@@ -110,7 +114,12 @@ impl<'a> Field<'a> {
     }
 
     /// Planes of all pairs at `xi`, started from `warm` where given.
-    pub(super) fn planes(&self, xi: f64, warm: Option<&[PairFit]>, control: &Control) -> Result<Vec<PairFit>> {
+    pub(super) fn planes(
+        &self,
+        xi: f64,
+        warm: Option<&[PairFit]>,
+        control: &Control,
+    ) -> Result<Vec<PairFit>> {
         let exact = (0..self.data.len()).all(|i| self.inside.row(i).is_zero());
         let one = |k: usize| {
             let ((a, b), nominal) = &self.pairs[k];
@@ -268,12 +277,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(super) fn finish(
-        &self,
-        xi: f64,
-        fits: Vec<PairFit>,
-        reach: Vec<f64>,
-    ) -> Result<Fitted> {
+    pub(super) fn finish(&self, xi: f64, fits: Vec<PairFit>, reach: Vec<f64>) -> Result<Fitted> {
         let classes = self.data.n_classes();
         let n_iter = fits.iter().map(|f| f.n_iter).max().unwrap_or(1);
         let mut warnings: Vec<String> = Vec::new();

@@ -51,7 +51,7 @@ pub(super) fn factored(p: &Dense, factors: &mut Vec<f64>, products: &mut Vec<f64
 impl Ellipsoid {
     /// Checks `shape` for `p` features and factors it.
     pub fn new(shape: &Shape, p: usize) -> Result<Self> {
-        shape.check(p, "uncertainty")?;
+        shape.check(p, "the parameter")?;
         Ok(match shape {
             Shape::Ball(r) => Self::Ball(*r),
             Shape::Axes(axes) => Self::Axes(axes.clone()),
