@@ -133,7 +133,8 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "SPEC")]
     pub(crate) error_columns: Vec<String>,
     /// Half-axes of the error ellipsoids in units of the error columns
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "error_columns")]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(requires = "error_columns", allow_negative_numbers = true)]
     pub(crate) error_scale: f64,
     /// Also judge the method by K-fold cross-validation
     #[arg(long, value_name = "K")]
