@@ -156,8 +156,8 @@ def test_groups_are_split_by_cross_validation(rows, model):
         routed = clone(model).set_fit_request(uncertainty=True)
         search = GridSearchCV(routed, {"class_weight": [None, "balanced"]}, error_score="raise")
         assert search.fit(X, y, uncertainty=grouped).best_score_ > 0.6
+        params = {"uncertainty": (group, shapes)}
         with pytest.raises(ValueError, match="GroupedUncertainty"):
-            params = {"uncertainty": (group, shapes)}
             cross_val_score(routed, X, y, params=params, cv=3, error_score="raise")
     for bad, text in (([0.5] * 80, "integers"), (np.zeros((80, 2)), "one index a row")):
         with pytest.raises(ValueError, match=text):
