@@ -230,7 +230,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         }
 
     def _check_training(self, X, y, sample_weight):
-        """Rows, class indices and weights for ``_core``, which looks for values that are not finite."""
+        """Rows, class indices and weights for ``_core``, which refuses NaN and infinity."""
         options = {**self._check_options(), "ensure_all_finite": False}
         X, y = validate_data(self, X, y, **options)
         if y.dtype.kind not in "biu":  # integers are classes, which takes a while to find out

@@ -20,7 +20,7 @@ class GroupedUncertainty:
     group : array-like of int of shape (n_samples,)
         Index of every row's ellipsoid.
     shapes : list
-        The ellipsoids: each a radius, semi-axis lengths of shape (p,) or a matrix P of shape (p, p).
+        The ellipsoids: each a radius, semi-axis lengths of shape (p,) or a matrix P (p, p).
 
     Attributes
     ----------
@@ -54,7 +54,8 @@ class GroupedUncertainty:
         return GroupedUncertainty(np.atleast_1d(self.group[rows]), self.shapes)
 
     def __repr__(self):
-        return f"GroupedUncertainty({np.array2string(self.group, separator=', ', threshold=8)}, {len(self.shapes)} shapes)"
+        group = np.array2string(self.group, separator=", ", threshold=8)
+        return f"GroupedUncertainty({group}, {len(self.shapes)} shapes)"
 
 
 def _as_groups(uncertainty):
@@ -75,8 +76,8 @@ def core_uncertainty(uncertainty, X):
         groups = _as_groups(uncertainty)
         if isinstance(uncertainty, tuple) and len(groups) != _num_samples(X):
             raise ValueError(
-                f"uncertainty: {len(groups)} group indices for {_num_samples(X)} rows; inside "
-                "cross-validation pass mainstay.GroupedUncertainty(group, shapes), which can be split"
+                f"uncertainty: {len(groups)} group indices for {_num_samples(X)} rows; in "
+                "cross-validation pass mainstay.GroupedUncertainty(group, shapes), which splits"
             )
         return groups.group, [np.asarray(s).tolist() for s in groups.shapes]
     array = np.asarray(uncertainty, dtype=np.float64)
