@@ -13,6 +13,7 @@ mod experiment;
 mod journal;
 mod markdown;
 mod outcome;
+mod regec;
 mod run;
 mod stats;
 mod svg;

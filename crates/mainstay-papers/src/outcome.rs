@@ -36,11 +36,18 @@ impl Unit {
         }
     }
 
+    /// A difference of two such numbers as text.
+    fn difference(self, value: f64) -> String {
+        match self {
+            Self::Percent => format!("{:.1} points", 100.0 * value),
+            _ => self.show(value),
+        }
+    }
+
     /// Half a unit of the last digit that papers print.
     fn resolution(self) -> f64 {
         match self {
-            Self::Percent => 0.0005,
-            Self::Plain => 0.0005,
+            Self::Percent | Self::Plain => 0.0005,
             Self::Ratio | Self::Seconds => 0.005,
             Self::Count => 0.5,
         }
@@ -260,7 +267,7 @@ fn judge(unit: Unit, goal: Goal, paper: Measured, ours: Measured) -> (Verdict, S
     }
     let verdict =
         if (difference < 0.0) == (goal == Goal::Lower) { Verdict::Better } else { Verdict::Worse };
-    (verdict, format!("by {}", unit.show(difference.abs())))
+    (verdict, format!("by {}", unit.difference(difference.abs())))
 }
 
 /// Everything an experiment found.
@@ -335,7 +342,7 @@ mod tests {
                 .because("other data")
         };
         assert_eq!(row(0.2).reason, "");
-        assert_eq!(row(0.25).reason, "by 5.0 %; other data");
+        assert_eq!(row(0.25).reason, "by 5.0 points; other data");
         assert_eq!(Row::claim("", "always", false, "once").verdict, Verdict::Fails);
     }
 
