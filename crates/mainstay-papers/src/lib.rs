@@ -15,6 +15,7 @@ mod markdown;
 mod outcome;
 mod regec;
 mod run;
+mod stable;
 mod stats;
 mod svg;
 

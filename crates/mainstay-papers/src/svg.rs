@@ -12,9 +12,9 @@ const LEGEND: f64 = 14.0;
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444", "#999933"];
 
-/// All panels, three in a line.
+/// All panels, three in a line (four: two and two).
 pub(crate) fn render(title: &str, charts: &[Chart]) -> String {
-    let columns = charts.len().clamp(1, 3);
+    let columns = if charts.len() == 4 { 2 } else { charts.len().clamp(1, 3) };
     let legend = charts.iter().map(|c| legend_lines(c) as f64 * LEGEND).fold(0.0, f64::max);
     let panel = HEIGHT + legend;
     let (width, height) =
@@ -131,7 +131,7 @@ fn frame(out: &mut String, chart: &Chart) {
     if chart.kind != Kind::Heat {
         text(out, 14.0, middle, "middle", &turned, &chart.y);
     }
-    text(out, f64::midpoint(left, WIDTH - right), HEIGHT - 8.0, "middle", "", &chart.x);
+    text(out, f64::midpoint(left, WIDTH - right), HEIGHT - 11.0, "middle", "", &chart.x);
     let (w, h) = (WIDTH - left - right, HEIGHT - top - bottom);
     let _ = writeln!(
         out,

@@ -217,7 +217,7 @@ pub(super) fn figure_2(context: &Context<'_>) -> Result<Outcome> {
                     format!("{percent} % outliers, n = {n}, {method}: runs above 10 % error"),
                     Unit::Percent,
                     ours,
-                    "the figure's counts are not in the text",
+                    "only drawn in the paper",
                 ));
             }
         }

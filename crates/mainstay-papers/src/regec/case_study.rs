@@ -32,7 +32,7 @@ pub(super) fn figure_2(context: &Context<'_>) -> Result<Outcome> {
                 format!("alpha = beta = {alpha}, {method}: objective"),
                 Unit::Plain,
                 ours,
-                "the figure's values are not in the text",
+                "only drawn in the paper",
             ));
         }
     }
