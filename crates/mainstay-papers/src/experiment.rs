@@ -74,10 +74,15 @@ pub struct Experiment {
 
 /// All experiments, in the papers' order.
 pub fn experiments() -> Vec<&'static Experiment> {
-    [crate::conic::EXPERIMENTS, crate::stable::EXPERIMENTS, crate::regec::EXPERIMENTS]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        crate::conic::EXPERIMENTS,
+        crate::missing::EXPERIMENTS,
+        crate::stable::EXPERIMENTS,
+        crate::regec::EXPERIMENTS,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The experiments meant by a name: `all`, a paper, or one experiment.

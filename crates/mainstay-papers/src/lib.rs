@@ -12,6 +12,7 @@ mod error;
 mod experiment;
 mod journal;
 mod markdown;
+mod missing;
 mod outcome;
 mod regec;
 mod run;
