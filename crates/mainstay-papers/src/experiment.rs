@@ -75,6 +75,7 @@ pub struct Experiment {
 /// All experiments, in the papers' order.
 pub fn experiments() -> Vec<&'static Experiment> {
     [
+        crate::rolin::EXPERIMENTS,
         crate::conic::EXPERIMENTS,
         crate::missing::EXPERIMENTS,
         crate::stable::EXPERIMENTS,

@@ -15,6 +15,7 @@ mod markdown;
 mod missing;
 mod outcome;
 mod regec;
+mod rolin;
 mod run;
 mod stable;
 mod stats;

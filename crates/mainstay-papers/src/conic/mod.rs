@@ -79,9 +79,8 @@ struct Chosen {
 
 fn choose(train: &Dataset, validation: &Dataset, context: &Context<'_>) -> Result<Chosen> {
     let control = context.control();
-    let hinge = hinge_path(train, &hinge_grid(100), true, 1e-4, &control)?;
-    let params = ConicParams { tol: 1e-4, ..ConicParams::default() };
-    let conic = params.check()?.path(train, &kappas(), &control)?;
+    let hinge = hinge_path(train, &hinge_grid(100), true, 1e-6, &control)?;
+    let conic = ConicParams::default().check()?.path(train, &kappas(), &control)?;
     let best = |mut path: Vec<Fitted>| -> Result<Fitted> {
         let errors =
             path.iter().map(|fitted| wrong(fitted, validation)).collect::<Result<Vec<usize>>>()?;
@@ -111,7 +110,7 @@ const TIES: &str = "Several hyper-parameters often misclassify equally few valid
                     takes. We take the middle one of the tied values, for both losses.";
 const GRIDS: &str = "100 values each: lambda = beta/(1 - beta) with beta = i/101 for the hinge loss, kappa evenly from 0.005 to \
                      0.5 for the conic loss (the text's interval begins at 0, where the problem is infeasible on most data). \
-                     All fits are certified to a relative gap of 1e-4.";
+                     All fits are certified to a relative gap of 1e-6.";
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,7 @@ const FRACTIONS: [f64; 3] = [0.5, 0.6, 0.7];
 const LAMBDA: f64 = 0.1;
 
 fn logistic(k: K, alpha: f64) -> Result<StableLogistic> {
-    Ok(StableLogisticParams { k, alpha, tol: 1e-5, ..StableLogisticParams::default() }.check()?)
+    Ok(StableLogisticParams { k, alpha, ..StableLogisticParams::default() }.check()?)
 }
 
 fn repeat(data: &Dataset, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> {
@@ -32,7 +32,6 @@ fn repeat(data: &Dataset, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> 
             alpha: Alpha::Rule(AlphaRule::Cv),
             n_alphas: 10,
             n_folds: 10,
-            tol: 1e-5,
             random_state: Some(seed),
             ..PenalizedParams::default()
         };
@@ -41,7 +40,6 @@ fn repeat(data: &Dataset, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> 
     let tuned = StableLogisticCvParams {
         ks: vec![0.5],
         cv: 10,
-        tol: 1e-5,
         random_state: Some(seed),
         ..StableLogisticCvParams::default()
     };
