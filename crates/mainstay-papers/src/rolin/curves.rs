@@ -31,7 +31,7 @@ fn chart(title: String, ns: &[usize], found: &[Vec<f64>], methods: &[usize]) -> 
 }
 
 pub(super) fn figure_5(context: &Context<'_>) -> Result<Outcome> {
-    let ns = context.pick(&[15, 50, 200, 500, 1500][..], &[15, 50, 500][..]);
+    let ns = context.pick(&[15, 50, 200, 500, 1500][..], &[15, 50, 200][..]);
     let mut out = Outcome::default();
     for (name, loss) in [("spambase", 0), ("seizure", 1), ("gas_drift", 2)] {
         let Some(set) = context.data(name)? else { continue };

@@ -20,7 +20,7 @@ const BLOCK: usize = METHODS.len();
 
 /// Draws at every n; these experiments fit each method twice.
 fn draws(context: &Context<'_>, n: usize) -> usize {
-    if n <= 50 { context.pick(10, 3) } else { context.pick(4, 2) }
+    if n <= 50 { context.pick(6, 3) } else { context.pick(2, 2) }
 }
 
 fn repeat(draw: &Draw, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> {
@@ -126,7 +126,7 @@ fn run(context: &Context<'_>) -> Result<(Vec<usize>, Vec<Vec<Vec<f64>>>)> {
 }
 
 fn note(context: &Context<'_>, out: &mut Outcome) {
-    out.choice("10 draws up to n = 50, 4 beyond; L1 and L2 with 8 strengths, raw or standardised, by the errors in one 5-fold cross-validation.");
+    out.choice("6 draws up to n = 50, 2 beyond; L1 and L2 with 8 strengths, raw or standardised, by the errors in one 5-fold cross-validation.");
     choices(context, out);
 }
 
