@@ -387,6 +387,7 @@ fn ctrl_c_ends_a_long_fit_at_once_and_leaves_no_file() {
     fails(&child.wait_with_output().unwrap(), "interrupted");
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     assert_eq!(folder.names(), ["long.csv"]);
+}
 
 #[test]
 fn reproduce_lists_runs_and_resumes_experiments() {
