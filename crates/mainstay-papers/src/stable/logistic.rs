@@ -50,7 +50,7 @@ fn repeat(data: &Dataset, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> 
     }
     let (whole, half) = (logistic(K::Fraction(1.0), LAMBDA)?, logistic(K::Fraction(0.5), LAMBDA)?);
     let path = whole.path(&split.train, &split.counts(), &control)?;
-    row.extend(variability(&whole, &half, &path, &split, seed, context)?);
+    row.extend(variability(&whole, &half, &path, &split, context)?);
     Ok(row)
 }
 

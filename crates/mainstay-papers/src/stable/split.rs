@@ -19,6 +19,7 @@ pub(super) const SETS: [(&str, &str); 3] =
 pub(super) struct Split {
     pub(super) train: Dataset,
     pub(super) test: Dataset,
+    pub(super) seed: u64,
 }
 
 impl Split {
@@ -37,7 +38,7 @@ impl Split {
             let x = part.features().scale_columns(&factors);
             part.replace_features(x)
         };
-        Self { train: scaled(train), test: scaled(test) }
+        Self { train: scaled(train), test: scaled(test), seed }
     }
 
     /// Accuracy, true and false positive rate on the test rows; the rates of two classes only.
@@ -82,12 +83,11 @@ pub(super) fn variability(
     stable: &dyn Estimator,
     path: &[Fitted],
     split: &Split,
-    seed: u64,
     context: &Context<'_>,
 ) -> Result<Vec<f64>> {
     let control = context.control();
     let of = |estimator: &dyn Estimator, protocol| {
-        coefficient_stability(estimator, &split.train, protocol, 9, seed, &control)
+        coefficient_stability(estimator, &split.train, protocol, 9, split.seed, &control)
     };
     let over_k: Vec<Vec<Vec<f64>>> =
         path.iter().map(coefficients).collect::<mainstay::Result<_>>()?;

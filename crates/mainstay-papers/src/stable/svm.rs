@@ -36,7 +36,7 @@ fn repeat(data: &Dataset, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> 
         row.extend(split.rates(&fitted)?);
     }
     let half = svm(K::Fraction(0.5), c)?;
-    row.extend(variability(&whole, &half, &path, &split, seed, context)?);
+    row.extend(variability(&whole, &half, &path, &split, context)?);
     row.push(c);
     Ok(row)
 }
