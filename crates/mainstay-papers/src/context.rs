@@ -10,6 +10,9 @@ use crate::data::{self, Named, Set};
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 
+/// Numbers of repetitions: one row a repetition.
+pub(crate) type Repetitions = Vec<Vec<f64>>;
+
 /// What an experiment may use: data sets by name, repetitions that are remembered, seeds.
 pub struct Context<'a> {
     /// Fewer repetitions and coarser grids.
@@ -81,12 +84,11 @@ impl<'a> Context<'a> {
         let journal = self.journal(group)?;
         let done = AtomicU64::new(0);
         let one = |i: usize| {
-            let found = match journal.get(&keys[i]) {
-                Some(values) => values.clone(),
-                None => {
-                    self.control.check()?;
-                    journal.add(&keys[i], &work(i, self.seed(&keys[i]))?)?
-                }
+            let found = if let Some(values) = journal.get(&keys[i]) {
+                values.clone()
+            } else {
+                self.control.check()?;
+                journal.add(&keys[i], &work(i, self.seed(&keys[i]))?)?
             };
             (self.progress)(1 + done.fetch_add(1, Ordering::Relaxed), keys.len() as u64);
             Ok(found)

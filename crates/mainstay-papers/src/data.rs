@@ -175,7 +175,9 @@ pub(crate) fn load(set: Set, path: &Path) -> Result<Named> {
     let classes = Classes::learn(&labels).map_err(content)?;
     let codes = classes.codes(&labels).map_err(content)?;
     let mut counts = vec![0; classes.names().len()];
-    codes.iter().for_each(|&code| counts[code] += 1);
+    for &code in &codes {
+        counts[code] += 1;
+    }
     let named = |word: &str| classes.names().iter().position(|n| n.to_string() == word);
     let largest = (0..counts.len()).max_by_key(|&k| (counts[k], counts.len() - k));
     let positive = set.positive.and_then(named).or(largest).unwrap_or(0);

@@ -41,15 +41,15 @@ fn commands(out: &mut String, records: &[&Record]) {
 
 fn summary(out: &mut String, records: &[&Record]) {
     out.push_str("| experiment |");
-    Verdict::ALL.iter().for_each(|v| {
-        let _ = write!(out, " {} |", v.words());
-    });
+    for verdict in Verdict::ALL {
+        let _ = write!(out, " {} |", verdict.words());
+    }
     let _ = writeln!(out, "\n|---|{}", "---:|".repeat(Verdict::ALL.len()));
     for record in records {
         let _ = write!(out, "| [{}](#{}) |", record.title, record.id);
-        Verdict::ALL.iter().for_each(|v| {
-            let _ = write!(out, " {} |", record.outcome.count(*v));
-        });
+        for verdict in Verdict::ALL {
+            let _ = write!(out, " {} |", record.outcome.count(verdict));
+        }
         out.push('\n');
     }
     out.push('\n');

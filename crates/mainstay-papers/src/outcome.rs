@@ -303,6 +303,7 @@ impl Outcome {
 pub(crate) mod number {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
     pub(crate) fn serialize<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
         value.is_finite().then_some(*value).serialize(out)
     }

@@ -156,7 +156,7 @@ fn group_names(out: &mut String, chart: &Chart, place: impl Fn(f64) -> f64) {
 fn plot(out: &mut String, chart: &Chart) {
     let [left, top, right, bottom] = MARGIN;
     frame(out, chart);
-    let points = || chart.series.iter().flat_map(|s| s.known());
+    let points = || chart.series.iter().flat_map(crate::chart::Series::known);
     let bars = chart.kind == Kind::Bars;
     let zero = bars.then_some(0.0).filter(|_| !chart.log);
     let values = points().map(|p| p.1).chain(zero);

@@ -75,7 +75,9 @@ fn repeat(seed: u64, context: &Context<'_>) -> Result<Vec<f64>> {
 fn without(data: &Dataset, features: &[usize]) -> Result<Dataset> {
     let mut x = data.features().to_dense();
     for i in 0..x.nrows() {
-        features.iter().for_each(|&j| x.row_mut(i)[j] = 0.0);
+        for &j in features {
+            x.row_mut(i)[j] = 0.0;
+        }
     }
     Ok(Dataset::new(x.into(), data.labels().to_vec(), 2)?)
 }

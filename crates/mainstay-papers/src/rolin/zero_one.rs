@@ -8,7 +8,7 @@ use mainstay::rolin::{CvRule, RolinParams, Scoring, TopPcsParams};
 
 use super::runs::{Draw, choices, penalized, rolin, sizes, tasks};
 use crate::chart::{Chart, Series};
-use crate::context::Context;
+use crate::context::{Context, Repetitions};
 use crate::error::Result;
 use crate::outcome::{Outcome, Row};
 use crate::stats::{mean, quantile, trimmed};
@@ -96,7 +96,7 @@ fn zero_one(train: &Dataset, penalty: Penalty, seed: u64, control: &Control) -> 
 }
 
 /// Trimmed means: for every n, one row a data set.
-fn run(context: &Context<'_>) -> Result<(Vec<usize>, Vec<Vec<Vec<f64>>>)> {
+fn run(context: &Context<'_>) -> Result<(Vec<usize>, Vec<Repetitions>)> {
     let tasks = tasks(context, usize::MAX)?;
     let ns = sizes(context);
     let mut all = Vec::new();

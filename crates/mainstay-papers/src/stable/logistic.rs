@@ -6,7 +6,7 @@ use mainstay::stable::{K, StableLogistic, StableLogisticCvParams, StableLogistic
 use super::split::{SETS, Split, splits, variability};
 use super::svm::{RATES, deviations, split_choices};
 use crate::chart::{Chart, Series};
-use crate::context::{Context, repetitions};
+use crate::context::{Context, Repetitions, repetitions};
 use crate::error::Result;
 use crate::outcome::{Measured, Outcome, Row, Unit};
 use crate::stats::column;
@@ -55,7 +55,7 @@ fn repeat(data: &Dataset, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> 
 }
 
 /// Adult and WPBC: all splits.
-fn run(context: &Context<'_>) -> Result<Vec<(&'static str, Vec<Vec<f64>>)>> {
+fn run(context: &Context<'_>) -> Result<Vec<(&'static str, Repetitions)>> {
     let mut all = Vec::new();
     for (file, name) in SETS.into_iter().take(2) {
         let Some(set) = context.data(file)? else { continue };

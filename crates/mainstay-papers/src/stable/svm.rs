@@ -7,7 +7,7 @@ use mainstay::stable::{K, StableSvc, StableSvcParams};
 
 use super::split::{QUICK_ROWS, SETS, Split, splits, variability};
 use crate::chart::{Chart, Series};
-use crate::context::{Context, repetitions};
+use crate::context::{Context, Repetitions, repetitions};
 use crate::error::Result;
 use crate::outcome::{Goal, Measured, Outcome, Row, Unit};
 use crate::stats::column;
@@ -72,7 +72,7 @@ fn tune(train: &Dataset, seed: u64, context: &Context<'_>) -> Result<f64> {
 }
 
 /// All splits of every data set that is there.
-fn run(context: &Context<'_>) -> Result<Vec<(&'static str, Vec<Vec<f64>>)>> {
+fn run(context: &Context<'_>) -> Result<Vec<(&'static str, Repetitions)>> {
     let mut all = Vec::new();
     for (file, name) in SETS {
         let Some(set) = context.data(file)? else { continue };
