@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Evaluate(Evaluate),
     /// How much it takes to flip each prediction
     Certify(Certify),
+    /// Reproduce the papers' tables and figures
+    Reproduce(Reproduce),
     /// List the methods
     Methods,
     /// List the embedded data sets
@@ -230,4 +232,30 @@ pub(crate) struct Certify {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay reproduce --list                               what there is
+  mainstay reproduce conic-table-1 --quick
+  mainstay reproduce all --data datasets -o results
+
+A run that was stopped goes on where it was. Data sets that are not in --data are named with where to get them, and the rest still
+runs; docs/reproduce.md says how to prepare them.")]
+pub(crate) struct Reproduce {
+    /// Name of an experiment or of a paper, or `all`
+    #[arg(required_unless_present = "list")]
+    pub(crate) experiment: Option<String>,
+    /// Fewer repetitions: everything in a few minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Folder of data sets, NAME.csv.gz or NAME.csv with a column `target`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Folder of the results: Markdown, SVG, JSON and what a later run can reuse
+    #[arg(long, short, value_name = "DIR", default_value = "reproduced")]
+    pub(crate) output: PathBuf,
+    /// Only list the experiments
+    #[arg(long)]
+    pub(crate) list: bool,
 }

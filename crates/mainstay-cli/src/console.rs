@@ -54,15 +54,24 @@ impl Console {
         }
     }
 
-    /// A control that Ctrl-C cancels and that draws a bar with the time left on a terminal.
+    /// A bar with the time left, on a terminal.
+    pub(crate) fn bar(&self, what: String) -> Option<ProgressBar> {
+        if self.quiet || !io::stderr().is_terminal() {
+            return None;
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style =
+            ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {elapsed} (left {eta})");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message(what);
+        Some(bar)
+    }
+
+    /// A control that Ctrl-C cancels and that draws a bar on a terminal.
     pub(crate) fn control(&self, what: &'static str) -> Control {
         let mut control = Control::new().with_threads(self.threads);
-        if !self.quiet && io::stderr().is_terminal() {
-            let bar = Arc::new(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
-            let style =
-                ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {elapsed} (left {eta})");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_message(what);
+        if let Some(bar) = self.bar(what.to_owned()) {
+            let bar = Arc::new(bar);
             control = control.with_progress(move |done, total| {
                 bar.set_length(total);
                 bar.set_position(done);

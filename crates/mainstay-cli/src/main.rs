@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Predict(predict) => commands::predict::run(predict, &console),
         Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),
         Command::Certify(certify) => commands::certify::run(certify, &console),
+        Command::Reproduce(reproduce) => commands::reproduce::run(reproduce, &console),
         Command::Methods => commands::list::methods(&console),
         Command::Datasets => commands::list::datasets(&console),
         Command::Completions { shell } => commands::list::completions(*shell, &console),

@@ -486,3 +486,42 @@ fn ctrl_c_ends_a_long_fit_at_once_and_leaves_no_file() {
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     assert_eq!(folder.names(), ["long.csv"]);
 }
+
+#[test]
+fn reproduce_lists_runs_and_resumes_experiments() {
+    let listed = out(&mainstay(&["reproduce", "--list"]));
+    for id in
+        ["rolin-figure-2", "conic-table-3", "missing-sanity", "stable-table-6", "regec-figure-7"]
+    {
+        assert!(listed.contains(id), "{listed}");
+    }
+    let folder = Folder::new();
+    let results = folder.path("results");
+    let results = results.to_str().unwrap();
+    let args = ["reproduce", "regec-figure-2", "--quick", "-o", results, "--json", "-q"];
+    let first = mainstay(&args);
+    assert_eq!(first.status.code(), Some(0), "{}", String::from_utf8_lossy(&first.stderr));
+    let value: serde_json::Value = serde_json::from_slice(&first.stdout).unwrap();
+    assert_eq!(value[0]["id"], "regec-figure-2");
+    assert!(value[0]["outcome"]["rows"].as_array().unwrap().len() > 10);
+    for file in ["regec.md", "regec-figure-2.svg", "results.json"] {
+        assert!(Path::new(results).join(file).is_file(), "{file}");
+    }
+    assert_eq!(mainstay(&args).stdout, first.stdout);
+    assert_eq!(mainstay(&[&args[..], &["--threads", "1"]].concat()).stdout, first.stdout);
+}
+
+#[test]
+fn reproduce_says_what_is_wrong() {
+    fails(&mainstay(&["reproduce", "figure-99"]), "no experiment `figure-99`; there are: all, ");
+    let none = ["reproduce", "stable-table-1", "--data", "/no/such/folder"];
+    fails(&mainstay(&none), "there is no such folder");
+    let folder = Folder::new();
+    let results = folder.path("results");
+    let args = ["reproduce", "stable-table-5", "--quick", "-o", results.to_str().unwrap()];
+    let found = out(&mainstay(&args));
+    assert!(
+        found.contains("not run: adult: no folder of data sets was given (--data DIR)"),
+        "{found}"
+    );
+}

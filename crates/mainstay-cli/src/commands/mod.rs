@@ -5,3 +5,4 @@ pub(crate) mod evaluate;
 pub(crate) mod fit;
 pub(crate) mod list;
 pub(crate) mod predict;
+pub(crate) mod reproduce;

@@ -1,0 +1,90 @@
+use mainstay::loss::Loss;
+use mainstay::model::Estimator;
+use mainstay::rolin::{CvRule, RolinParams};
+
+use super::runs::{Draw, choices, rolin, tasks};
+use crate::chart::{Chart, Series};
+use crate::context::Context;
+use crate::error::Result;
+use crate::outcome::{Outcome, Row};
+use crate::stats::{mean, trimmed};
+
+const RATIOS: [f64; 6] = [1.0, 2.5, 5.0, 10.0, 100.0, 1e6];
+const SLACKS: [f64; 6] = [0.0, 0.05, 0.1, 0.15, 0.3, 1.0];
+const GAINS: [f64; 6] = [0.0, 0.02, 0.05, 0.1, 0.3, 1.0];
+
+fn with(which: usize, value: f64, seed: u64) -> RolinParams {
+    let usual = rolin(Loss::Logistic, CvRule::Robust, seed);
+    match which {
+        0 => RolinParams { theta_ratio: value, ..usual },
+        1 => RolinParams { theta_slack: value, ..usual },
+        _ => RolinParams { theta_gain: value, ..usual },
+    }
+}
+
+pub(super) fn figure_7(context: &Context<'_>) -> Result<Outcome> {
+    let tasks = tasks(context, context.pick(10, 5))?;
+    let n = 30;
+    let count = context.pick(20, 4);
+    let grids = [("ratio", RATIOS, 2), ("slack", SLACKS, 2), ("gain", GAINS, 2)];
+    let mut keys = Vec::new();
+    let mut places = Vec::new();
+    for (g, (name, grid, _)) in grids.iter().enumerate() {
+        for value in grid {
+            for (t, task) in tasks.iter().enumerate() {
+                for r in 0..count {
+                    keys.push(format!("{name}={value}/{}/{r}", task.name));
+                    places.push((g, *value, t, r));
+                }
+            }
+        }
+    }
+    let found = context.each("rolin-thresholds", &keys, |i, _| {
+        let (g, value, t, r) = places[i];
+        let task = &tasks[t];
+        let seed = context.seed(&format!("rolin/{}/{n}/{r}", task.name));
+        let Some(draw) = Draw::new(&task.data, n, seed) else { return Ok(vec![f64::NAN]) };
+        let fitted = with(g, value, seed).check()?.fit(&draw.train, &context.control())?;
+        Ok(vec![draw.loss(&fitted, Loss::Logistic)?])
+    })?;
+    // Trimmed mean of every threshold, value and data set, in the order of the keys.
+    let means: Vec<f64> = found
+        .chunks(count)
+        .map(|draws| trimmed(&draws.iter().map(|d| d[0]).collect::<Vec<_>>(), 0.1))
+        .collect();
+    let sets = tasks.len();
+    let mut out = Outcome::default();
+    for (g, (name, grid, usual)) in grids.into_iter().enumerate() {
+        let of = |v: usize, t: usize| means[(g * grid.len() + v) * sets + t];
+        let change =
+            |v: usize| mean(&(0..sets).map(|t| of(v, t) / of(usual, t) - 1.0).collect::<Vec<_>>());
+        let found = grid
+            .iter()
+            .enumerate()
+            .map(|(v, value)| format!("{value}: {:+.1} %", 100.0 * change(v)))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let (claim, holds) = match g {
+            0 => ("any value from 2.5 to 100 works well", (1..5).all(|v| change(v) <= 0.03)),
+            1 => (
+                "any value up to 0.15 gives similar results, larger ones are worse",
+                (0..4).all(|v| change(v).abs() <= 0.03) && change(5) > 0.0,
+            ),
+            _ => (
+                "any value up to 0.05 gives good results, high ones much worse",
+                (0..3).all(|v| change(v).abs() <= 0.03) && change(5) > 0.03,
+            ),
+        };
+        out.rows.push(Row::claim(format!("theta_{name}"), claim, holds, found));
+        let points = (0..grid.len()).map(|v| (v as f64, change(v)));
+        let series = vec![Series::new("mean over the sets", points)];
+        let names = grid.iter().map(ToString::to_string).collect();
+        let chart = Chart::lines(format!("theta_{name}"), "value", "relative change", series);
+        out.charts.push(chart.over(names));
+    }
+    out.choice(format!(
+        "n = {n} and {count} draws on the {sets} sets with the fewest features; neither is stated."
+    ));
+    choices(context, &mut out);
+    Ok(out)
+}
