@@ -17,7 +17,8 @@ impl Scale {
     /// finite count as 0.
     pub(crate) fn nice(low: f64, high: f64, count: usize) -> Self {
         let finite = |v: f64| if v.is_finite() { v.clamp(-1e300, 1e300) } else { 0.0 };
-        let (low, high) = (finite(low.min(high)), finite(low.max(high)));
+        let (low, high) = (finite(low), finite(high));
+        let (low, high) = (low.min(high), low.max(high));
         let spread = high - low;
         let spread = if spread > 1e-12 * low.abs().max(high.abs()).max(1e-290) {
             spread

@@ -6,10 +6,10 @@ use mainstay::compare::Interval;
 pub(crate) const DASH: &str = "–";
 
 /// Longest name shown anywhere in full.
-const LONGEST: usize = 120;
+const LONGEST: usize = 80;
 
 /// A user's words without control characters and without the invisible ones that change the direction of
-/// what follows; at most 120 characters wide.
+/// what follows; at most 80 characters wide.
 pub(crate) fn name(text: &str) -> String {
     let clean: String = text
         .chars()
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(shorten("abcdefg", 6), "abcde…");
         assert_eq!(shorten("日本語の名前", 6), "日本…");
         assert_eq!(shorten("👩\u{200d}🔬👩\u{200d}🔬", 5), "👩\u{200d}🔬…");
-        assert_eq!(name(&"x".repeat(300)).chars().count(), 120);
+        assert_eq!(name(&"x".repeat(300)).chars().count(), 80);
     }
 
     #[test]

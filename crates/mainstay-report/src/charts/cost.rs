@@ -10,7 +10,7 @@ use crate::svg::Element;
 use crate::text;
 
 const WIDTH: f64 = 400.0;
-const LEFT: f64 = 152.0;
+const LEFT: f64 = 172.0;
 const RIGHT: f64 = 374.0;
 const TOP: f64 = 22.0;
 const ROW: f64 = 24.0;
@@ -83,7 +83,7 @@ fn draw(story: Story<'_>, id: &str, lines: &[Line], place: &str) -> String {
         let y = TOP + ROW * (k as f64 + 0.5);
         let class = format!("rowname {}", line.part.class());
         drawing.draw(
-            &Element::words((LEFT - 10.0, y + 4.0), &text::shorten(&line.name, 19)).class(&class),
+            &Element::words((LEFT - 10.0, y + 4.0), &text::shorten(&line.name, 24)).class(&class),
         );
         if let (Some(a), Some(b)) = (line.clean, line.hurt) {
             let span = Element::line((x.place(a.mean), y), (x.place(b.mean), y));
