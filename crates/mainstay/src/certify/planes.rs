@@ -33,10 +33,11 @@ impl Form {
         Self { directions: [g, minus], offset, norms }
     }
 
-    /// The lead of the sign that the form has at `value`.
-    fn lead(&self, value: f64, strict: bool) -> Lead<'_> {
-        let direction = &self.directions[usize::from(value < 0.0)];
-        Lead { direction, score: value.abs(), strict }
+    /// The lead of one sign of the form.
+    fn lead(&self, value: f64, negative: bool, strict: bool) -> Lead<'_> {
+        let score = if negative { -value } else { value };
+        let direction = &self.directions[usize::from(negative)];
+        Lead { direction, score: score.max(0.0), strict }
     }
 }
 
@@ -93,11 +94,19 @@ struct PlanesQuery<'a> {
 
 impl PlanesQuery<'_> {
     /// The lead of either form; class 0 holds the boundary, so it must be crossed to leave it.
+    ///
+    /// The prediction fixes the sign of the product, the larger form its own sign; so a form that is 0, or that
+    /// rounding put on the wrong side of 0, still knows which way flips.
     fn leads(&self) -> [Lead<'_>; 2] {
         let strict = self.predicted == 0;
-        self.forms
-            .each_ref()
-            .map(|form| form.lead(self.x.dot(&form.directions[0]) - form.offset, strict))
+        let [u, v] = self.forms;
+        let [a, b] = self.forms.each_ref().map(|f| self.x.dot(&f.directions[0]) - f.offset);
+        let (minus_a, minus_b) = if a.abs() >= b.abs() {
+            (a < 0.0, (a < 0.0) == (self.predicted == 1))
+        } else {
+            ((b < 0.0) == (self.predicted == 1), b < 0.0)
+        };
+        [u.lead(a, minus_a, strict), v.lead(b, minus_b, strict)]
     }
 
     fn answer(&self) -> Result<RowResult> {
