@@ -166,7 +166,7 @@ def test_bad_input_is_named(blobs):
     broken.loc[3, "c"] = np.nan
     with pytest.raises(ValueError, match="row 3, column 'c' is nan"):
         mainstay.certify(model, broken)
-    with pytest.raises(ValueError, match="`witness` = \"l3\""):
+    with pytest.raises(ValueError, match='`witness` = "l3"'):
         mainstay.certify(model, frame, witness="l3")
     with pytest.raises(ValueError, match="used together with `uncertainty`"):
         mainstay.certify(model, frame, witness="ellipsoid")
