@@ -156,7 +156,7 @@ def test_bad_input_is_named(blobs):
         mainstay.certify(LogisticRegression(), X)
     with pytest.raises(NotFittedError):
         mainstay.certify(ReGEC(), X)
-    with pytest.raises(ValueError, match="4 features.*expects 5"):
+    with pytest.raises(ValueError, match=r"4 features.*expects 5"):
         mainstay.certify(model, X[:, :4])
     with pytest.raises(ValueError, match="column 0 is 'b', expected 'a'"):
         mainstay.certify(model, frame[list("bacde")])

@@ -1,4 +1,4 @@
-"""The report in a real browser: it shows, it answers to mouse and keyboard, and nothing runs in it."""
+"""The report in a real browser: it shows, it answers to mouse and keyboard, nothing runs in it."""
 
 import base64
 import io

@@ -8,7 +8,7 @@ use mainstay::compare::Comparison;
 use mainstay::data::{Dataset, Shape};
 use mainstay::linalg::Matrix;
 use mainstay::model::{Fitted as Core, Linear, Link, Model};
-use mainstay::uncertainty::Ellipsoids;
+use mainstay::uncertainty::ellipsoid::Ellipsoids;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
