@@ -1,5 +1,7 @@
 """How much it takes to flip a prediction, for any linear classifier."""
 
+import warnings
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
@@ -63,16 +65,19 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None):
     names, index = _names(X), getattr(X, "index", None)
     last, X, names, space = _last_step(model, X, names)
     X, names = _check_rows(last, X, names)
+    foreign = not isinstance(last, BaseClassifier)
     core = _core.certify(
-        _core_model(last, X),
+        _linear(last, X) if foreign else last._model,
         core_matrix(X),
         uncertainty=_shared_or_rows(uncertainty, X),
         values=None if values is None else np.asarray(values, dtype=np.float64),
         witness=witness,
     )
-    del core["predicted"]
+    predicted = core.pop("predicted")
     flipped = core.pop("witness", None)
     if flipped is not None:
+        if foreign and not witness.startswith("deletion"):
+            flipped = _settle(last, X, flipped, predicted)
         core.update({f"witness_{name}": flipped[:, j] for j, name in enumerate(names)})
     try:
         import pandas as pd
@@ -181,11 +186,9 @@ def _check_rows(model, X, names):
     return X, names
 
 
-def _core_model(model, X):
-    """Return a fit of ours, or weights and intercepts as the compiled module takes them."""
+def _linear(model, X):
+    """Weights and intercepts of a classifier that is not ours, checked."""
     name = type(model).__name__
-    if isinstance(model, BaseClassifier):
-        return model._model
     if getattr(model, "kernel", "linear") != "linear":
         raise ValueError(f"{name} with kernel={model.kernel!r} is not linear: it has no weights")
     if not (hasattr(model, "coef_") and hasattr(model, "intercept_")):
@@ -222,12 +225,40 @@ def _check_agreement(model, coef, intercept, X):
         two = np.partition(scores, -2, axis=1)
         lead = two[:, -1] - two[:, -2]
     clear = lead > 1e-6 * (np.abs(scores).max() + np.abs(intercept).max())
-    wrong = np.flatnonzero(clear & (np.asarray(model.predict(X)) != model.classes_[codes]))
+    wrong = np.flatnonzero(clear & (_predict(model, X) != codes))
     if len(wrong):
         raise ValueError(
             f"{type(model).__name__}: predict does not follow the largest score of coef_ and "
             f"intercept_ (row {wrong[0]}), so that flips cannot be certified from them"
         )
+
+
+def _predict(model, X):
+    """Class indices."""
+    with warnings.catch_warnings():
+        # The rows have lost their column names; those were compared before.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        labels = np.asarray(model.predict(X))
+    order = np.argsort(model.classes_)
+    return order[np.searchsorted(model.classes_, labels, sorter=order)]
+
+
+def _settle(model, X, flipped, predicted):
+    """Push witnesses over the boundary where other arithmetic puts them just before it."""
+    if getattr(model, "classes_", None) is None:
+        return flipped
+    X = X.toarray() if sparse.issparse(X) else X
+    rows = np.flatnonzero(np.isfinite(flipped).all(axis=1))
+    change = flipped - X
+    for power in range(-15, -5):
+        if len(rows):
+            rows = rows[_predict(model, flipped[rows]) == predicted[rows]]
+        if not len(rows):
+            break
+        length = np.linalg.norm(change[rows], axis=1)
+        room = (1 + np.linalg.norm(X[rows], axis=1)) / np.where(length > 0, length, 1)
+        flipped[rows] = X[rows] + change[rows] * (1 + 10.0**power * (1 + room))[:, None]
+    return flipped
 
 
 def _shared_or_rows(uncertainty, X):

@@ -212,16 +212,17 @@ def test_tooltips_open_by_mouse_and_by_keyboard(browser, address):
         assert len(places) >= 4
         assert not any(visible(place) for place in places)
         hit = places[1].find_element("css selector", ".hit")
-        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", hit)
+        browser.execute_script(
+            "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", hit
+        )
         actions(browser).move_to_element(hit).perform()
         assert [visible(place) for place in places[:3]] == [False, True, False]
-        browser.execute_script("arguments[0].focus()", places[0])
+        browser.execute_script("arguments[0].focus({preventScroll: true})", places[0])
         # The mouse has the say while it points at the chart.
         assert [visible(place) for place in places[:3]] == [False, True, False]
-        actions(browser).move_by_offset(0, 0).reset_actions()
-        heading = browser.find_element("css selector", "footer")
+        heading = chart.find_element("xpath", "./ancestor::article/h3")
         actions(browser).move_to_element(heading).perform()
-        browser.execute_script("arguments[0].focus()", places[0])
+        browser.execute_script("arguments[0].focus({preventScroll: true})", places[0])
         assert visible(places[0])
         actions(browser).send_keys(keys.TAB).perform()
         assert browser.execute_script("return document.activeElement") == places[1]
