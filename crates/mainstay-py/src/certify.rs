@@ -1,5 +1,4 @@
 //! Certificates of single predictions, and the report.
-#![expect(clippy::needless_pass_by_value, reason = "arguments as PyO3 hands them over")]
 
 use std::sync::Arc;
 

@@ -138,7 +138,7 @@ impl<'a> Story<'a> {
                 found.push((why.to_owned(), 1, vec![place]));
             }
         }
-        found.sort_by(|a, b| b.1.cmp(&a.1));
+        found.sort_by_key(|entry| std::cmp::Reverse(entry.1));
         let few = |places: Vec<String>| match places.len() {
             0..=4 => places.join("; "),
             more => format!("{}; and {} more", places[..4].join("; "), more - 4),

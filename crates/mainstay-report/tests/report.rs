@@ -159,8 +159,8 @@ fn empty_charts_say_why() {
 
 #[test]
 fn weights_beyond_the_largest_twenty_are_counted() {
-    assert!(html(&realistic()).unwrap().contains("10 features are left out"));
-    assert!(html(&hostile()).unwrap().contains("180 features are left out"));
+    assert!(html(&realistic()).unwrap().contains("10 features with smaller weights left out"));
+    assert!(html(&hostile()).unwrap().contains("180 features with smaller weights left out"));
 }
 
 #[test]

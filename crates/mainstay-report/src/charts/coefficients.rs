@@ -40,10 +40,10 @@ pub(crate) fn chart(story: Story<'_>, pair: &CoefficientPair, id: &str) -> Chart
          it speaks for, left of zero against."
     );
     if left_out > 0 {
-        explanation.push_str(&format!(
-            " The {SHOWN} largest are shown; {} left out, with smaller weights.",
-            if left_out == 1 { "1 feature is".into() } else { format!("{left_out} features are") }
-        ));
+        let rest = text::count(left_out, "feature");
+        let sentence =
+            format!(" The {SHOWN} largest are shown; {rest} with smaller weights left out.");
+        explanation.push_str(&sentence);
     }
     let baseline = story.method(&story.0.advice.baseline);
     Chart {

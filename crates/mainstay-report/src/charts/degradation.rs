@@ -199,7 +199,7 @@ fn draw(
 fn tip(story: Story<'_>, threat: &ThreatInfo, cast: &Cast, slot: Slot, anchor: (f64, f64)) -> Tip {
     let heading = match slot {
         Slot::Clean => "no damage".to_owned(),
-        Slot::Level(level) => format!("{}: {}", text::name(&threat.unit), text::number(level)),
+        Slot::Level(level) => format!("{} {}", text::number(level), text::name(&threat.unit)),
     };
     let mut tip = Tip::new(anchor, heading);
     for (part, method) in cast.by_importance() {
@@ -240,9 +240,8 @@ fn level_axis(slots: &[Slot], x: &[f64], unit: &str) -> Element {
 fn describe(story: Story<'_>, threat: &ThreatInfo, cast: &Cast) -> String {
     let front = cast.by_importance().filter(|(part, _)| *part != Part::Other);
     let lines = front.filter_map(|(part, method)| {
-        let last = threat.levels.iter().rev();
-        let end =
-            last.filter_map(|l| Some((*l, story.accuracy(method, &threat.name, *l)?))).next()?;
+        let mut last = threat.levels.iter().rev();
+        let end = last.find_map(|l| Some((*l, story.accuracy(method, &threat.name, *l)?)))?;
         let start = story
             .clean(method)
             .map_or(String::new(), |a| format!("from {} without damage ", text::percent(a.mean)));

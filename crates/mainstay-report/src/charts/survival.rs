@@ -52,6 +52,8 @@ struct Words {
     title: &'static str,
     explanation: &'static str,
     unit: &'static str,
+    /// Before and after the number in a tooltip.
+    around: (&'static str, &'static str),
     empty: &'static str,
 }
 
@@ -63,6 +65,7 @@ pub(crate) fn moved(story: Story<'_>, id: &str) -> Chart {
                       deviations of the features). The height is the share of rows that are then still called \
                       right, whatever the direction. This is proven, not sampled. At distance 0 it is plain accuracy.",
         unit: "distance a row may be moved",
+        around: ("moved by up to ", ""),
         empty: "No distances are known for these methods (only linear models have them).",
     };
     let rows = story.0.radii.iter();
@@ -78,6 +81,7 @@ pub(crate) fn deleted(story: Story<'_>, id: &str) -> Chart {
         explanation: "An adversary may erase so many features of every row, choosing the worst ones for each row. The \
                       height is the share of predictions that do not change, whichever features go.",
         unit: "features an adversary may erase",
+        around: ("", " features erased"),
         empty: "It is not known how many features these predictions can lose.",
     };
     let rows = story.0.radii.iter();
@@ -157,8 +161,9 @@ fn draw(words: &Words, survivors: &[Survivors], id: &str, x: &Scale, places: &[f
         let from = (at - gap / 2.0).max(LEFT);
         let hit = Element::rect((from, TOP), (at + gap / 2.0).min(RIGHT) - from, BOTTOM - TOP);
         let guide = Element::line((at, TOP), (at, BOTTOM)).class("guide");
-        let mut tip =
-            Tip::new((at, TOP + 40.0), format!("{}: {}", words.unit, text::number(*place)));
+        let (before, after) = words.around;
+        let heading = format!("{before}{}{after}", text::number(*place));
+        let mut tip = Tip::new((at, TOP + 40.0), heading);
         for s in survivors {
             tip = tip.row(s.part, s.name.clone(), text::percent(s.share(*place)));
         }

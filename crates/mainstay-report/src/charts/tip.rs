@@ -52,7 +52,7 @@ impl Tip {
         let mut tip =
             Element::group("tip").child(&Element::rect((x, y), WIDTH, height).at("rx", 5.0));
         let baseline = |k: usize| y + 4.0 + LINE * (k as f64 + 0.8);
-        let heading = text::shorten(&self.heading, 34);
+        let heading = text::shorten(&self.heading, 28);
         tip.push(&Element::words((x + 8.0, baseline(0)), &heading).class("heading"));
         for (k, (part, name, value)) in self.rows.iter().take(shown).enumerate() {
             let room = 32usize.saturating_sub(value.chars().count()).max(8);
