@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mainstay import datasets
+    from mainstay._certify import certify
     from mainstay._conic import ConicSVC, ConicSVCCV
     from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
     from mainstay._ellipsoid import EllipsoidSVC
@@ -48,6 +49,7 @@ _HOMES = {
     "StableSVC": "_stable",
     "StableSVCCV": "_stable",
     "TopPCsClassifier": "_rolin",
+    "certify": "_certify",
     "coefficient_stability": "_stable",
     "load": "_files",
     "save": "_files",
@@ -75,6 +77,7 @@ __all__ = [
     "StableSVC",
     "StableSVCCV",
     "TopPCsClassifier",
+    "certify",
     "coefficient_stability",
     "datasets",
     "load",

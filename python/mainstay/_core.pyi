@@ -134,6 +134,16 @@ def missing_risk_bound(
     fit_intercept: bool,
     delta: float,
 ) -> float: ...
+def certify(
+    model: Fitted | tuple[_Floats, _Floats],
+    x: _Floats | _Csr,
+    *,
+    uncertainty: _Floats | tuple[_Integers, list[Any]] | None = None,
+    values: _Floats | None = None,
+    witness: str | None = None,
+    n_jobs: int | None = None,
+) -> dict[str, Any]: ...
+def report_html(json: str) -> str: ...
 def subsets(y: _Integers, fractions: Sequence[float], seed: int) -> list[list[int]]: ...
 def sigma_bar(coefficients: _Floats) -> tuple[float, float]: ...
 def make_ndc(

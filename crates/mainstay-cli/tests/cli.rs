@@ -316,6 +316,34 @@ fn a_certificate_comes_with_a_witness_that_flips() {
     fails(&mainstay(&["certify", &model, &data, "--value", "z=1"]), "`z`");
 }
 
+/// Two planes on standardised features, certified in raw units; three are refused by name.
+#[test]
+fn planes_are_certified_for_two_classes_only() {
+    let folder = Folder::new();
+    let two: String = (0..20)
+        .map(|i| {
+            let x = f64::from(i % 10) / 3.0;
+            let (y, label) = if i < 10 { (x, "a") } else { (3.0 - x, "b") };
+            format!("{x},{},{label}\n", y + 0.01 * f64::from(i % 3))
+        })
+        .collect();
+    let data = folder.write("two.csv", &format!("x,y,label\n{two}"));
+    let model = folder.text("two.json");
+    mainstay(&["fit", &data, "--target", "label", "--method", "regec", "-o", &model]);
+    let table = out(&mainstay(&["certify", &model, &data, "--witness", "l2", "--json"]));
+    let found: serde_json::Value = serde_json::from_str(&table).unwrap();
+    let rows: String =
+        (0..20).map(|i| format!("{},{}\n", found["witness_x"][i], found["witness_y"][i])).collect();
+    let flipped = with_input(&["predict", &model, "-"], format!("x,y\n{rows}").as_bytes());
+    for (i, label) in out(&flipped).lines().skip(1).enumerate() {
+        assert_ne!(found["predicted"][i], label, "row {i}");
+    }
+    let three = folder.write("three.csv", &format!("x,y,label\n{two}9,9,c\n9,8,c\n8,9,c\n"));
+    let model = folder.text("three.json");
+    mainstay(&["fit", &three, "--target", "label", "--method", "regec", "-o", &model]);
+    fails(&mainstay(&["certify", &model, &three]), "three or more classes");
+}
+
 #[test]
 fn suspicious_labels_are_written_most_suspicious_first() {
     let folder = Folder::new();

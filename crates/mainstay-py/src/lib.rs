@@ -2,6 +2,7 @@
 //!
 //! Every method goes through `mainstay::methods` by name, so a new one needs no code here.
 
+mod certify;
 mod conic;
 mod convert;
 mod files;
@@ -191,6 +192,8 @@ fn demo_csv() -> &'static str {
 /// Compiled half of the Python package `mainstay`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::certify::{certify, report_html};
     #[pymodule_export]
     use super::conic::{conic_path, make_label_noise, make_outliers};
     #[pymodule_export]

@@ -1,8 +1,7 @@
 //! `mainstay certify`: how much it takes to flip each prediction.
 
-use mainstay::certify::{Attack, Options, RowCertificates, certify};
+use mainstay::certify::{Attack, Options, RowCertificates, certify_model};
 use mainstay::data::{Column, Table};
-use mainstay::model::Model;
 use mainstay_io::ModelFile;
 
 use crate::args::{Certify, WitnessKind};
@@ -12,13 +11,6 @@ use crate::{input, table};
 
 pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
-    let Model::Linear(model) = &file.fitted.model else {
-        return Err(Failure::say(format!(
-            "{}: `{}` is not a linear model; only those can be certified",
-            args.model.display(),
-            file.method
-        )));
-    };
     let loaded = input::read_for(&file, Some(&args.data), &args.reading)?;
     let rows = input::encode(&file, &loaded)?;
     for note in input::unseen(&rows.unseen) {
@@ -37,7 +29,9 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
             WitnessKind::DeletionValue => Attack::DeletionValue,
         }),
     };
-    let found = certify(model, &rows.features, &options, &console.control("certifying"))?;
+    let control = console.control("certifying");
+    let found = certify_model(&file.fitted.model, &rows.features, &options, &control)
+        .map_err(|e| Failure::say(format!("{} ({}): {e}", args.model.display(), file.method)))?;
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
     let mut columns = Vec::new();
     if let Some(kept) = &rows.kept {

@@ -6,19 +6,24 @@
 //! least deletion is a covering knapsack over the contributions $d_{jm} x_m$ ([`cover`]). Both are exact; with
 //! two classes there is one $j$ and $d = \pm w$.
 //!
+//! Two classes told apart by the nearer of two planes ([`crate::model::Planes`]) are exact too: see [`planes`].
+//!
 //! Ties follow `predict`: with two classes a score of exactly 0 is class 0, with more the first
 //! largest wins. Where only crossing (not touching) the boundary flips, the radius is the infimum and the
 //! witness lies just beyond it.
 
 mod cover;
+mod planes;
+mod twin_cover;
 mod witness;
 
 use rayon::prelude::*;
 
 use crate::control::Control;
+use crate::data::Standardize;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, Row, vector};
-use crate::model::Linear;
+use crate::model::{Linear, Model, Planes};
 
 pub use cover::Cover;
 
@@ -134,17 +139,80 @@ impl Pairs {
     }
 }
 
-/// Certifies every row of `x` against `model`.
+/// Certifies every row of `x` against `model`: linear models and two classes of planes, also on
+/// standardised features (in the units of the raw ones). Other models are an error.
+pub fn certify_model(
+    model: &Model,
+    x: &Matrix,
+    options: &Options<'_>,
+    control: &Control,
+) -> Result<RowCertificates> {
+    let refuse = |what: &str| {
+        Err(Error::Mismatch(format!(
+            "{what} cannot be certified: only linear models and two classes of planes can"
+        )))
+    };
+    match model {
+        Model::Linear(m) => certify(m, x, options, control),
+        Model::Planes(m) if m.n_classes() == 2 => planes::certify(m, x, options, control),
+        Model::Planes(_) => refuse("planes of three or more classes"),
+        Model::Kernel(_) => refuse("a kernel model"),
+        Model::Standardized(m) => {
+            let scaling = Standardize { means: m.means.clone(), scales: m.scales.clone() };
+            match &*m.model {
+                Model::Linear(inner) => {
+                    let rows = inner.coef.iter().zip(&inner.intercept);
+                    let (coef, intercept) = rows.map(|(w, b)| scaling.unscale(w, *b)).unzip();
+                    certify(&Linear { coef, intercept, link: inner.link }, x, options, control)
+                }
+                Model::Planes(inner) if inner.n_classes() == 2 => {
+                    let rows = inner.planes.iter().zip(&inner.offsets);
+                    let (planes, offsets) = rows
+                        .map(|(w, offset)| {
+                            let (w, minus) = scaling.unscale(w, -offset);
+                            (w, -minus)
+                        })
+                        .unzip();
+                    let raw = Planes { planes, offsets, reach: inner.reach.clone(), points: None };
+                    planes::certify(&raw, x, options, control)
+                }
+                other => certify_model(other, x, options, control),
+            }
+        }
+    }
+}
+
+/// Certifies every row of `x` against a linear model.
 pub fn certify(
     model: &Linear,
     x: &Matrix,
     options: &Options<'_>,
     control: &Control,
 ) -> Result<RowCertificates> {
-    check(model, x, options)?;
+    check(model.n_features(), x, options)?;
     let pairs = Pairs::new(model);
     let scores = model.decision(x);
     let predicted = crate::model::choose(&scores);
+    gather(x, options, control, predicted.clone(), |i| {
+        let row = RowQuery {
+            pairs: &pairs,
+            x: x.row(i),
+            i,
+            scores: scores.row(i),
+            predicted: predicted[i],
+        };
+        Ok(row.answer(options, model))
+    })
+}
+
+/// Asks every row in parallel and puts the answers into columns.
+fn gather(
+    x: &Matrix,
+    options: &Options<'_>,
+    control: &Control,
+    predicted: Vec<usize>,
+    ask: impl Fn(usize) -> Result<RowResult> + Sync,
+) -> Result<RowCertificates> {
     let rows: Vec<RowResult> = control.install(|| {
         (0..x.nrows())
             .into_par_iter()
@@ -152,14 +220,7 @@ pub fn certify(
                 if i % 256 == 0 {
                     control.check()?;
                 }
-                let row = RowQuery {
-                    pairs: &pairs,
-                    x: x.row(i),
-                    i,
-                    scores: scores.row(i),
-                    predicted: predicted[i],
-                };
-                Ok(row.answer(options, model))
+                ask(i)
             })
             .collect::<Result<Vec<_>>>()
     })?;
@@ -187,12 +248,11 @@ pub fn certify(
     })
 }
 
-fn check(model: &Linear, x: &Matrix, options: &Options<'_>) -> Result<()> {
-    if x.ncols() != model.n_features() {
+fn check(features: usize, x: &Matrix, options: &Options<'_>) -> Result<()> {
+    if x.ncols() != features {
         return Err(Error::Mismatch(format!(
-            "the data have {} features, the model was fitted on {}",
+            "the data have {} features, the model was fitted on {features}",
             x.ncols(),
-            model.n_features()
         )));
     }
     if let Some((row, column, value)) = x.first_not_finite() {
@@ -229,6 +289,20 @@ struct RowResult {
     witness: Option<Vec<f64>>,
 }
 
+impl RowResult {
+    /// Nothing flips it, until something is found.
+    fn never() -> Self {
+        Self {
+            margin: f64::INFINITY,
+            norms: [f64::INFINITY; 3],
+            ellipsoid: f64::INFINITY,
+            deletions: f64::INFINITY,
+            deletion_value: f64::INFINITY,
+            witness: None,
+        }
+    }
+}
+
 /// One row and its scores.
 struct RowQuery<'a> {
     pairs: &'a Pairs,
@@ -255,14 +329,7 @@ impl RowQuery<'_> {
     }
 
     fn answer(&self, options: &Options<'_>, model: &Linear) -> RowResult {
-        let mut result = RowResult {
-            margin: f64::INFINITY,
-            norms: [f64::INFINITY; 3],
-            ellipsoid: f64::INFINITY,
-            deletions: f64::INFINITY,
-            deletion_value: f64::INFINITY,
-            witness: None,
-        };
+        let mut result = RowResult::never();
         for (pair, lead) in self.leads() {
             result.margin = result.margin.min(lead.score);
             for (radius, norm) in result.norms.iter_mut().zip(self.pairs.norms[pair]) {
@@ -272,12 +339,12 @@ impl RowQuery<'_> {
                 let squared = vector::dot(&shape(self.i, lead.direction), lead.direction);
                 result.ellipsoid = result.ellipsoid.min(lead.radius(squared.max(0.0).sqrt()));
             }
-            let cover = Cover::fewest(&lead.contributions(self.x), lead.score, lead.strict);
+            let gains = lead.contributions(self.x);
+            let cover = Cover::fewest(&gains, lead.score, lead.strict);
             result.deletions =
                 result.deletions.min(cover.as_ref().map_or(f64::INFINITY, |c| c.cost));
             if let Some(values) = options.values {
-                let cover =
-                    Cover::cheapest(&lead.contributions(self.x), values, lead.score, lead.strict);
+                let cover = Cover::cheapest(&gains, values, lead.score, lead.strict);
                 let cost = cover.map_or(f64::INFINITY, |c| c.cost);
                 result.deletion_value = result.deletion_value.min(cost);
             }

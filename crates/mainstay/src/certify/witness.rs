@@ -100,7 +100,7 @@ impl RowQuery<'_> {
 
 impl Lead<'_> {
     /// The direction in which the attack uses up the lead fastest; subtracted from the row.
-    fn step(&self, attack: Attack, options: &Options<'_>, i: usize) -> Option<Vec<f64>> {
+    pub(super) fn step(&self, attack: Attack, options: &Options<'_>, i: usize) -> Option<Vec<f64>> {
         let d = self.direction;
         let scale = vector::norm_inf(d);
         if scale == 0.0 {
