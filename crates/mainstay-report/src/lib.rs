@@ -1,1 +1,46 @@
-//! mainstay-report.
+//! What a comparison found, as one HTML file that needs nothing else.
+//!
+//! The page holds its own style and charts (inline SVG), no script at all, and a content security policy
+//! that forbids the network. Tooltips are CSS: they open on hover, on touch and on keyboard focus. Every
+//! word that came from the user is escaped, by the template engine in HTML and by [`svg`] in charts.
+
+mod answer;
+mod charts;
+mod page;
+mod rows;
+mod scale;
+mod scoreboard;
+mod story;
+mod svg;
+mod text;
+
+use mainstay::compare::Comparison;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior};
+
+const TEMPLATE: &str = include_str!("../templates/report.html");
+const STYLE: &str = include_str!("../templates/style.css");
+
+/// The page could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The template does not fit its data: a fault of this crate, please report it.
+    #[error("the report could not be written: {0}")]
+    Template(#[from] minijinja::Error),
+}
+
+/// The report as the text of one HTML file.
+///
+/// The same comparison gives the same text: no clock and nothing random goes in.
+pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
+    let mut engine = Environment::new();
+    engine.set_undefined_behavior(UndefinedBehavior::Strict);
+    engine.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    engine.add_template("style.css", STYLE)?;
+    // Names that end in .html are escaped automatically.
+    engine.add_template("report.html", TEMPLATE)?;
+    let page = Serde(page::Page::new(comparison));
+    Ok(engine.get_template("report.html")?.render(page)?)
+}

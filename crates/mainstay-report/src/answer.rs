@@ -1,0 +1,76 @@
+//! The answer at the top of the page.
+
+use mainstay::compare::Interval;
+use serde::Serialize;
+
+use crate::story::Story;
+use crate::text;
+
+/// Headline, sentences and the numbers behind them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    headline: String,
+    sentences: Vec<String>,
+    facts: Vec<Fact>,
+}
+
+/// One number with its meaning.
+#[derive(Debug, Serialize)]
+struct Fact {
+    label: String,
+    value: String,
+    note: String,
+}
+
+impl Answer {
+    pub(crate) fn new(story: Story<'_>) -> Self {
+        let advice = &story.0.advice;
+        Self {
+            headline: text::paragraph(&advice.headline),
+            sentences: advice.sentences.iter().map(|s| text::paragraph(s)).collect(),
+            facts: facts(story),
+        }
+    }
+}
+
+fn facts(story: Story<'_>) -> Vec<Fact> {
+    let advice = &story.0.advice;
+    let mut facts = vec![Fact {
+        label: "Use".into(),
+        value: story.method(&advice.method),
+        note: if story.plain_is_enough() {
+            "plain is enough here".into()
+        } else {
+            format!("instead of {}", story.method(&advice.baseline))
+        },
+    }];
+    if let Some(threat) = &advice.worst_threat {
+        let info = story.threat(threat);
+        facts.push(Fact {
+            label: "Hurts most".into(),
+            value: story.threat_title(threat),
+            note: info.map_or(String::new(), |t| text::paragraph(&t.explanation)),
+        });
+    }
+    if let Some(gain) = advice.gain.filter(|_| !story.plain_is_enough()) {
+        facts.push(difference("Gain under it", gain, 1.0));
+    }
+    if let Some(price) = advice.price.filter(|_| !story.plain_is_enough()) {
+        // A positive price is a loss of accuracy.
+        facts.push(difference("Change on clean data", price, -1.0));
+    }
+    facts
+}
+
+fn difference(label: &str, interval: Interval, sign: f64) -> Fact {
+    let (mut low, mut high) = (sign * interval.low, sign * interval.high);
+    if low > high {
+        (low, high) = (high, low);
+    }
+    let note = if low.is_finite() && high.is_finite() {
+        format!("95 % sure: between {} and {}", text::points(low), text::points(high))
+    } else {
+        "too few repeats to say how sure".into()
+    };
+    Fact { label: label.into(), value: text::points(sign * interval.mean), note }
+}

@@ -1,0 +1,288 @@
+//! Accuracy against the amount of damage, one chart a threat.
+
+use mainstay::compare::{Interval, ThreatInfo};
+
+use super::tip::Tip;
+use super::{Chart, Drawing, Key, Table, parts};
+use crate::scale::Scale;
+use crate::story::{Part, Story};
+use crate::svg::Element;
+use crate::text;
+
+const SIZE: (f64, f64) = (400.0, 264.0);
+const LEFT: f64 = 48.0;
+const RIGHT: f64 = 334.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 214.0;
+
+/// The methods of a chart, those in the background first.
+struct Cast {
+    methods: Vec<(Part, String)>,
+}
+
+impl Cast {
+    fn new(story: Story<'_>, threat: &ThreatInfo) -> Self {
+        let best = story.best_under(threat);
+        let part = |name: &str| match story.part(name) {
+            Part::Other if best == Some(name) => Part::Best,
+            part => part,
+        };
+        let mut methods: Vec<(Part, String)> =
+            story.0.methods.iter().map(|m| (part(&m.name), m.name.clone())).collect();
+        methods.sort_by_key(|(part, _)| match part {
+            Part::Other => 0,
+            Part::Best => 1,
+            Part::Baseline => 2,
+            Part::Advised => 3,
+        });
+        Self { methods }
+    }
+
+    /// The part in front first.
+    fn by_importance(&self) -> impl Iterator<Item = &(Part, String)> {
+        let front = self.methods.iter().rev().filter(|m| m.0 != Part::Other);
+        front.chain(self.methods.iter().filter(|m| m.0 == Part::Other))
+    }
+}
+
+/// A column of the chart: undamaged, or one level.
+#[derive(Clone, Copy)]
+enum Slot {
+    Clean,
+    Level(f64),
+}
+
+impl Slot {
+    fn word(self) -> String {
+        match self {
+            Self::Clean => "none".into(),
+            Self::Level(level) => text::number(level),
+        }
+    }
+
+    fn accuracy(self, story: Story<'_>, method: &str, threat: &str) -> Option<Interval> {
+        match self {
+            Self::Clean => story.clean(method),
+            Self::Level(level) => story.accuracy(method, threat, level),
+        }
+    }
+}
+
+fn slots(story: Story<'_>, threat: &ThreatInfo) -> Vec<Slot> {
+    let known = story.0.methods.iter().any(|m| story.clean(&m.name).is_some());
+    let clean = (known && !threat.levels.contains(&0.0)).then_some(Slot::Clean);
+    clean.into_iter().chain(threat.levels.iter().map(|l| Slot::Level(*l))).collect()
+}
+
+/// One scale for all threats, so that charts can be compared by eye.
+pub(crate) fn shared_scale(story: Story<'_>) -> Scale {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for curve in &story.0.curves {
+        let front = story.part(&curve.method) != Part::Other;
+        for interval in curve.points.iter().filter_map(|p| p.accuracy) {
+            let ends = if front { [interval.low, interval.high] } else { [interval.mean; 2] };
+            for value in ends.into_iter().chain([interval.mean]).filter(|v| v.is_finite()) {
+                (low, high) = (low.min(value), high.max(value));
+            }
+        }
+    }
+    let scale = if low <= high { Scale::nice(low, high, 4) } else { Scale::nice(0.0, 1.0, 4) };
+    scale.within(0.0, 1.0)
+}
+
+/// The chart of one threat.
+pub(crate) fn chart(story: Story<'_>, threat: &ThreatInfo, id: &str, scale: &Scale) -> Chart {
+    let cast = Cast::new(story, threat);
+    let slots = slots(story, threat);
+    let title = story.threat_title(&threat.name);
+    let any = (cast.methods.iter())
+        .any(|(_, m)| threat.levels.iter().any(|l| story.accuracy(m, &threat.name, *l).is_some()));
+    let mut chart = Chart {
+        title: title.clone(),
+        explanation: text::paragraph(&threat.explanation),
+        svg: None,
+        empty: String::new(),
+        legend: Vec::new(),
+        table: table(story, threat, &cast, &slots),
+    };
+    if any {
+        chart.svg = Some(draw(story, threat, (id, &title), &cast, &slots, scale));
+        chart.legend = legend(story, &cast);
+    } else {
+        chart.empty = why_empty(story, threat);
+    }
+    chart
+}
+
+fn why_empty(story: Story<'_>, threat: &ThreatInfo) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    let curves = story.0.curves.iter().filter(|c| c.threat == threat.name);
+    for reason in curves.flat_map(|c| &c.points).filter_map(|p| p.problem.as_deref()) {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    if reasons.is_empty() {
+        return "This threat was not run.".into();
+    }
+    let shown = reasons.iter().take(3).copied().collect::<Vec<_>>().join("; ");
+    format!("No method could be judged here: {}", text::paragraph(&shown))
+}
+
+fn legend(story: Story<'_>, cast: &Cast) -> Vec<Key> {
+    let mut keys: Vec<Key> = (cast.by_importance())
+        .filter(|(part, _)| *part != Part::Other)
+        .map(|(part, name)| Key::new(*part, word(story, *part), story.method(name)))
+        .collect();
+    let others = cast.methods.iter().filter(|m| m.0 == Part::Other).count();
+    if others > 0 {
+        keys.push(Key::new(Part::Other, "others", text::count(others, "more method")));
+    }
+    keys
+}
+
+fn word(story: Story<'_>, part: Part) -> &'static str {
+    match part {
+        Part::Baseline if story.plain_is_enough() => "plain",
+        part => part.word(),
+    }
+}
+
+fn draw(
+    story: Story<'_>,
+    threat: &ThreatInfo,
+    (id, title): (&str, &str),
+    cast: &Cast,
+    slots: &[Slot],
+    scale: &Scale,
+) -> String {
+    let y = scale.clone().drawn(BOTTOM, TOP);
+    let gap = (RIGHT - LEFT) / slots.len() as f64;
+    let x: Vec<f64> = (0..slots.len()).map(|k| LEFT + gap * (k as f64 + 0.5)).collect();
+    let mut drawing =
+        Drawing::new(id, SIZE, &format!("Accuracy under {title}"), &describe(story, threat, cast));
+    drawing.draw(&parts::percent_axis(&y, LEFT, RIGHT));
+    drawing.draw(&guessing(story, &y));
+    drawing.draw(&level_axis(slots, &x, &threat.unit));
+    let mut ends = Vec::new();
+    for (part, method) in &cast.methods {
+        let found: Vec<Option<Interval>> =
+            slots.iter().map(|s| s.accuracy(story, method, &threat.name)).collect();
+        let points: Vec<Option<(f64, f64)>> =
+            found.iter().zip(&x).map(|(a, x)| a.map(|a| (*x, y.place(a.mean)))).collect();
+        if *part != Part::Other {
+            drawing.draw(&parts::band(*part, &x, &y, &found));
+        }
+        drawing.draw(&parts::line(*part, &points));
+        if *part != Part::Other {
+            points.iter().flatten().for_each(|p| drawing.draw(&parts::marker(*part, *p)));
+            if let Some((_, height)) = points.iter().flatten().last() {
+                ends.push((*part, word(story, *part).to_owned(), *height));
+            }
+        }
+    }
+    drawing.draw(&parts::end_words(RIGHT + 4.0, ends, (TOP + 4.0, BOTTOM)));
+    for (k, slot) in slots.iter().enumerate() {
+        let hit = Element::rect((x[k] - gap / 2.0, TOP), gap, BOTTOM - TOP).class("hit");
+        let guide = Element::line((x[k], TOP), (x[k], BOTTOM)).class("guide");
+        let anchor = (x[k], f64::midpoint(TOP, BOTTOM));
+        drawing.place(&hit, Some(&guide), &tip(story, threat, cast, *slot, anchor));
+    }
+    drawing.render()
+}
+
+fn tip(story: Story<'_>, threat: &ThreatInfo, cast: &Cast, slot: Slot, anchor: (f64, f64)) -> Tip {
+    let heading = match slot {
+        Slot::Clean => "no damage".to_owned(),
+        Slot::Level(level) => format!("{}: {}", text::name(&threat.unit), text::number(level)),
+    };
+    let mut tip = Tip::new(anchor, heading);
+    for (part, method) in cast.by_importance() {
+        let value = slot.accuracy(story, method, &threat.name);
+        let value = value.map_or_else(|| "no number".to_owned(), |a| text::percent(a.mean));
+        tip = tip.row(*part, story.method(method), value);
+    }
+    tip
+}
+
+/// The accuracy of always naming the largest class.
+fn guessing(story: Story<'_>, y: &Scale) -> Element {
+    let classes = &story.0.data.classes;
+    let total: usize = classes.iter().map(|c| c.rows).sum();
+    let largest = classes.iter().map(|c| c.rows).max().unwrap_or(0);
+    let share = if total > 0 { largest as f64 / total as f64 } else { 0.0 };
+    if total == 0 || !y.holds(share) {
+        return Element::group("guess");
+    }
+    let place = y.place(share);
+    Element::group("guess")
+        .child(&Element::line((LEFT, place), (RIGHT, place)))
+        .child(&Element::words((LEFT + 4.0, place - 3.0), "always the largest class"))
+}
+
+fn level_axis(slots: &[Slot], x: &[f64], unit: &str) -> Element {
+    let mut axis = Element::group("axis");
+    // Labels are left out where they would touch.
+    let every = slots.len().div_ceil(8).max(1);
+    for (k, slot) in slots.iter().enumerate().filter(|(k, _)| k % every == 0) {
+        axis.push(&Element::words((x[k], BOTTOM + 17.0), &slot.word()).class("middle"));
+    }
+    let unit = text::shorten(&text::name(unit), 44);
+    let middle = f64::midpoint(LEFT, RIGHT);
+    axis.child(&Element::words((middle, BOTTOM + 37.0), &unit).class("middle unit"))
+}
+
+fn describe(story: Story<'_>, threat: &ThreatInfo, cast: &Cast) -> String {
+    let front = cast.by_importance().filter(|(part, _)| *part != Part::Other);
+    let lines = front.filter_map(|(part, method)| {
+        let last = threat.levels.iter().rev();
+        let end =
+            last.filter_map(|l| Some((*l, story.accuracy(method, &threat.name, *l)?))).next()?;
+        let start = story
+            .clean(method)
+            .map_or(String::new(), |a| format!("from {} without damage ", text::percent(a.mean)));
+        let (name, level) = (story.method(method), text::number(end.0));
+        let word = part.word();
+        Some(format!(
+            "{name} ({word}) goes {start}to {} at level {level}",
+            text::percent(end.1.mean)
+        ))
+    });
+    let lines: Vec<String> = lines.collect();
+    format!("{}. The table below has all numbers.", lines.join("; "))
+}
+
+fn table(story: Story<'_>, threat: &ThreatInfo, cast: &Cast, slots: &[Slot]) -> Table {
+    let mut head = vec!["method".to_owned()];
+    head.extend(slots.iter().map(|s| match s {
+        Slot::Clean => "no damage".to_owned(),
+        Slot::Level(level) => text::number(*level),
+    }));
+    let rows = cast.by_importance().map(|(_, method)| {
+        let cells = slots.iter().map(|slot| cell(story, threat, method, *slot));
+        std::iter::once(story.method(method)).chain(cells).collect()
+    });
+    Table { head, rows: rows.collect() }
+}
+
+fn cell(story: Story<'_>, threat: &ThreatInfo, method: &str, slot: Slot) -> String {
+    let point = match slot {
+        Slot::Clean => story.points(method, "clean").first(),
+        Slot::Level(level) => story.points(method, &threat.name).iter().find(|p| p.level == level),
+    };
+    let Some(point) = point else { return text::DASH.into() };
+    let Some(accuracy) = point.accuracy.filter(|a| a.mean.is_finite()) else {
+        return text::paragraph(point.problem.as_deref().unwrap_or(text::DASH));
+    };
+    let range = text::percent_range(&accuracy);
+    let mut out = text::percent(accuracy.mean);
+    if !range.is_empty() {
+        out = format!("{out} ({range})");
+    }
+    match point.log_loss {
+        Some(loss) if loss.mean.is_finite() => {
+            format!("{out}, log loss {}", text::number(loss.mean))
+        }
+        _ => out,
+    }
+}

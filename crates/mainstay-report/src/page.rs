@@ -1,0 +1,134 @@
+//! Everything the template shows, in the order in which it shows it.
+
+use mainstay::compare::Comparison;
+use serde::Serialize;
+
+use crate::answer::Answer;
+use crate::charts::{Chart, coefficients, cost, degradation, survival};
+use crate::rows::RowList;
+use crate::scoreboard::Scoreboard;
+use crate::story::Story;
+use crate::text;
+
+/// Feature names listed before the rest are counted.
+const FEATURES: usize = 200;
+/// Coefficient charts in sight before a fold.
+const SCORES: usize = 2;
+
+/// The page.
+#[derive(Debug, Serialize)]
+pub(crate) struct Page {
+    name: String,
+    answer: Answer,
+    curves: Vec<Chart>,
+    scoreboard: Scoreboard,
+    cost: Chart,
+    coefficients: Vec<Chart>,
+    more_coefficients: Vec<Chart>,
+    suspects: RowList,
+    worst_rows: RowList,
+    survival: Vec<Chart>,
+    data: Data,
+    problems: Vec<Problem>,
+    settings: Settings,
+}
+
+#[derive(Debug, Serialize)]
+struct Data {
+    rows: usize,
+    feature_count: usize,
+    features: Vec<String>,
+    more_features: usize,
+    classes: Vec<Class>,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Class {
+    label: String,
+    rows: usize,
+    share: String,
+    bar: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Problem {
+    why: String,
+    count: usize,
+    places: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Settings {
+    version: String,
+    seed: String,
+    repeats: usize,
+    budget: String,
+    command: String,
+    cells: usize,
+}
+
+impl Page {
+    pub(crate) fn new(comparison: &Comparison) -> Self {
+        let story = Story(comparison);
+        let scale = degradation::shared_scale(story);
+        let threats = comparison.threats.iter().enumerate();
+        let pairs = comparison.coefficients.iter().enumerate();
+        let mut coefficients: Vec<Chart> = pairs
+            .map(|(k, pair)| coefficients::chart(story, pair, &format!("weights-{k}")))
+            .collect();
+        let more_coefficients = coefficients.split_off(coefficients.len().min(SCORES));
+        Self {
+            name: text::name(&comparison.data.name),
+            answer: Answer::new(story),
+            curves: threats
+                .map(|(k, t)| degradation::chart(story, t, &format!("curve-{k}"), &scale))
+                .collect(),
+            scoreboard: Scoreboard::new(story),
+            cost: cost::chart(story, "cost"),
+            coefficients,
+            more_coefficients,
+            suspects: RowList::suspects(&comparison.suspects),
+            worst_rows: RowList::worst(&comparison.worst_rows),
+            survival: vec![survival::moved(story, "moved"), survival::deleted(story, "deleted")],
+            data: data(comparison),
+            problems: (story.problems().into_iter())
+                .map(|(why, count, places)| Problem { why, count, places })
+                .collect(),
+            settings: settings(comparison),
+        }
+    }
+}
+
+fn data(comparison: &Comparison) -> Data {
+    let data = &comparison.data;
+    let total: usize = data.classes.iter().map(|c| c.rows).sum();
+    let share = |rows: usize| if total > 0 { rows as f64 / total as f64 } else { 0.0 };
+    Data {
+        rows: data.rows,
+        feature_count: data.features.len(),
+        features: data.features.iter().take(FEATURES).map(|f| text::name(f)).collect(),
+        more_features: data.features.len().saturating_sub(FEATURES),
+        classes: (data.classes.iter())
+            .map(|c| Class {
+                label: text::name(&c.label),
+                rows: c.rows,
+                share: text::percent(share(c.rows)),
+                bar: format!("{:.0}", 100.0 * share(c.rows)),
+            })
+            .collect(),
+        warnings: data.warnings.iter().map(|w| text::paragraph(w)).collect(),
+    }
+}
+
+fn settings(comparison: &Comparison) -> Settings {
+    let settings = &comparison.settings;
+    Settings {
+        version: text::name(&settings.version),
+        seed: settings.seed.to_string(),
+        repeats: settings.repeats,
+        budget: settings.budget_seconds.map_or(String::new(), text::number),
+        command: text::paragraph(&settings.command),
+        cells: comparison.cells.len(),
+    }
+}

@@ -1,0 +1,152 @@
+//! The comparison with its names looked up: who plays which part, and where the numbers are.
+
+use mainstay::compare::{Comparison, Interval, Point, ThreatInfo};
+
+use crate::text;
+
+/// The part a method plays in a chart; decides colour, dash and marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What everything is judged against.
+    Baseline,
+    /// What the report advises.
+    Advised,
+    /// What holds best under one threat, if that is neither of the two.
+    Best,
+    /// All others, in the background.
+    Other,
+}
+
+impl Part {
+    /// Class in the style sheet.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Advised => "advised",
+            Self::Best => "best",
+            Self::Other => "other",
+        }
+    }
+
+    /// Word at the end of its line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Advised => "advised",
+            Self::Best => "best here",
+            Self::Other => "others",
+        }
+    }
+}
+
+/// Questions that several sections ask.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Story<'a>(pub(crate) &'a Comparison);
+
+impl<'a> Story<'a> {
+    /// A method's name for people.
+    pub(crate) fn method(self, name: &str) -> String {
+        let known = self.0.methods.iter().find(|m| m.name == name);
+        text::name(known.map_or(name, |m| if m.title.is_empty() { &m.name } else { &m.title }))
+    }
+
+    pub(crate) fn threat(self, name: &str) -> Option<&'a ThreatInfo> {
+        self.0.threats.iter().find(|t| t.name == name)
+    }
+
+    /// A threat's name for people.
+    pub(crate) fn threat_title(self, name: &str) -> String {
+        text::name(
+            self.threat(name).map_or(name, |t| if t.title.is_empty() { &t.name } else { &t.title }),
+        )
+    }
+
+    pub(crate) fn plain_is_enough(self) -> bool {
+        self.0.advice.method == self.0.advice.baseline
+    }
+
+    /// The part a method plays everywhere.
+    pub(crate) fn part(self, method: &str) -> Part {
+        let advice = &self.0.advice;
+        if method == advice.baseline {
+            Part::Baseline
+        } else if method == advice.method {
+            Part::Advised
+        } else {
+            Part::Other
+        }
+    }
+
+    /// The points of a method under a threat, by level.
+    pub(crate) fn points(self, method: &str, threat: &str) -> &'a [Point] {
+        let curve = self.0.curves.iter().find(|c| c.method == method && c.threat == threat);
+        curve.map_or(&[], |c| &c.points)
+    }
+
+    /// A method's accuracy at one level of a threat.
+    pub(crate) fn accuracy(self, method: &str, threat: &str, level: f64) -> Option<Interval> {
+        let point = self.points(method, threat).iter().find(|p| p.level == level)?;
+        point.accuracy.filter(|a| a.mean.is_finite())
+    }
+
+    /// A method's accuracy on undamaged data.
+    pub(crate) fn clean(self, method: &str) -> Option<Interval> {
+        let point = self.points(method, "clean").first()?;
+        point.accuracy.filter(|a| a.mean.is_finite())
+    }
+
+    /// The level of a threat at which the baseline is worst; without a baseline there, the last level.
+    pub(crate) fn hardest(self, threat: &ThreatInfo) -> Option<f64> {
+        let baseline = &self.0.advice.baseline;
+        let judged = threat.levels.iter().filter_map(|level| {
+            Some((*level, self.accuracy(baseline, &threat.name, *level)?.mean))
+        });
+        let worst = judged.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(level, _)| level);
+        worst.or(threat.levels.last().copied())
+    }
+
+    /// The method with the best mean accuracy over the levels of a threat.
+    pub(crate) fn best_under(self, threat: &ThreatInfo) -> Option<&'a str> {
+        let judged = self.0.methods.iter().filter_map(|m| {
+            let means: Vec<f64> = (threat.levels.iter())
+                .filter_map(|level| Some(self.accuracy(&m.name, &threat.name, *level)?.mean))
+                .collect();
+            let whole = !means.is_empty() && means.len() == threat.levels.len();
+            whole.then(|| (m.name.as_str(), means.iter().sum::<f64>() / means.len() as f64))
+        });
+        let mut best: Option<(&str, f64)> = None;
+        for (name, mean) in judged {
+            if best.is_none_or(|b| mean > b.1) {
+                best = Some((name, mean));
+            }
+        }
+        best.map(|(name, _)| name)
+    }
+
+    /// Every distinct reason why cells are empty, with how often and where.
+    pub(crate) fn problems(self) -> Vec<(String, usize, String)> {
+        let mut found: Vec<(String, usize, Vec<String>)> = Vec::new();
+        for cell in self.0.cells.iter().filter(|c| c.accuracy.is_none()) {
+            let why = cell.problem.as_deref().unwrap_or("no reason was given");
+            let place = format!("{} under {}", self.method(&cell.method), self.place(&cell.threat));
+            if let Some(entry) = found.iter_mut().find(|e| e.0 == why) {
+                entry.1 += 1;
+                if !entry.2.contains(&place) {
+                    entry.2.push(place);
+                }
+            } else {
+                found.push((why.to_owned(), 1, vec![place]));
+            }
+        }
+        found.sort_by(|a, b| b.1.cmp(&a.1));
+        let few = |places: Vec<String>| match places.len() {
+            0..=4 => places.join("; "),
+            more => format!("{}; and {} more", places[..4].join("; "), more - 4),
+        };
+        found.into_iter().map(|(why, n, places)| (text::paragraph(&why), n, few(places))).collect()
+    }
+
+    fn place(self, threat: &str) -> String {
+        if threat == "clean" { "no damage".into() } else { self.threat_title(threat) }
+    }
+}
