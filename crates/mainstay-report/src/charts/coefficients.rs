@@ -10,10 +10,10 @@ use crate::svg::Element;
 use crate::text;
 
 const WIDTH: f64 = 400.0;
-const LEFT: f64 = 148.0;
-const RIGHT: f64 = 388.0;
+const LEFT: f64 = 156.0;
+const RIGHT: f64 = 384.0;
 const TOP: f64 = 12.0;
-const ROW: f64 = 20.0;
+const ROW: f64 = 21.0;
 /// Features shown; the rest are counted.
 const SHOWN: usize = 20;
 
@@ -41,13 +41,14 @@ pub(crate) fn chart(story: Story<'_>, pair: &CoefficientPair, id: &str) -> Chart
     );
     if left_out > 0 {
         explanation.push_str(&format!(
-            " The {SHOWN} largest are shown; {} with smaller weights left out.",
+            " The {SHOWN} largest are shown; {} left out, with smaller weights.",
             if left_out == 1 { "1 feature is".into() } else { format!("{left_out} features are") }
         ));
     }
     let baseline = story.method(&story.0.advice.baseline);
     Chart {
         title: format!("What speaks for {class}"),
+        badge: "",
         explanation,
         svg: (!lines.is_empty()).then(|| draw(id, &class, &lines)),
         empty: "There are no weights to show.".into(),
@@ -84,7 +85,7 @@ fn draw(id: &str, class: &str, lines: &[Line]) -> String {
         let y = TOP + ROW * (k as f64 + 0.5);
         let name = text::shorten(&line.feature, 21);
         drawing.draw(&Element::words((LEFT - 10.0, y + 4.0), &name).class("rowname"));
-        let places = [(Part::Baseline, line.baseline, -2.5), (Part::Advised, line.robust, 2.5)];
+        let places = [(Part::Baseline, line.baseline, -4.3), (Part::Advised, line.robust, 4.3)];
         for (part, value, shift) in places.into_iter().filter(|p| p.1.is_finite()) {
             let (from, to) = ((x.place(0.0), y + shift), (x.place(value), y + shift));
             drawing.draw(&Element::line(from, to).class(&format!("stem {}", part.class())));

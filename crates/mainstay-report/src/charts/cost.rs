@@ -10,8 +10,8 @@ use crate::svg::Element;
 use crate::text;
 
 const WIDTH: f64 = 400.0;
-const LEFT: f64 = 136.0;
-const RIGHT: f64 = 388.0;
+const LEFT: f64 = 152.0;
+const RIGHT: f64 = 374.0;
 const TOP: f64 = 22.0;
 const ROW: f64 = 24.0;
 
@@ -43,7 +43,8 @@ pub(crate) fn chart(story: Story<'_>, id: &str) -> Chart {
         |(t, l)| worst_place(story, t, l),
     );
     Chart {
-        title: "What robustness costs".into(),
+        title: "Undamaged and damaged, method by method".into(),
+        badge: "",
         explanation: format!(
             "Each line is one method: the open mark is its accuracy on undamaged data, the filled mark its \
              accuracy under damage ({place}). Short lines are steady; a line that starts further right is better \

@@ -9,11 +9,11 @@ use crate::story::{Part, Story};
 use crate::svg::Element;
 use crate::text;
 
-const SIZE: (f64, f64) = (400.0, 264.0);
+const SIZE: (f64, f64) = (400.0, 284.0);
 const LEFT: f64 = 48.0;
 const RIGHT: f64 = 334.0;
 const TOP: f64 = 12.0;
-const BOTTOM: f64 = 214.0;
+const BOTTOM: f64 = 234.0;
 
 /// The methods of a chart, those in the background first.
 struct Cast {
@@ -86,8 +86,11 @@ pub(crate) fn shared_scale(story: Story<'_>) -> Scale {
             }
         }
     }
-    let scale = if low <= high { Scale::nice(low, high, 4) } else { Scale::nice(0.0, 1.0, 4) };
-    scale.within(0.0, 1.0)
+    if low > high {
+        return Scale::nice(0.0, 1.0, 5);
+    }
+    let edge = 0.04 * (high - low).max(0.02);
+    Scale::nice(low, high, 5).within((low - edge).max(0.0), (high + edge).min(1.0))
 }
 
 /// The chart of one threat.
@@ -97,8 +100,10 @@ pub(crate) fn chart(story: Story<'_>, threat: &ThreatInfo, id: &str, scale: &Sca
     let title = story.threat_title(&threat.name);
     let any = (cast.methods.iter())
         .any(|(_, m)| threat.levels.iter().any(|l| story.accuracy(m, &threat.name, *l).is_some()));
+    let worst = story.0.advice.worst_threat.as_deref() == Some(threat.name.as_str());
     let mut chart = Chart {
         title: title.clone(),
+        badge: if worst { "hurts most" } else { "" },
         explanation: text::paragraph(&threat.explanation),
         svg: None,
         empty: String::new(),

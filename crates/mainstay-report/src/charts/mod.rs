@@ -17,6 +17,8 @@ use crate::svg::Element;
 pub(crate) struct Chart {
     /// Heading.
     pub(crate) title: String,
+    /// A word beside the heading, or nothing.
+    pub(crate) badge: &'static str,
     /// One or two sentences in plain words.
     pub(crate) explanation: String,
     /// The drawing; escaped by its builder. Absent if there is nothing to draw.

@@ -99,6 +99,7 @@ fn chart(words: &Words, survivors: Vec<Survivors>, id: &str, whole: bool) -> Cha
         (survivors.iter()).map(|s| Key::new(s.part, s.part.word(), s.name.clone())).collect();
     Chart {
         title: words.title.into(),
+        badge: "",
         explanation: words.explanation.into(),
         svg: (!survivors.is_empty()).then(|| draw(words, &survivors, id, &x, &places)),
         empty: words.empty.into(),
@@ -125,7 +126,7 @@ fn places(x: &Scale, whole: bool) -> Vec<f64> {
 }
 
 fn draw(words: &Words, survivors: &[Survivors], id: &str, x: &Scale, places: &[f64]) -> String {
-    let y = Scale::nice(0.0, 1.0, 4).drawn(BOTTOM, TOP);
+    let y = Scale::nice(0.0, 1.0, 5).drawn(BOTTOM, TOP);
     let sentence = |s: &Survivors| {
         let (middle, end) = (f64::midpoint(x.low(), x.high()), x.high());
         let (a, b, c) = (s.share(0.0), s.share(middle), s.share(end));
