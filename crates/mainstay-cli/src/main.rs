@@ -8,6 +8,7 @@ mod commands;
 mod console;
 mod failure;
 mod input;
+mod journal;
 mod settings;
 mod table;
 
@@ -29,6 +30,8 @@ fn main() -> ExitCode {
         Command::Predict(predict) => commands::predict::run(predict, &console),
         Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),
         Command::Certify(certify) => commands::certify::run(certify, &console),
+        Command::Stress(stress) => commands::stress::run(stress, &console),
+        Command::Compare(compare) => commands::compare::run(compare, &console),
         Command::Methods => commands::list::methods(&console),
         Command::Datasets => commands::list::datasets(&console),
         Command::Completions { shell } => commands::list::completions(*shell, &console),

@@ -1,7 +1,9 @@
 //! One file per command.
 
 pub(crate) mod certify;
+pub(crate) mod compare;
 pub(crate) mod evaluate;
 pub(crate) mod fit;
 pub(crate) mod list;
 pub(crate) mod predict;
+pub(crate) mod stress;

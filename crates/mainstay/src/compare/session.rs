@@ -132,12 +132,13 @@ impl Session {
 
     /// Sums up the finished repeats.
     pub fn finish(
-        self,
+        &self,
         budget: Option<f64>,
         command: &str,
         control: &Control,
     ) -> Result<Comparison> {
         let Self { subject, methods, entrants, plan, cells, repeats } = self;
+        let repeats = *repeats;
         if repeats == 0 {
             return Err(Error::BadParams(
                 "no repeat has been run: there is nothing to sum up".into(),
@@ -147,18 +148,18 @@ impl Session {
         let test = n.div_ceil(3).min(plan.max_test_rows) as f64;
         let train = (n - n / 3).min(plan.max_training_rows) as f64;
         let bootstrap = Bootstrap::new(repeats, test / train, seed_of(plan.seed, usize::MAX, None));
-        let scores = Scores::new(&cells, &plan.trials, repeats);
+        let scores = Scores::new(cells, &plan.trials, repeats);
         let judge = Judge {
-            methods: &methods,
+            methods,
             trials: &plan.trials,
             scores: &scores,
             bootstrap: &bootstrap,
         };
-        let advice = judge.advise(&cells, repeats);
-        let curves = curves(&methods, &plan.trials, &scores, &bootstrap);
-        let details = Details::new(&subject, &entrants, &methods, &plan, &advice, control)?;
+        let advice = judge.advise(cells, repeats);
+        let curves = curves(methods, &plan.trials, &scores, &bootstrap);
+        let details = Details::new(subject, entrants, methods, plan, &advice, control)?;
         let threats = plan.trials.iter().map(describe).collect();
-        let data = summary(&subject, &plan);
+        let data = summary(subject, plan);
         control.progress(1, 1);
         Ok(Comparison {
             data,
@@ -169,10 +170,10 @@ impl Session {
                 budget_seconds: budget,
                 command: command.into(),
             },
-            methods,
+            methods: methods.clone(),
             threats,
             curves,
-            cells,
+            cells: cells.clone(),
             advice,
             coefficients: details.coefficients,
             suspects: details.suspects,
