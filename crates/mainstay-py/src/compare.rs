@@ -7,8 +7,8 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::run::{run, threads, to_python};
 use crate::Rows;
+use crate::run::{run, threads, to_python};
 
 /// A comparison under way.
 #[pyclass]

@@ -39,7 +39,10 @@ fn codes(py: Python<'_>, values: Vec<usize>) -> Codes<'_> {
 #[pyfunction]
 pub(crate) fn threats() -> Vec<(&'static str, &'static str, &'static str, Vec<f64>)> {
     let part = |t: Threat| if t.part() == Part::Training { "training" } else { "test" };
-    Threat::ALL.iter().map(|t| (t.name(), t.title(), part(*t), t.default_levels().to_vec())).collect()
+    Threat::ALL
+        .iter()
+        .map(|t| (t.name(), t.title(), part(*t), t.default_levels().to_vec()))
+        .collect()
 }
 
 /// Refuses a level that means nothing for the threat.

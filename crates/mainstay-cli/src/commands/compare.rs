@@ -183,9 +183,13 @@ fn text(found: &Comparison, notes: &[String]) -> String {
 fn scoreboard(found: &Comparison) -> String {
     let threats: Vec<&str> =
         std::iter::once(CLEAN).chain(found.threats.iter().map(|t| t.name.as_str())).collect();
+    let splits = match found.settings.repeats {
+        1 => "1 split".to_owned(),
+        many => format!("{many} splits"),
+    };
     let mut text = format!(
-        "Accuracy in %, mean over {} splits and the levels of a threat (- : could not be run)\n\n{:<20}",
-        found.settings.repeats, ""
+        "Accuracy in %, mean over {} and the levels of a threat (- : could not be run)\n\n{:<20}",
+        splits, ""
     );
     for threat in &threats {
         let _ = write!(text, " {:>11}", threat.split('_').next().unwrap_or(threat));

@@ -100,14 +100,15 @@ impl<'a> Judge<'a> {
     }
 
     fn decide(&self, baseline: &MethodInfo, findings: &[Finding<'_>], repeats: usize) -> Advice {
-        let plain = &baseline.title;
+        let plain = &named(baseline);
         let clean = self.bootstrap.interval(&self.scores.under(&baseline.name, CLEAN));
         let mut sentences = Vec::new();
         if let Some(clean) = clean {
             sentences.push(format!(
-                "On clean data {plain} is right on {} of the held-out rows ({}, {repeats} splits).",
+                "On clean data {plain} is right on {} of the held-out rows ({}, {}).",
                 percent(clean.mean),
-                range(&clean, percent)
+                range(&clean, percent),
+                splits(repeats)
             ));
         }
         let advice =
@@ -146,13 +147,13 @@ impl<'a> Judge<'a> {
                     format!(
                         "The best there is {} with {}, {} points more ({}): not enough, or not sure enough, to change \
                          the method for.",
-                        leader.title,
+                        named(leader),
                         percent(fallen + gain.mean),
                         points(gain.mean),
                         range(gain, points)
                     )
                 } else {
-                    format!("No other method does better there (next: {}).", leader.title)
+                    format!("No other method does better there (next: {}).", named(leader))
                 });
             }
             let other = findings.iter().find(|f| !f.better.is_empty() && f.drop.mean >= WORTH);
@@ -161,7 +162,7 @@ impl<'a> Judge<'a> {
                     "{} is enough, unless it is {} that you fear: there {} is surely better.",
                     capital(plain),
                     f.title,
-                    f.better[0].0.title
+                    named(f.better[0].0)
                 ),
                 None => format!(
                     "{} is enough: under no threat is another method surely better by a point or more.",
@@ -174,7 +175,7 @@ impl<'a> Judge<'a> {
         let kept = self.mean(method, worst.threat);
         let headline = format!(
             "Use {}: under {}, which hurts most here, it is right on {} where {plain} falls to {}.",
-            method.title,
+            named(method),
             worst.title,
             percent(kept),
             percent(fallen)
@@ -182,11 +183,11 @@ impl<'a> Judge<'a> {
         sentences.push(format!(
             "{} gains {} points there ({}); that holds with 95 % confidence even when all methods and threats are judged \
              together.",
-            capital(&method.title),
+            capital(&named(method)),
             points(gain.mean),
             range(gain, points)
         ));
-        sentences.extend(price.map(|price| priced(&method.title, &price)));
+        sentences.extend(price.map(|price| priced(&named(method), &price)));
         advice(headline, sentences, &method.name, Some(worst.threat), Some(*gain), price)
     }
 
@@ -209,7 +210,7 @@ impl<'a> Judge<'a> {
                     "Against {} ({} points lost) {} surely helps: {} points ({}){beside}.",
                     f.title,
                     points(f.drop.mean),
-                    method.title,
+                    named(method),
                     points(gain.mean),
                     range(gain, points)
                 )
@@ -247,8 +248,8 @@ impl<'a> Judge<'a> {
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
         Some(format!(
             "On clean data, too, {} is surely better than {}: {} points ({}).",
-            best.title,
-            baseline.title,
+            named(best),
+            named(baseline),
             points(gain.mean),
             range(&gain, points)
         ))
@@ -320,12 +321,25 @@ fn points(difference: f64) -> String {
 
 fn range(interval: &Interval, show: fn(f64) -> String) -> String {
     let clip = |v: f64| v.clamp(-1.0, 1.0);
+    if interval.low == interval.high {
+        return "no interval".into();
+    }
     format!("95 % interval {} to {}", show(clip(interval.low)), show(clip(interval.high)))
 }
 
 fn levels(finding: &Finding<'_>) -> String {
     let each: Vec<String> = finding.levels.iter().map(|l| format!("{l}")).collect();
     format!("levels {}", each.join(", "))
+}
+
+/// The name of a method inside a sentence.
+fn named(method: &MethodInfo) -> String {
+    let thing = ["SVM", "ReGEC"].iter().any(|end| method.title.ends_with(end));
+    if thing { format!("the {}", method.title) } else { method.title.clone() }
+}
+
+fn splits(repeats: usize) -> String {
+    if repeats == 1 { "1 split".into() } else { format!("{repeats} splits") }
 }
 
 fn capital(text: &str) -> String {

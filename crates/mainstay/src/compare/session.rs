@@ -20,11 +20,11 @@ pub const MIN_REPEATS: usize = 2;
 pub const MAX_REPEATS: usize = 20;
 
 /// Whether there is time for one more repeat, `done` of them having taken `elapsed` of `budget` seconds: as long
-/// as repeats of the same mean length, and what follows them (about half a repeat), end within the budget. At least
+/// as one of the same mean length, and what follows the last one (less than a repeat), end within the budget. At least
 /// [`MIN_REPEATS`], at most [`MAX_REPEATS`] are run.
 pub fn another_repeat(done: usize, elapsed: f64, budget: f64) -> bool {
     let each = elapsed / done.max(1) as f64;
-    done < MIN_REPEATS || (done < MAX_REPEATS && elapsed + 1.5 * each <= budget)
+    done < MIN_REPEATS || (done < MAX_REPEATS && elapsed + 2.0 * each <= budget)
 }
 
 /// Data with the names people know it by.
@@ -149,12 +149,7 @@ impl Session {
         let train = (n - n / 3).min(plan.max_training_rows) as f64;
         let bootstrap = Bootstrap::new(repeats, test / train, seed_of(plan.seed, usize::MAX, None));
         let scores = Scores::new(cells, &plan.trials, repeats);
-        let judge = Judge {
-            methods,
-            trials: &plan.trials,
-            scores: &scores,
-            bootstrap: &bootstrap,
-        };
+        let judge = Judge { methods, trials: &plan.trials, scores: &scores, bootstrap: &bootstrap };
         let advice = judge.advise(cells, repeats);
         let curves = curves(methods, &plan.trials, &scores, &bootstrap);
         let details = Details::new(subject, entrants, methods, plan, &advice, control)?;
