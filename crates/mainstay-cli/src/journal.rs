@@ -102,5 +102,5 @@ fn read(path: &Path, run: &Value) -> Option<Vec<Cell>> {
 
 /// Devices and pipes have no neighbours.
 fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| !found.is_file())
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
