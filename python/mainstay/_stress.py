@@ -285,7 +285,7 @@ def _damaged_training(scene, X, y, repeat, threat, level):
 
 
 def _attacked(scene, model, X_train, X_test, y_test, level):
-    """The linear model inside, and its input rows after the worst deletion."""
+    """Find the linear model inside, and its input rows after the worst deletion."""
     model = getattr(model, "best_estimator_", model)
     X_train, X_test = _like(scene, X_train), _like(scene, X_test)
     if isinstance(model, Pipeline):

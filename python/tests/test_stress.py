@@ -1,10 +1,12 @@
 """Stress tests: the threats as functions, any classifier, any backend."""
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -69,7 +71,8 @@ def test_the_reference_gives_means_and_deviations():
     damaged = threats.missing_features(X, 0.5, reference=train)
     lost = damaged != X
     assert (lost.sum(axis=1) == 2).all()
-    np.testing.assert_array_equal(damaged[lost], np.broadcast_to(train.mean(axis=0), X.shape)[lost])
+    means = np.broadcast_to(train.mean(axis=0), X.shape)
+    np.testing.assert_allclose(damaged[lost], means[lost], rtol=1e-12)
     error = threats.measurement_error(np.zeros((4000, 4)), 2.0, reference=train)
     np.testing.assert_allclose(error.std(axis=0), 2 * train.std(axis=0), rtol=0.05)
 
@@ -146,7 +149,7 @@ def test_the_clean_cell_is_an_ordinary_held_out_score(blobs):
 class Witness(LogisticRegression):
     """Notes the rows it is fitted to and asked about."""
 
-    seen = []
+    seen: ClassVar[list] = []
 
     def fit(self, X, y):
         Witness.seen.append(("fit", np.array(X), np.array(y)))
@@ -179,9 +182,9 @@ def test_only_the_named_part_is_damaged(blobs, threat):
         assert not (same and (fits[1][2] == y[train]).all())
 
 
-def test_jobs_and_backends_do_not_change_the_table(blobs):
+def test_jobs_and_backends_do_not_change_the_table():
     joblib = pytest.importorskip("joblib")
-    X, y = blobs
+    X, y = mainstay.datasets.make_ndc(90, 3, random_state=1)
     models = {"plain": plain(), "forest": RandomForestClassifier(n_estimators=5)}
     options = {"levels": [0.2], "metrics": "accuracy"}
     with warnings.catch_warnings():
@@ -193,10 +196,10 @@ def test_jobs_and_backends_do_not_change_the_table(blobs):
     assert not alone.equals(small(models, X, y, **{**options, "random_state": 4}))
 
 
-def test_a_dask_cluster_takes_the_cells(blobs):
+def test_a_dask_cluster_takes_the_cells():
     distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
     joblib = pytest.importorskip("joblib")
-    X, y = blobs
+    X, y = mainstay.datasets.make_ndc(90, 3, random_state=1)
     options = {"threats": ["label_noise", "adversarial_deletion"], "metrics": "accuracy"}
     alone = small(plain(), X, y, **options)
     with (
@@ -218,14 +221,14 @@ def test_what_cannot_be_run_is_nan_with_a_reason(blobs):
     attacked = table.threat == "adversarial_deletion"
     assert table[attacked]["value"].isna().all()
     assert table[~attacked]["value"].notna().all()
-    with pytest.warns(UserWarning, match="could not be fitted"):
+    with pytest.warns(FitFailedWarning, match="could not be fitted"):
         table = small(LogisticRegression(C=-1.0), X, y, threats=[])
     assert table["value"].isna().all()
 
 
 def test_one_class_after_the_damage_is_said():
     X, y = np.arange(8.0).reshape(4, 2), np.array([0, 0, 1, 1])
-    with pytest.warns(UserWarning, match="one class"):
+    with pytest.warns(FitFailedWarning, match="one class"):
         table = small(plain(), X, y, threats="label_noise", levels=[0.5], metrics="accuracy")
     assert table[table.threat == "label_noise"]["value"].isna().any()
 
@@ -241,7 +244,8 @@ def test_frames_reach_the_estimators_as_frames(blobs):
 
     table = small(Named(), frame, y, levels=[0.2])
     same = small(LogisticRegression(), X, y, levels=[0.2])
-    np.testing.assert_array_equal(table["value"], same["value"])
+    # A frame may lie in memory the other way round: sums differ in the last bit.
+    np.testing.assert_allclose(table["value"], same["value"], rtol=1e-12)
 
 
 def test_bad_calls_are_refused(blobs):
