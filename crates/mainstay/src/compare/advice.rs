@@ -14,6 +14,8 @@ pub(super) struct Judge<'a> {
     pub(super) trials: &'a [Trial],
     pub(super) scores: &'a Scores<'a>,
     pub(super) bootstrap: &'a Bootstrap,
+    /// The largest class and its share of the rows: what a constant answer gets.
+    pub(super) majority: (&'a str, f64),
 }
 
 /// What a threat does to the baseline, and who does surely better.
@@ -69,8 +71,10 @@ impl<'a> Judge<'a> {
                 if leader.is_none_or(|(_, best)| gain.mean > best.mean) {
                     leader = Some((method, gain));
                 }
-                if gain.mean >= WORTH && bounds[k].is_some_and(|low| low > 0.0) {
-                    let price = self.price(baseline, method).map_or(0.0, |p| p.mean.max(0.0));
+                let price = self.price(baseline, method).map_or(0.0, |p| p.mean.max(0.0));
+                let worth =
+                    gain.mean - price >= WORTH && self.mean(method, threat) > self.majority.1;
+                if worth && bounds[k].is_some_and(|low| low > 0.0) {
                     better.push((*method, gain, gain.mean - price));
                 }
             }
@@ -142,20 +146,7 @@ impl<'a> Judge<'a> {
             range(&worst.drop, points)
         ));
         let Some((method, gain)) = worst.better.first() else {
-            if let Some((leader, gain)) = &worst.leader {
-                sentences.push(if gain.mean > 0.0 {
-                    format!(
-                        "The best there is {} with {}, {} points more ({}): not enough, or not sure enough, to change \
-                         the method for.",
-                        named(leader),
-                        percent(fallen + gain.mean),
-                        points(gain.mean),
-                        range(gain, points)
-                    )
-                } else {
-                    format!("No other method does better there (next: {}).", named(leader))
-                });
-            }
+            sentences.extend(self.why_not(baseline, worst));
             let other = findings.iter().find(|f| !f.better.is_empty() && f.drop.mean >= WORTH);
             let headline = match other {
                 Some(f) => format!(
@@ -189,6 +180,45 @@ impl<'a> Judge<'a> {
         ));
         sentences.extend(price.map(|price| priced(&named(method), &price)));
         advice(headline, sentences, &method.name, Some(worst.threat), Some(*gain), price)
+    }
+
+    /// Why nobody is advised against the worst threat.
+    fn why_not(&self, baseline: &MethodInfo, worst: &Finding<'_>) -> Option<String> {
+        let (leader, gain) = worst.leader.as_ref()?;
+        let kept = self.mean(leader, worst.threat);
+        let (class, share) = self.majority;
+        let price = self.price(baseline, leader).map_or(0.0, |p| p.mean);
+        let (title, range) = (named(leader), range(gain, points));
+        Some(if gain.mean <= 0.0 {
+            format!("No other method does better there (next: {title}).")
+        } else if kept <= share {
+            format!(
+                "The best there is {title} with {}, but always answering `{class}` is right on {} and withstands any \
+                 damage: no method tried here can be relied on under this threat.",
+                percent(kept),
+                percent(share)
+            )
+        } else if gain.mean < WORTH {
+            format!(
+                "The best there is {title} with {}, {} points more ({range}): too little to change the method for.",
+                percent(kept),
+                points(gain.mean)
+            )
+        } else if gain.mean - price < WORTH {
+            format!(
+                "The best there is {title} with {}, {} points more ({range}), but it gives up {} points on clean data: \
+                 not worth a change of method.",
+                percent(kept),
+                points(gain.mean),
+                points(price)
+            )
+        } else {
+            format!(
+                "The best there is {title} with {}, {} points more ({range}): not sure enough to change the method for.",
+                percent(kept),
+                points(gain.mean)
+            )
+        })
     }
 
     /// Who is surely better under the other threats.

@@ -178,6 +178,15 @@ impl Session {
     }
 }
 
+/// The largest class and its share of the rows.
+fn majority(subject: &Subject) -> (&str, f64) {
+    let labels = subject.data.labels();
+    let share =
+        |k: usize| labels.iter().filter(|label| **label == k).count() as f64 / labels.len() as f64;
+    let each = subject.classes.iter().enumerate().map(|(k, name)| (name.as_str(), share(k)));
+    each.fold(("", 0.0), |best, next| if next.1 > best.1 { next } else { best })
+}
+
 fn curves(
     methods: &[MethodInfo],
     trials: &[Trial],
