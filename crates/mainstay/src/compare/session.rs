@@ -149,7 +149,13 @@ impl Session {
         let train = (n - n / 3).min(plan.max_training_rows) as f64;
         let bootstrap = Bootstrap::new(repeats, test / train, seed_of(plan.seed, usize::MAX, None));
         let scores = Scores::new(cells, &plan.trials, repeats);
-        let judge = Judge { methods, trials: &plan.trials, scores: &scores, bootstrap: &bootstrap };
+        let judge = Judge {
+            methods,
+            trials: &plan.trials,
+            scores: &scores,
+            bootstrap: &bootstrap,
+            majority: majority(subject),
+        };
         let advice = judge.advise(cells, repeats);
         let curves = curves(methods, &plan.trials, &scores, &bootstrap);
         let details = Details::new(subject, entrants, methods, plan, &advice, control)?;
