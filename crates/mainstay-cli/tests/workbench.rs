@@ -179,7 +179,7 @@ fn mistakes_are_named() {
     fails(&stress(&["-m", "l2", "--set", "l2.nonsense=1"]), "nonsense");
     fails(&mainstay(&["stress", &data, "--target", "kind"]), "--method");
     fails(&mainstay(&["compare", &data]), "--target COL is needed");
-    fails(&mainstay(&["compare", &data, "--target", "kind", "--budget", "-1"]), "budget");
+    fails(&mainstay(&["compare", &data, "--target", "kind", "--budget", "0"]), "--budget 0");
     fails(
         &mainstay(&["compare", &data, "-t", "kind", "--repeats", "1", "--budget", "5"]),
         "cannot be used with",

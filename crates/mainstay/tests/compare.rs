@@ -100,7 +100,7 @@ fn the_bootstrap_interval_agrees_with_all_redraws() {
     }
     means.sort_by(f64::total_cmp);
     // The lowest and highest redraw have probability 1/27 > 2.5 %: they are the ends.
-    let widen = (2.5_f64 * 1.5).sqrt();
+    let widen = (2.5_f64 * 1.5).sqrt() * 4.302_65 / 1.959_964;
     let expected = Interval { mean: 0.4, low: 0.4 - 0.3 * widen, high: 0.4 + 0.3 * widen };
     assert!((means[0] - 0.1).abs() < 1e-12 && (means[26] - 0.7).abs() < 1e-12);
     for (a, b) in

@@ -8,12 +8,28 @@ use crate::folds::generator;
 /// How many times the repeats are drawn anew.
 const DRAWS: usize = 2000;
 
+/// 97.5 % quantile of the normal distribution.
+const NORMAL: f64 = 1.959_964;
+/// 97.5 % quantiles of Student's distribution with 1, 2, ... degrees of freedom.
+const STUDENT: [f64; 20] = [
+    12.706_2, 4.302_65, 3.182_45, 2.776_45, 2.570_58, 2.446_91, 2.364_62, 2.306_0, 2.262_16,
+    2.228_14, 2.200_99, 2.178_81, 2.160_37, 2.144_79, 2.131_45, 2.119_91, 2.109_82, 2.100_92,
+    2.093_02, 2.085_96,
+];
+
+/// Beyond the table by its expansion in one over the degrees of freedom.
+fn student(freedom: usize) -> f64 {
+    let tail = NORMAL + (NORMAL.powi(3) + NORMAL) / (4.0 * freedom as f64);
+    STUDENT.get(freedom - 1).copied().unwrap_or(tail)
+}
+
 /// The same redraws of the repeats for every quantity: differences of methods stay paired.
 ///
 /// Repeats split the same rows over and over, so they agree more than new data would. Deviations of a redrawn mean
-/// from the mean are therefore widened by $\sqrt{(1 + R\rho)\,R/(R-1)}$ for $R$ repeats, $\rho$ being the size of a test
+/// from the mean are therefore widened by $\sqrt{(1 + R\rho)\,R/(R-1)}\;t_{R-1}/z$ for $R$ repeats, $\rho$ being the size of a test
 /// set over that of a training set: the correction of Nadeau and Bengio (2003, *Inference for the generalization
-/// error*, Machine Learning 52) for the variance of overlapping splits, and the bias of a bootstrap variance.
+/// error*, Machine Learning 52) for the variance of overlapping splits, the bias of a bootstrap variance, and the
+/// quantile of Student's distribution over the normal one: two repeats prove little.
 #[derive(Debug, Clone)]
 pub struct Bootstrap {
     draws: Vec<Vec<usize>>,
@@ -27,7 +43,8 @@ impl Bootstrap {
         let mut draw = || (0..repeats).map(|_| rng.random_range(0..repeats)).collect();
         let draws = if repeats > 1 { (0..DRAWS).map(|_| draw()).collect() } else { Vec::new() };
         let r = repeats as f64;
-        let widen = if repeats > 1 { ((1.0 + r * ratio) * r / (r - 1.0)).sqrt() } else { 1.0 };
+        let variance = (1.0 + r * ratio) * r / (r - 1.0);
+        let widen = if repeats > 1 { variance.sqrt() * student(repeats - 1) / NORMAL } else { 1.0 };
         Self { draws, widen }
     }
 
