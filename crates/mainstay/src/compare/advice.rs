@@ -40,7 +40,7 @@ impl<'a> Judge<'a> {
         };
         let findings = self.findings(baseline);
         let mut advice = self.decide(baseline, &findings, repeats);
-        advice.sentences.extend(self.elsewhere(&advice, &findings));
+        advice.sentences.extend(elsewhere(&advice, &findings));
         advice.sentences.extend(self.on_clean_data(baseline));
         advice.sentences.extend(doubts(cells, repeats));
         advice
@@ -221,47 +221,6 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Who is surely better under the other threats.
-    fn elsewhere(&self, advice: &Advice, findings: &[Finding<'_>]) -> Vec<String> {
-        let others = findings.iter().filter(|f| Some(f.threat) != advice.worst_threat.as_deref());
-        let (helped, plain): (Vec<_>, Vec<_>) =
-            others.filter(|f| f.drop.mean >= WORTH).partition(|f| !f.better.is_empty());
-        let mut sentences: Vec<String> = helped
-            .iter()
-            .map(|f| {
-                let (method, gain) = &f.better[0];
-                let more = f.better.len() - 1;
-                let beside = match more {
-                    0 => String::new(),
-                    1 => ", and so does one other method".into(),
-                    _ => format!(", and so do {more} other methods"),
-                };
-                format!(
-                    "Against {} ({} points lost) {} surely helps: {} points ({}){beside}.",
-                    f.title,
-                    points(f.drop.mean),
-                    named(method),
-                    points(gain.mean),
-                    range(gain, points)
-                )
-            })
-            .collect();
-        if !plain.is_empty() {
-            let each: Vec<String> =
-                plain.iter().map(|f| format!("{} ({})", f.title, points(f.drop.mean))).collect();
-            sentences.push(format!(
-                "Also harmful, but no method is surely better there (points lost): {}.",
-                each.join(", ")
-            ));
-        }
-        let harmless: Vec<&str> =
-            findings.iter().filter(|f| f.drop.mean < WORTH).map(|f| f.title).collect();
-        if !harmless.is_empty() && harmless.len() < findings.len() {
-            sentences.push(format!("Costing less than a point: {}.", harmless.join(", ")));
-        }
-        sentences
-    }
-
     /// Methods that are surely better without any damage.
     fn on_clean_data(&self, baseline: &MethodInfo) -> Option<String> {
         let plain = self.scores.under(&baseline.name, CLEAN);
@@ -284,6 +243,47 @@ impl<'a> Judge<'a> {
             range(&gain, points)
         ))
     }
+}
+
+/// Who is surely better under the other threats.
+fn elsewhere(advice: &Advice, findings: &[Finding<'_>]) -> Vec<String> {
+    let others = findings.iter().filter(|f| Some(f.threat) != advice.worst_threat.as_deref());
+    let (helped, plain): (Vec<_>, Vec<_>) =
+        others.filter(|f| f.drop.mean >= WORTH).partition(|f| !f.better.is_empty());
+    let mut sentences: Vec<String> = helped
+        .iter()
+        .map(|f| {
+            let (method, gain) = &f.better[0];
+            let more = f.better.len() - 1;
+            let beside = match more {
+                0 => String::new(),
+                1 => ", and so does one other method".into(),
+                _ => format!(", and so do {more} other methods"),
+            };
+            format!(
+                "Against {} ({} points lost) {} surely helps: {} points ({}){beside}.",
+                f.title,
+                points(f.drop.mean),
+                named(method),
+                points(gain.mean),
+                range(gain, points)
+            )
+        })
+        .collect();
+    if !plain.is_empty() {
+        let each: Vec<String> =
+            plain.iter().map(|f| format!("{} ({})", f.title, points(f.drop.mean))).collect();
+        sentences.push(format!(
+            "Also harmful, but no method is surely better there (points lost): {}.",
+            each.join(", ")
+        ));
+    }
+    let harmless: Vec<&str> =
+        findings.iter().filter(|f| f.drop.mean < WORTH).map(|f| f.title).collect();
+    if !harmless.is_empty() && harmless.len() < findings.len() {
+        sentences.push(format!("Costing less than a point: {}.", harmless.join(", ")));
+    }
+    sentences
 }
 
 fn priced(title: &str, price: &Interval) -> String {

@@ -56,9 +56,8 @@ fn class_sizes(data: &Dataset, classes: &[String]) -> Vec<String> {
             count(rows, "row")
         ));
     }
-    let (largest, &rows) = match counts.iter().enumerate().max_by_key(|(_, c)| **c) {
-        Some(top) => top,
-        None => return found,
+    let Some((largest, &rows)) = counts.iter().enumerate().max_by_key(|(_, c)| **c) else {
+        return found;
     };
     let share = rows as f64 / data.len() as f64;
     if share >= 0.8 {

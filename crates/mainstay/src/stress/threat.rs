@@ -137,9 +137,8 @@ impl Threat {
         match self {
             Self::FewSamples => &[0.5, 0.75, 0.9],
             Self::LabelNoise => &[0.1, 0.2, 0.3],
-            Self::Outliers => &[0.05, 0.1, 0.2],
+            Self::Outliers | Self::AdversarialDeletion => &[0.05, 0.1, 0.2],
             Self::MissingFeatures | Self::CorruptedFeatures => &[0.1, 0.25, 0.5],
-            Self::AdversarialDeletion => &[0.05, 0.1, 0.2],
             Self::MeasurementError => &[0.25, 0.5, 1.0],
             Self::UnluckySplit => &[0.25, 0.5],
         }
