@@ -5,6 +5,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
@@ -30,14 +31,11 @@ fn fails(output: &Output, part: &str) {
 /// Sixty rows, two features, classes that overlap a little.
 fn small(folder: &TempDir) -> String {
     let mut csv = String::from("height,<b>,kind\n");
-    for i in 0..60 {
+    for i in 0..60_u32 {
         let (k, a, b) = (i % 2, (i * 37) % 23, (i * 11) % 17);
-        csv += &format!(
-            "{},{},{}\n",
-            a as f64 / 10.0 + f64::from(k) * 1.5,
-            b,
-            ["yes", "no"][k as usize]
-        );
+        let kind = if k == 0 { "yes" } else { "no" };
+        let height = f64::from(a) / 10.0 + f64::from(k) * 1.5;
+        writeln!(csv, "{height},{b},{kind}").unwrap();
     }
     let path = folder.path().join("small.csv");
     fs::write(&path, csv).unwrap();

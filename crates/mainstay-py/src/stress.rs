@@ -26,7 +26,7 @@ fn dense(x: &PyReadonlyArray2<'_, f64>) -> PyResult<Dense> {
     }
 }
 
-fn array<'py>(py: Python<'py>, x: mainstay::Result<Dense>) -> PyResult<Floats<'py>> {
+fn array(py: Python<'_>, x: mainstay::Result<Dense>) -> PyResult<Floats<'_>> {
     convert::array2(py, &x.map_err(|e| to_python(&e))?)
 }
 
