@@ -9,8 +9,9 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mainstay import datasets
+    from mainstay import datasets, threats
     from mainstay._certify import certify
+    from mainstay._compare import ComparisonResult, compare
     from mainstay._conic import ConicSVC, ConicSVCCV
     from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
     from mainstay._ellipsoid import EllipsoidSVC
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
         StableSVCCV,
         coefficient_stability,
     )
+    from mainstay._stress import StressInterrupted, stress
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
+    "ComparisonResult": "_compare",
     "ConicSVC": "_conic",
     "ConicSVCCV": "_conic",
     "EllipsoidSVC": "_ellipsoid",
@@ -48,16 +51,20 @@ _HOMES = {
     "StableLogisticRegressionCV": "_stable",
     "StableSVC": "_stable",
     "StableSVCCV": "_stable",
+    "StressInterrupted": "_stress",
     "TopPCsClassifier": "_rolin",
     "certify": "_certify",
     "coefficient_stability": "_stable",
+    "compare": "_compare",
     "load": "_files",
     "save": "_files",
     "scale_uncertainty": "_uncertainty",
+    "stress": "_stress",
 }
-_MODULES = ("datasets",)
+_MODULES = ("datasets", "threats")
 
 __all__ = [
+    "ComparisonResult",
     "ConicSVC",
     "ConicSVCCV",
     "EllipsoidSVC",
@@ -76,13 +83,17 @@ __all__ = [
     "StableLogisticRegressionCV",
     "StableSVC",
     "StableSVCCV",
+    "StressInterrupted",
     "TopPCsClassifier",
     "certify",
     "coefficient_stability",
+    "compare",
     "datasets",
     "load",
     "save",
     "scale_uncertainty",
+    "stress",
+    "threats",
 ]
 
 

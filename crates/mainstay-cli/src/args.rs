@@ -8,6 +8,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "mainstay", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Examples:
+  mainstay compare                                       what threatens the embedded data, and what helps
+  mainstay compare patients.csv --target outcome --report out.html
   mainstay fit --cv 5                                    the embedded breast cancer data
   mainstay fit patients.csv --target outcome -o model.json
   mainstay predict model.json new.csv -o out.csv --proba
@@ -52,6 +54,10 @@ pub(crate) enum Command {
     Certify(Certify),
     /// Reproduce the papers' tables and figures
     Reproduce(Reproduce),
+    /// Damage data on purpose and see which methods hold
+    Stress(Stress),
+    /// Which threat hurts this data, which method holds, and what that costs
+    Compare(Compare),
     /// List the methods
     Methods,
     /// List the embedded data sets
@@ -258,4 +264,99 @@ pub(crate) struct Reproduce {
     /// Only list the experiments
     #[arg(long)]
     pub(crate) list: bool,
+}
+
+/// Where labelled rows come from.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Labels {
+    /// Column that holds the class (LIBSVM files name it themselves)
+    #[arg(long, short, value_name = "COL")]
+    pub(crate) target: Option<String>,
+    /// What to do about missing cells (default: refuse and name the first)
+    #[arg(long, value_name = "RULE")]
+    pub(crate) impute: Option<ImputeRule>,
+    /// Columns to leave out (may be repeated)
+    #[arg(long, value_name = "COL")]
+    pub(crate) drop: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay stress data.csv --target y --method l2 --method conic-cv --threat label_noise
+  mainstay stress data.csv --target y -m l2 -m missing-cv --set missing-cv.budget=3 \\
+      --threat adversarial_deletion --levels 0.05,0.1,0.2 --repeats 20 -o cells.csv
+  mainstay stress -m l2 -m rolin --threat few_samples     the embedded data
+
+Threats (level 0 changes nothing):
+  few_samples           share of the training rows of every class left out
+  label_noise           share of the training labels replaced by another class
+  outliers              share of the training rows replaced by outliers, half clustered, half spread
+  unlucky_split         share of every class missing from the training rows, all on one side
+  missing_features      share of the features of a test row replaced by their training means, at random
+  adversarial_deletion  the same, chosen to hurt the fitted model most
+  corrupted_features    share of the features of a test row replaced by noise
+  measurement_error     error of every feature of a test row, in standard deviations
+
+Every repeat is a new split, two thirds to learn from; all methods see the same splits and the same damage.
+Features are standardised by what the training rows say. The table has one row a cell: method, threat, level,
+repeat, accuracy, log_loss, problem (why a cell is empty). With -o finished cells survive Ctrl-C: the same command
+goes on where it stopped. docs/workbench.md has the exact definitions.")]
+pub(crate) struct Stress {
+    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
+    pub(crate) data: Option<PathBuf>,
+    /// Which method; see `mainstay methods` (may be repeated)
+    #[arg(long = "method", short, value_name = "NAME", required = true)]
+    pub(crate) methods: Vec<String>,
+    /// A parameter of a method, or of all without METHOD (may be repeated)
+    #[arg(long = "set", short = 's', value_name = "[METHOD.]KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Which threat; none: all eight (may be repeated)
+    #[arg(long = "threat", value_name = "NAME")]
+    pub(crate) threats: Vec<String>,
+    /// Levels of the one threat given (default: its usual ones)
+    #[arg(long, value_name = "L1,L2,...", value_delimiter = ',')]
+    pub(crate) levels: Vec<f64>,
+    /// Number of splits
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) repeats: usize,
+    /// Training and test sets are cut to this many rows, every class by its share
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) max_rows: usize,
+    /// Where to write one row a cell, as CSV
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: Labels,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay compare                                        the embedded breast cancer data
+  mainstay compare patients.csv --target outcome --report out.html
+  mainstay compare patients.csv --target outcome --budget 600 -o cells.csv
+  mainstay compare patients.csv --target outcome --json | jq .advice.headline
+
+Three baselines (L2 and L1 logistic regression, linear SVM) and seven robust methods, each tuned inside the
+training rows, on clean data and under eight threats. `mainstay stress --help` lists the threats. The budget
+decides how many splits are run (2 to 20); with --repeats and --seed a run can be repeated exactly. Training sets
+are cut to 1000 rows. With --report or -o finished cells survive Ctrl-C: the same command goes on where it stopped.")]
+pub(crate) struct Compare {
+    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
+    pub(crate) data: Option<PathBuf>,
+    /// Where to write the report, one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Where to write one row a cell, as CSV
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Time to stay within, in seconds: decides the number of splits
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, conflicts_with = "repeats")]
+    pub(crate) budget: f64,
+    /// Number of splits, whatever the time
+    #[arg(long, value_name = "N")]
+    pub(crate) repeats: Option<usize>,
+    #[command(flatten)]
+    pub(crate) input: Labels,
 }

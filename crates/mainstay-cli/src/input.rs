@@ -25,6 +25,8 @@ pub(crate) struct Labelled {
     pub(crate) target: Option<String>,
     /// What the user should know about the data.
     pub(crate) notes: Vec<String>,
+    /// Positions of the rows in the file, where some were left out.
+    pub(crate) kept: Option<Vec<usize>>,
 }
 
 /// What `fit` was told about the data.
@@ -100,7 +102,14 @@ pub(crate) fn learn(input: Input, wanted: &Wanted<'_>, embedded: bool) -> Outcom
             let classes = Classes::learn(&rows.labels)?;
             let codes = classes.codes(&rows.labels)?;
             let data = Dataset::new(Matrix::Sparse(rows.features), codes, classes.names().len())?;
-            Ok(Labelled { data, classes, encoder: None, target: None, notes: Vec::new() })
+            Ok(Labelled {
+                data,
+                classes,
+                encoder: None,
+                target: None,
+                notes: Vec::new(),
+                kept: None,
+            })
         }
         Input::Table(table) => {
             let target = match wanted.target {
@@ -139,13 +148,14 @@ fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<L
         Some(ImputeRule::Drop) => Missing::Drop,
     };
     let encoder = Encoder::learn(&table, missing)?;
-    let encoded = encoder.encode(&table)?;
+    let mut encoded = encoder.encode(&table)?;
     let mut notes = encoder.advice(table.nrows());
     if let Some(rows) = &encoded.kept {
         notes.push(format!("{} rows with a missing cell were left out", encoded.dropped(&table)));
         labels = labels.select_rows(rows);
         weights = weights.map(|w| w.select_rows(rows));
     }
+    let kept = encoded.kept.take();
     let classes = Classes::learn(&labels)?;
     let codes = classes.codes(&labels)?;
     let count = classes.names().len();
@@ -162,7 +172,7 @@ fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<L
         data = data.with_uncertainty(errors.axes(&encoder, kept, rows, wanted.errors.scale)?)?;
     }
     let target = Some(target.to_owned());
-    Ok(Labelled { data, classes, encoder: Some(encoder), target, notes })
+    Ok(Labelled { data, classes, encoder: Some(encoder), target, notes, kept })
 }
 
 fn numbers(column: &Column) -> Outcome<Vec<f64>> {

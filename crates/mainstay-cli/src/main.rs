@@ -8,6 +8,7 @@ mod commands;
 mod console;
 mod failure;
 mod input;
+mod journal;
 mod measurement;
 mod settings;
 mod table;
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),
         Command::Certify(certify) => commands::certify::run(certify, &console),
         Command::Reproduce(reproduce) => commands::reproduce::run(reproduce, &console),
+        Command::Stress(stress) => commands::stress::run(stress, &console),
+        Command::Compare(compare) => commands::compare::run(compare, &console),
         Command::Methods => commands::list::methods(&console),
         Command::Datasets => commands::list::datasets(&console),
         Command::Completions { shell } => commands::list::completions(*shell, &console),

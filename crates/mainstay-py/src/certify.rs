@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mainstay::certify::{Attack, Options, RowCertificates, certify_model};
-use mainstay::compare::Comparison;
 use mainstay::data::{Dataset, Shape};
 use mainstay::linalg::Matrix;
 use mainstay::model::{Fitted as Core, Linear, Link, Model};
@@ -120,14 +119,4 @@ fn columns<'py>(py: Python<'py>, found: &RowCertificates) -> PyResult<Bound<'py,
         dict.set_item("witness", convert::array2(py, witness)?)?;
     }
     Ok(dict)
-}
-
-/// The report of a comparison, given as JSON, as the text of one HTML file.
-#[pyfunction]
-pub(crate) fn report_html(py: Python<'_>, json: &str) -> PyResult<String> {
-    py.detach(|| {
-        let comparison: Comparison = serde_json::from_str(json)
-            .map_err(|e| PyValueError::new_err(format!("not a comparison: {e}")))?;
-        mainstay_report::html(&comparison).map_err(|e| PyValueError::new_err(e.to_string()))
-    })
 }

@@ -3,6 +3,7 @@
 //! Every method goes through `mainstay::methods` by name, so a new one needs no code here.
 
 mod certify;
+mod compare;
 mod conic;
 mod convert;
 mod files;
@@ -12,6 +13,7 @@ mod moments;
 mod run;
 mod selection;
 mod stability;
+mod stress;
 
 use mainstay::data::generate::{Ndc, ndc};
 use mainstay::data::{Dataset, RowUncertainty};
@@ -193,7 +195,8 @@ fn demo_csv() -> &'static str {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::certify::{certify, report_html};
+    use super::certify::certify;
+    use super::compare::{Session, another_repeat, report_html, write_text};
     #[pymodule_export]
     use super::conic::{conic_path, make_label_noise, make_outliers};
     #[pymodule_export]
@@ -207,6 +210,11 @@ mod _core {
     use super::selection::robust_choice;
     #[pymodule_export]
     use super::stability::{sigma_bar, subsets};
+    #[pymodule_export]
+    use super::stress::{
+        adversarial_deletion, check_level, column_scaling, damage_rows, few_samples, label_noise,
+        outliers, spoiled, stress_seed, stress_split, threats, unlucky_split,
+    };
     #[pymodule_export]
     use super::{
         Fitted, Moments, check_params, defaults, demo_csv, fit, fit_path, make_ndc, methods,

@@ -24,6 +24,7 @@ pub mod penalized;
 pub mod rolin;
 pub mod selection;
 pub mod stable;
+pub mod stress;
 pub mod uncertainty;
 
 pub use certificate::{Certificate, Status};

@@ -1,8 +1,10 @@
 //! One file per command.
 
 pub(crate) mod certify;
+pub(crate) mod compare;
 pub(crate) mod evaluate;
 pub(crate) mod fit;
 pub(crate) mod list;
 pub(crate) mod predict;
 pub(crate) mod reproduce;
+pub(crate) mod stress;

@@ -1,8 +1,23 @@
 //! Which threat hurts this data, and which method holds: the comparison and what it found.
+//!
+//! A [`Session`] runs repeat after repeat, so that the caller, who has a clock, can stop when the time is up; the
+//! result of a number of repeats does not depend on when or how they were run. [`Session::finish`] sums them up in a
+//! [`Comparison`].
 
+mod advice;
+mod bootstrap;
+mod details;
 mod outcome;
+mod roster;
+mod scores;
+mod session;
+mod survey;
 
+pub use bootstrap::Bootstrap;
 pub use outcome::{
     Advice, Cell, ClassCount, CoefficientPair, Comparison, Curve, DataSummary, Interval,
     MethodInfo, Point, RadiusSample, Role, Settings, SuspectRow, ThreatInfo, WorstRow,
 };
+pub use roster::roster;
+pub use session::{MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat};
+pub use survey::survey;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::stress::Cell;
+
 /// A mean with its 95 % confidence interval (paired bootstrap over repeats).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -89,25 +91,6 @@ pub struct ThreatInfo {
     pub unit: String,
     /// Levels in the order in which they were run; the first is the mildest.
     pub levels: Vec<f64>,
-}
-
-/// One fit judged once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    /// Which method.
-    pub method: String,
-    /// Which threat; `clean` for undamaged data.
-    pub threat: String,
-    /// How much damage.
-    pub level: f64,
-    /// Which split.
-    pub repeat: usize,
-    /// Share of held-out rows called right; absent if the cell could not be run.
-    pub accuracy: Option<f64>,
-    /// Mean log loss (natural log); absent if the method gives no probabilities.
-    pub log_loss: Option<f64>,
-    /// Why the cell is empty.
-    pub problem: Option<String>,
 }
 
 /// What one level of damage does to one method.

@@ -119,7 +119,8 @@ impl Damage<'_> {
 }
 
 impl Replacement<'_> {
-    fn draw(&self, feature: usize, rng: &mut ChaCha8Rng) -> f64 {
+    /// What takes the place of `feature`, less its centre.
+    pub fn draw(&self, feature: usize, rng: &mut ChaCha8Rng) -> f64 {
         match self {
             Self::Zero => 0.0,
             Self::Noise(scales) => scales[feature] * rng.random_range(-1.0..=1.0),

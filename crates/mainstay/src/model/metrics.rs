@@ -61,7 +61,6 @@ impl Evaluation {
         for (&t, &p) in truth.iter().zip(predicted) {
             confusion[t][p] += 1;
         }
-        let right: usize = (0..n_classes).map(|k| confusion[k][k]).sum();
         let per_class: Vec<ClassEvaluation> = (0..n_classes)
             .map(|k| {
                 let sign = if n_classes == 2 && k == 0 { -1.0 } else { 1.0 };
@@ -75,7 +74,7 @@ impl Evaluation {
         let areas: Option<Vec<f64>> = per_class.iter().map(|c| c.auc).collect();
         Ok(Self {
             rows: n,
-            accuracy: right as f64 / n as f64,
+            accuracy: accuracy(truth, predicted),
             balanced_accuracy: mean(&recalls),
             log_loss: probabilities.map(|p| log_loss(truth, p)),
             auc: areas.map(|a| mean(&a)),
@@ -100,6 +99,12 @@ impl ClassEvaluation {
             auc,
         }
     }
+}
+
+/// Share of rows whose class was predicted.
+pub fn accuracy(truth: &[usize], predicted: &[usize]) -> f64 {
+    let right = truth.iter().zip(predicted).filter(|(t, p)| t == p).count();
+    right as f64 / truth.len() as f64
 }
 
 /// Mean of -ln(probability of the true class), probabilities kept away from 0 by 2^-52.

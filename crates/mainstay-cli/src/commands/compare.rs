@@ -1,0 +1,215 @@
+//! `mainstay compare`: which threat hurts this data, which method holds, what that costs.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use mainstay::Error;
+use mainstay::compare::{Comparison, MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat};
+use mainstay::data::Encoder;
+use mainstay::stress::CLEAN;
+use serde_json::json;
+
+use crate::args::Compare;
+use crate::commands::stress;
+use crate::console::Console;
+use crate::failure::{Ending, Failure, Outcome};
+use crate::input::Labelled;
+use crate::journal::Journal;
+use crate::table;
+
+/// Repeats that the progress bar expects until the first one has been timed.
+const GUESS: usize = 8;
+
+pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
+    if args.budget.is_nan() || args.budget <= 0.0 {
+        return Err(Failure::say(format!("--budget {}: must be a positive number", args.budget)));
+    }
+    if args.repeats == Some(0) {
+        return Err(Failure::say("--repeats 0: must be at least 1"));
+    }
+    let start = Instant::now();
+    let seed = console.seed.unwrap_or(0);
+    let labelled = stress::read(args.data.as_deref(), &args.input)?;
+    let identity = json!({
+        "command": "compare", "version": env!("CARGO_PKG_VERSION"), "seed": seed,
+        "data": stress::fingerprint(&labelled),
+    });
+    let name = args.data.as_ref().map_or_else(
+        || "embedded demo (breast cancer Wisconsin)".into(),
+        |path| path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+    );
+    let notes = labelled.notes.clone();
+    let mut session = Session::new(subject(labelled, name), seed)?;
+    let output = args.report.as_deref().or(args.output.as_deref());
+    let journal = Journal::open(output, &identity)?;
+    if !journal.known.is_empty() {
+        console
+            .note(&format!("{} cells of an interrupted run are taken over", journal.known.len()));
+    }
+    let control = console.control("fits");
+    let mut expected = args.repeats.unwrap_or(GUESS);
+    loop {
+        let ran =
+            session.next_repeat(expected, &journal.known, &control, &|found| journal.add(found));
+        match ran {
+            Ok(()) => {}
+            Err(Error::Interrupted) => return Err(journal.farewell("interrupted")),
+            Err(error) => return Err(journal.farewell(&error.to_string())),
+        }
+        let (done, elapsed) = (session.repeats(), start.elapsed().as_secs_f64());
+        let more = match args.repeats {
+            Some(repeats) => done < repeats,
+            None => another_repeat(done, elapsed, args.budget),
+        };
+        if !more {
+            break;
+        }
+        if args.repeats.is_none() {
+            expected = (done..MAX_REPEATS)
+                .find(|&k| !another_repeat(k, elapsed / done as f64 * k as f64, args.budget))
+                .unwrap_or(MAX_REPEATS)
+                .max(MIN_REPEATS);
+        }
+    }
+    let budget = args.repeats.is_none().then_some(args.budget);
+    let repeats = session.repeats();
+    let command = command(args, seed, repeats);
+    let found = match session.finish(budget, &command, &control) {
+        Ok(found) => found,
+        Err(error) => return Err(journal.farewell(&error.to_string())),
+    };
+    if let Some(path) = &args.output {
+        table::write(&stress::tidy(&found.cells)?, Some(path), console)?;
+    }
+    if let Some(path) = &args.report {
+        let page = mainstay_report::html(&found).map_err(|e| Failure::say(e.to_string()))?;
+        mainstay_io::write_file(path, |out| out.write_all(page.as_bytes()))?;
+    }
+    let mut text = text(&found, &notes);
+    if let Some(path) = &args.report {
+        let _ = writeln!(text, "\nreport: {}", path.display());
+    }
+    console.print(&text, &found)?;
+    journal.close();
+    Ok(Ending::Done)
+}
+
+fn subject(labelled: Labelled, name: String) -> Subject {
+    let p = labelled.data.n_features();
+    let named = labelled.encoder.as_ref().map(Encoder::feature_names);
+    let rows = labelled.kept.map_or_else(
+        || (1..=labelled.data.len()).collect(),
+        |kept| kept.iter().map(|i| i + 1).collect(),
+    );
+    Subject {
+        features: named.unwrap_or_else(|| (0..p).map(|j| format!("x{j}")).collect()),
+        classes: labelled.classes.names().iter().map(ToString::to_string).collect(),
+        data: labelled.data,
+        name,
+        rows,
+    }
+}
+
+/// What to type to get the same numbers again.
+fn command(args: &Compare, seed: u64, repeats: usize) -> String {
+    let mut words = vec!["mainstay".to_owned(), "compare".into()];
+    words.extend(args.data.as_ref().map(|path| quoted(&path.to_string_lossy())));
+    if let Some(target) = &args.input.target {
+        words.extend(["--target".into(), quoted(target)]);
+    }
+    for column in &args.input.drop {
+        words.extend(["--drop".into(), quoted(column)]);
+    }
+    if let Some(rule) = args.input.impute {
+        use clap::ValueEnum;
+        let name = rule.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        words.extend(["--impute".into(), name]);
+    }
+    let reading = &args.input.reading;
+    if let Some(delimiter) = &reading.delimiter {
+        words.extend(["--delimiter".into(), quoted(delimiter)]);
+    }
+    if reading.no_header {
+        words.push("--no-header".into());
+    }
+    for column in &reading.categorical {
+        words.extend(["--categorical".into(), quoted(column)]);
+    }
+    words.push(format!("--repeats {repeats} --seed {seed}"));
+    words.join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn text(found: &Comparison, notes: &[String]) -> String {
+    let mut text = String::new();
+    let data = &found.data;
+    let classes: Vec<String> =
+        data.classes.iter().map(|c| format!("{} ({})", c.label, c.rows)).collect();
+    let _ = writeln!(
+        text,
+        "{}: {} rows, {} features, classes {}\n",
+        data.name,
+        data.rows,
+        data.features.len(),
+        classes.join(", ")
+    );
+    let _ = writeln!(text, "{}\n", found.advice.headline);
+    for sentence in &found.advice.sentences {
+        let _ = writeln!(text, "- {sentence}");
+    }
+    let warnings: Vec<&String> = notes.iter().chain(&data.warnings).collect();
+    if !warnings.is_empty() {
+        text.push_str("\nAbout the data:\n");
+        for warning in warnings {
+            let _ = writeln!(text, "- {warning}");
+        }
+    }
+    text.push('\n');
+    text.push_str(&scoreboard(found));
+    let _ = writeln!(text, "\nrepeat with: {}", found.settings.command);
+    text
+}
+
+/// Accuracy in per cent, averaged over the levels of a threat: one line a method, one column a threat.
+fn scoreboard(found: &Comparison) -> String {
+    let threats: Vec<&str> =
+        std::iter::once(CLEAN).chain(found.threats.iter().map(|t| t.name.as_str())).collect();
+    let splits = match found.settings.repeats {
+        1 => "1 split".to_owned(),
+        many => format!("{many} splits"),
+    };
+    let mut text = format!(
+        "Accuracy in %, mean over {} and the levels of a threat (- : could not be run)\n\n{:<20}",
+        splits, ""
+    );
+    for threat in &threats {
+        let _ = write!(text, " {:>11}", threat.split('_').next().unwrap_or(threat));
+    }
+    text.push('\n');
+    for method in &found.methods {
+        let _ = write!(text, "{:<20}", method.name);
+        for threat in &threats {
+            let curve =
+                found.curves.iter().find(|c| c.method == method.name && c.threat == *threat);
+            let means: Option<Vec<f64>> = curve
+                .map(|c| c.points.iter().map(|p| p.accuracy.map(|a| a.mean)).collect())
+                .unwrap_or_default();
+            let shown = means.filter(|m| !m.is_empty()).map_or_else(
+                || "-".into(),
+                |m| format!("{:.1}", 100.0 * m.iter().sum::<f64>() / m.len() as f64),
+            );
+            let _ = write!(text, " {shown:>11}");
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,207 @@
+//! `mainstay stress`: damage data on purpose and see which methods hold.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mainstay::Error;
+use mainstay::data::{Column, Table};
+use mainstay::methods;
+use mainstay::stress::{CLEAN, Cell, Entrant, Plan, Threat, Trial};
+use serde_json::{Map, Value, json};
+
+use crate::args::Stress;
+use crate::console::Console;
+use crate::failure::{Ending, Failure, Outcome};
+use crate::input::{self, Labelled, Wanted};
+use crate::journal::Journal;
+use crate::measurement;
+use crate::{settings, table};
+
+pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
+    let entrants = entrants(args, console)?;
+    let plan = plan(args, console)?;
+    if args.repeats == 0 {
+        return Err(Failure::say("--repeats 0: must be at least 1"));
+    }
+    let labelled = read(args.data.as_deref(), &args.input)?;
+    for note in &labelled.notes {
+        console.note(note);
+    }
+    plan.check(&entrants, &labelled.data)?;
+    let identity = json!({
+        "version": env!("CARGO_PKG_VERSION"), "methods": args.methods, "set": args.set,
+        "trials": plan.trials, "seed": plan.seed, "max_rows": args.max_rows,
+        "data": fingerprint(&labelled),
+    });
+    let journal = Journal::open(args.output.as_deref(), &identity)?;
+    if !journal.known.is_empty() {
+        console
+            .note(&format!("{} cells of an interrupted run are taken over", journal.known.len()));
+    }
+    let control = console.control("fits");
+    let each = (entrants.len() * plan.fits_each()) as u64;
+    let total = each * args.repeats as u64;
+    let finished = AtomicU64::new(0);
+    let mut cells = Vec::new();
+    for repeat in 0..args.repeats {
+        finished.store(repeat as u64 * each, Ordering::Relaxed);
+        let done = |found: &[Cell]| {
+            journal.add(found);
+            control.progress((finished.fetch_add(1, Ordering::Relaxed) + 1).min(total), total);
+        };
+        match plan.run(&labelled.data, &entrants, repeat, &journal.known, &control, &done) {
+            Ok(found) => cells.extend(found),
+            Err(Error::Interrupted) => return Err(journal.farewell("interrupted")),
+            Err(error) => return Err(journal.farewell(&error.to_string())),
+        }
+    }
+    control.progress(total, total);
+    match &args.output {
+        Some(path) => {
+            table::write(&tidy(&cells)?, Some(path), console)?;
+            console.print(&summary(&cells, &plan), &json!({"cells": cells}))?;
+        }
+        None if console.json() => console.print("", &json!({"cells": cells}))?,
+        None => console.print(&summary(&cells, &plan), &())?,
+    }
+    journal.close();
+    Ok(Ending::Done)
+}
+
+fn entrants(args: &Stress, console: &Console) -> Outcome<Vec<Entrant>> {
+    let mut own: Vec<Vec<String>> = vec![Vec::new(); args.methods.len()];
+    for setting in &args.set {
+        let place = args.methods.iter().position(|name| {
+            setting.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'))
+        });
+        match place {
+            Some(k) => own[k].push(setting[args.methods[k].len() + 1..].to_owned()),
+            // A setting without a method is for all of them.
+            None => own.iter_mut().for_each(|list| list.push(setting.clone())),
+        }
+    }
+    let mut entrants = Vec::new();
+    for (name, settings) in args.methods.iter().zip(&own) {
+        let method = methods::find(name)?;
+        let params: Map<String, Value> = settings::parse(method, settings, console.seed)?;
+        let estimator = method.estimator(&Value::Object(params))?;
+        entrants.push(Entrant { name: name.clone(), estimator });
+    }
+    Ok(entrants)
+}
+
+fn plan(args: &Stress, console: &Console) -> Outcome<Plan> {
+    let threats: Vec<Threat> = if args.threats.is_empty() {
+        Threat::ALL.to_vec()
+    } else {
+        args.threats.iter().map(|name| Threat::find(name)).collect::<Result<_, _>>()?
+    };
+    if !args.levels.is_empty() && threats.len() != 1 {
+        return Err(Failure::say(
+            "--levels mean something else for every threat: give exactly one --threat with them",
+        ));
+    }
+    let trial = |threat: Threat| match args.levels.as_slice() {
+        [] => Trial::usual(threat),
+        levels => Trial { threat, levels: levels.to_vec() },
+    };
+    Ok(Plan {
+        trials: threats.into_iter().map(trial).collect(),
+        seed: console.seed.unwrap_or(0),
+        max_training_rows: args.max_rows,
+        max_test_rows: args.max_rows,
+    })
+}
+
+/// Reads labelled rows; a missing cell is refused unless a rule is given.
+pub(crate) fn read(path: Option<&Path>, from: &crate::args::Labels) -> Outcome<Labelled> {
+    let loaded = input::read(path, &from.reading, std::iter::empty())?;
+    let wanted = Wanted {
+        target: from.target.as_deref(),
+        weights: None,
+        drop: &from.drop,
+        impute: from.impute,
+        allows_nan: false,
+        standardise: true,
+        errors: measurement::Wanted { columns: &[], scale: 1.0 },
+        reading: &from.reading,
+    };
+    input::learn(loaded, &wanted, path.is_none())
+}
+
+/// Tells data sets apart: sizes, labels and a sum over the features.
+pub(crate) fn fingerprint(labelled: &Labelled) -> Value {
+    let data = &labelled.data;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0100_0000_01b3).rotate_left(17);
+    for (row, &label) in data.features().rows().zip(data.labels()) {
+        add(label as u64);
+        for (j, v) in row.entries() {
+            add(j as u64);
+            add(v.to_bits());
+        }
+    }
+    json!({"rows": data.len(), "features": data.n_features(), "hash": format!("{hash:016x}")})
+}
+
+/// One row a cell.
+pub(crate) fn tidy(cells: &[Cell]) -> Outcome<Table> {
+    let number = |of: fn(&Cell) -> Option<f64>| -> Vec<f64> {
+        cells.iter().map(|c| of(c).unwrap_or(f64::NAN)).collect()
+    };
+    Ok(Table::new(vec![
+        Column::words("method", cells.iter().map(|c| Some(c.method.as_str()))),
+        Column::words("threat", cells.iter().map(|c| Some(c.threat.as_str()))),
+        Column::numbers("level", number(|c| Some(c.level))),
+        Column::numbers("repeat", number(|c| Some(c.repeat as f64))),
+        Column::numbers("accuracy", number(|c| c.accuracy)),
+        Column::numbers("log_loss", number(|c| c.log_loss)),
+        Column::words("problem", cells.iter().map(|c| c.problem.as_deref())),
+    ])?)
+}
+
+/// Mean accuracy, one line a threat and level, one column a method.
+pub(crate) fn summary(cells: &[Cell], plan: &Plan) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !names.contains(&cell.method.as_str()) {
+            names.push(&cell.method);
+        }
+    }
+    let mut text = String::from("mean accuracy on held-out rows\n\n");
+    let _ = write!(text, "{:<28} {:>6}", "threat", "level");
+    for name in &names {
+        let _ = write!(text, "  {name:>8}");
+    }
+    text.push('\n');
+    let trials = plan.trials.iter().flat_map(|t| t.levels.iter().map(|l| (t.threat.name(), *l)));
+    for (threat, level) in std::iter::once((CLEAN, 0.0)).chain(trials) {
+        let _ = write!(text, "{threat:<28} {level:>6}");
+        for name in &names {
+            let own: Vec<f64> = cells
+                .iter()
+                .filter(|c| c.method == *name && c.threat == threat && c.level == level)
+                .filter_map(|c| c.accuracy)
+                .collect();
+            let width = name.len().max(8);
+            if own.is_empty() {
+                let _ = write!(text, "  {:>width$}", "-");
+            } else {
+                let _ = write!(text, "  {:>width$.4}", own.iter().sum::<f64>() / own.len() as f64);
+            }
+        }
+        text.push('\n');
+    }
+    let mut problems: Vec<String> = cells
+        .iter()
+        .filter_map(|c| Some(format!("{}, {}: {}", c.method, c.threat, c.problem.as_ref()?)))
+        .collect();
+    problems.dedup();
+    problems.sort();
+    problems.dedup();
+    for problem in problems.iter().take(5) {
+        let _ = writeln!(text, "empty: {problem}");
+    }
+    text
+}

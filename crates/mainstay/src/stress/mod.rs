@@ -1,0 +1,34 @@
+//! Damage done to data on purpose, and what it does to classifiers.
+//!
+//! Eight [`Threat`]s, each a pure function of (data, level, seed). Four damage the rows a classifier learns
+//! from ([`few_samples`], [`label_noise`], [`outliers`], [`unlucky_split`]), four the rows it is judged on
+//! ([`missing_features`], [`corrupted_features`], [`adversarial_deletion`], [`measurement_error`]); nothing else is
+//! touched. Level 0 changes nothing, and with one seed a higher level damages more of the same rows or features, so
+//! that curves over levels are smooth.
+//!
+//! [`Plan::run`] fits methods to damaged training rows and judges them on held-out rows. All methods see
+//! the same splits and the same damage; features are standardised with what the (damaged) training rows say, and a
+//! fit that fails leaves cells that say why.
+
+mod judged;
+mod run;
+mod threat;
+mod training;
+
+pub use judged::{
+    adversarial_deletion, corrupted_features, measurement_error, missing_features, spoiled,
+};
+pub use run::{CLEAN, Cell, Entrant, Plan, Trial, seed_of, split_of};
+pub use threat::{Part, Threat};
+pub use training::{OutlierKind, few_samples, label_noise, outliers, unlucky_split};
+
+/// `level` of `total`, rounded; at least one where the level is positive.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casts of floats saturate, and levels are not negative"
+)]
+fn share(level: f64, total: usize) -> usize {
+    let count = (level * total as f64).round() as usize;
+    if level > 0.0 { count.clamp(1.min(total), total) } else { 0 }
+}

@@ -1,0 +1,256 @@
+"""Which threat hurts this data, which method holds, and what that costs."""
+
+import html
+import json
+import numbers
+import os
+import time
+
+import numpy as np
+
+from mainstay import _core
+from mainstay._base import _Progress, _seed
+from mainstay._stress import CLEAN, StressInterrupted, as_table
+from mainstay.threats import _codes, _labels, _matrix
+
+_GUESS = 8
+
+
+class ComparisonResult:
+    """What a comparison found.
+
+    Made by `compare`. Shows itself as rich text in notebooks.
+
+    Attributes
+    ----------
+    table : DataFrame (a dict of columns without pandas)
+        ``estimator``, ``threat``, ``level``, ``repeat``, ``metric``, ``value``; NaN where a cell is
+        empty.
+    details : dict
+        Everything that was found, as the command line's ``--json`` has it: ``data``,
+        ``settings``, ``methods``, ``threats``, ``cells`` (with the ``problem`` of empty ones),
+        ``curves``, ``advice``, ``coefficients``, ``suspects``, ``worst_rows``, ``radii``.
+    """
+
+    def __init__(self, text):
+        self._text = text
+        self.details = json.loads(text)
+        nan = float("nan")
+        self.table = as_table(
+            [
+                (c["method"], c["threat"], c["level"], c["repeat"], metric, number)
+                for c in self.details["cells"]
+                for metric in ("accuracy", "log_loss")
+                for number in [nan if c[metric] is None else c[metric]]
+            ]
+        )
+
+    def recommend(self):
+        """Say what was found: what hurts most, what holds, what it costs, how sure that is.
+
+        Returns
+        -------
+        text : str
+            One sentence as the answer, then the reasons, one a line.
+        """
+        advice = self.details["advice"]
+        return "\n".join([advice["headline"], *(f"- {s}" for s in advice["sentences"])])
+
+    def plot(self, threat, *, metric="accuracy", ax=None):
+        """Draw what a threat does to every method, by level, with 95 % intervals.
+
+        Parameters
+        ----------
+        threat : str
+            One of the eight threats.
+        metric : {"accuracy", "log_loss"}, default="accuracy"
+            What is drawn.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        known = {t["name"]: t for t in self.details["threats"]}
+        if threat not in known:
+            raise ValueError(f"no threat {threat!r}; there are: {', '.join(known)}")
+        if metric not in ("accuracy", "log_loss"):
+            raise ValueError(f'`metric` = {metric!r}: must be "accuracy" or "log_loss"')
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise ImportError(
+                    "plotting needs matplotlib: pip install 'mainstay[plot]'"
+                ) from error
+            _, ax = plt.subplots()
+        curves = self.details["curves"]
+        clean = {c["method"]: c["points"] for c in curves if c["threat"] == CLEAN}
+        for k, method in enumerate(self.details["methods"]):
+            name = method["name"]
+            own = next(c for c in curves if c["threat"] == threat and c["method"] == name)
+            points = [p for p in [*clean[name], *own["points"]] if p[metric] is not None]
+            if not points:
+                continue
+            level = [p["level"] for p in points]
+            mean, low, high = ([p[metric][e] for p in points] for e in ("mean", "low", "high"))
+            style = "--" if method["role"] == "baseline" else "-"
+            ax.plot(level, mean, style, marker="osD^v<>ph*"[k % 10], label=method["title"])
+            ax.fill_between(level, low, high, alpha=0.08)
+        ax.set_xlabel(known[threat]["unit"])
+        ax.set_ylabel(metric.replace("_", " "))
+        ax.set_title(known[threat]["title"])
+        ax.legend(fontsize="small")
+        return ax
+
+    def to_html(self, path):
+        """Write the report: one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write it; an existing file is replaced in one step.
+        """
+        _core.write_text(os.fspath(path), _core.report_html(self._text))
+
+    def scoreboard(self):
+        """Mean accuracy by method and threat, averaged over the levels of a threat.
+
+        Returns
+        -------
+        scores : dict of dict
+            ``scores[method][threat]``; NaN where a level could not be run.
+        """
+        scores = {}
+        for curve in self.details["curves"]:
+            means = [p["accuracy"]["mean"] if p["accuracy"] else np.nan for p in curve["points"]]
+            scores.setdefault(curve["method"], {})[curve["threat"]] = float(np.mean(means))
+        return scores
+
+    def __repr__(self):
+        data, settings = self.details["data"], self.details["settings"]
+        return (
+            f"ComparisonResult({data['rows']} rows, {len(data['features'])} features, "
+            f"{settings['repeats']} repeats)\n{self.recommend()}"
+        )
+
+    def _repr_html_(self):
+        advice = self.details["advice"]
+        scores = self.scoreboard()
+        threats = list(next(iter(scores.values())))
+        head = "".join(f"<th>{html.escape(t)}</th>" for t in ["", *threats])
+        body = "".join(
+            f"<tr><th>{html.escape(method)}</th>"
+            + "".join(f"<td>{'-' if v != v else f'{100 * v:.1f}'}</td>" for v in row.values())
+            + "</tr>"
+            for method, row in scores.items()
+        )
+        reasons = "".join(f"<li>{html.escape(s)}</li>" for s in advice["sentences"])
+        return (
+            f"<p><strong>{html.escape(advice['headline'])}</strong></p><ul>{reasons}</ul>"
+            f"<table><caption>Accuracy in %, mean over splits and levels</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def compare(
+    X,
+    y,
+    *,
+    repeats=None,
+    budget_seconds=60,
+    n_jobs=None,
+    random_state=None,
+    verbose=0,
+):
+    """Find out which threat hurts this data, which method holds, and what that costs.
+
+    Three baselines (L2 and L1 logistic regression, linear SVM) and the robust methods, each tuned
+    inside the training rows, on clean data and under all eight threats at their usual levels.
+
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_samples, n_features)
+        Numbers only, none missing.
+    y : array-like of shape (n_samples,)
+        Classes.
+    repeats : int or None, default=None
+        Number of splits; None lets the budget decide.
+    budget_seconds : float, default=60
+        As long as a repeat of the mean length so far fits in, another one is run: at least 2, at
+        most 20. The number is in ``details["settings"]``; given as ``repeats`` with the same seed,
+        it gives the same result to the last bit.
+    n_jobs : int or None, default=None
+        As in scikit-learn; does not change the result.
+    random_state : int, RandomState instance or None, default=None
+        Seed of splits and damage; None is a fixed one.
+    verbose : int, default=0
+        1 shows progress.
+
+    Returns
+    -------
+    result : ComparisonResult
+        ``.table``, ``.recommend()``, ``.plot(threat)``, ``.to_html(path)``.
+
+    Raises
+    ------
+    StressInterrupted
+        On Ctrl-C, a `KeyboardInterrupt` whose ``partial`` is the result of the finished repeats
+        (None if there is none).
+
+    Examples
+    --------
+    >>> import mainstay
+    >>> X, y = mainstay.datasets.load_demo(return_X_y=True)
+    >>> result = mainstay.compare(X[::8, :5], y[::8], repeats=2)
+    >>> print(result.recommend().splitlines()[0])  # doctest: +ELLIPSIS
+    ...
+    >>> list(result.table)
+    ['estimator', 'threat', 'level', 'repeat', 'metric', 'value']
+    """
+    if repeats is not None and (not isinstance(repeats, numbers.Integral) or repeats < 1):
+        raise ValueError(f"`repeats` = {repeats!r}: must be an integer of at least 1, or None")
+    if not (isinstance(budget_seconds, numbers.Real) and budget_seconds > 0):
+        raise ValueError(f"`budget_seconds` = {budget_seconds!r}: must be a positive number")
+    seed = 0 if random_state is None else _seed(random_state)
+    session = _session(X, y, seed)
+    start = time.monotonic()
+    expected = _GUESS if repeats is None else int(repeats)
+    with _Progress("compare", verbose) as progress:
+        try:
+            while True:
+                session.next_repeat(expected, n_jobs=n_jobs, progress=progress)
+                done, elapsed = session.repeats, time.monotonic() - start
+                if repeats is not None:
+                    more = done < repeats
+                else:
+                    more = _core.another_repeat(done, elapsed, float(budget_seconds))
+                    expected = max(done + 1, min(20, int(budget_seconds * done / elapsed)))
+                if not more:
+                    break
+        except KeyboardInterrupt:
+            partial = _finish(session, repeats, budget_seconds, seed, n_jobs)
+            raise StressInterrupted(partial) from None
+    return _finish(session, repeats, budget_seconds, seed, n_jobs)
+
+
+def _session(X, y, seed):
+    features = [str(c) for c in X.columns] if hasattr(X, "columns") else None
+    rows = _matrix(X.toarray() if hasattr(X, "toarray") else X)
+    labels = _labels(y)
+    if len(labels) != len(rows):
+        raise ValueError(f"X has {len(rows)} rows, y has {len(labels)}")
+    classes, codes = _codes(labels)
+    if features is None:
+        features = [f"x{j}" for j in range(rows.shape[1])]
+    return _core.Session(rows, codes, features, [str(c) for c in classes.tolist()], "data", seed)
+
+
+def _finish(session, repeats, budget_seconds, seed, n_jobs):
+    done = session.repeats
+    if done == 0:
+        return None
+    budget = None if repeats is not None else float(budget_seconds)
+    call = f"mainstay.compare(X, y, repeats={done}, random_state={seed})"
+    return ComparisonResult(session.finish(budget, call, n_jobs=n_jobs))

@@ -1,0 +1,175 @@
+"""Comparisons: the answer, the table behind it, and what becomes of both."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import mainstay
+from mainstay import _compare, _core
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = mainstay.datasets.load_demo(return_X_y=True)
+    return X[::5, :6], y[::5]
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return mainstay.compare(*data, repeats=2, random_state=1)
+
+
+def test_the_table_has_every_cell(result):
+    table = result.table
+    assert list(table.columns) == ["estimator", "threat", "level", "repeat", "metric", "value"]
+    methods = [m["name"] for m in result.details["methods"]]
+    levels = sum(len(own) for *_, own in _core.threats())
+    assert len(table) == len(methods) * (1 + levels) * 2 * 2
+    assert set(table["estimator"]) == set(methods)
+    accuracy = table[(table.metric == "accuracy") & (table.threat == "clean")]
+    assert accuracy["value"].between(0.5, 1).all()
+
+
+def test_the_advice_agrees_with_the_table(result):
+    advice = result.details["advice"]
+    text = result.recommend()
+    assert text.splitlines()[0] == advice["headline"]
+    accuracy = result.table[result.table.metric == "accuracy"]
+    own = accuracy[accuracy.estimator == advice["baseline"]]
+    means = own.groupby("threat")["value"].mean()
+    assert means.drop("clean").idxmin() == advice["worst_threat"]
+    assert f"{100 * means['clean']:.1f} %" in text
+    scores = result.scoreboard()
+    assert scores[advice["baseline"]]["clean"] == pytest.approx(means["clean"])
+
+
+def test_repeats_and_seed_give_the_same_bits_for_any_number_of_jobs(data, result):
+    again = mainstay.compare(*data, repeats=2, random_state=1, n_jobs=2)
+    assert again.details == result.details
+    other = mainstay.compare(*data, repeats=2, random_state=2)
+    assert other.details["cells"] != result.details["cells"]
+
+
+def test_the_budget_decides_the_repeats_and_says_so(data, result):
+    found = mainstay.compare(*data, budget_seconds=0.01, random_state=1)
+    settings = found.details["settings"]
+    assert settings["repeats"] == 2
+    assert settings["budget_seconds"] == 0.01
+    assert found.details["cells"] == result.details["cells"]
+    assert settings["command"] == "mainstay.compare(X, y, repeats=2, random_state=1)"
+
+
+def test_names_of_columns_and_classes_are_kept(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=["<script>", "b", "c", "d", "e", "f"])
+    found = mainstay.compare(frame, np.where(y == 1, "ill", "well"), repeats=1)
+    assert found.details["data"]["features"][0] == "<script>"
+    assert [c["label"] for c in found.details["data"]["classes"]] == ["ill", "well"]
+    assert "<script>" not in found._repr_html_()
+
+
+def test_the_report_is_one_file(result, tmp_path):
+    path = tmp_path / "out.html"
+    result.to_html(path)
+    text = path.read_text(encoding="utf-8")
+    assert text.lower().startswith("<!doctype html>")
+    assert result.details["advice"]["headline"].split(":")[0] in text
+    with pytest.raises(OSError, match="nowhere"):
+        result.to_html(tmp_path / "nowhere" / "out.html")
+
+
+def test_notebooks_show_a_table(result):
+    page = result._repr_html_()
+    assert page.count("<tr>") == 1 + len(result.details["methods"])
+    assert "<strong>" in page
+    assert "repeats" in repr(result)
+
+
+def test_plots_have_one_line_a_method(result):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    ax = result.plot("label_noise")
+    assert len(ax.lines) == len(result.details["methods"])
+    assert list(ax.lines[0].get_xdata()) == [0.0, 0.1, 0.2, 0.3]
+    with pytest.raises(ValueError, match="there are"):
+        result.plot("nonsense")
+    with pytest.raises(ValueError, match="metric"):
+        result.plot("label_noise", metric="nonsense")
+
+
+def test_without_matplotlib_the_error_says_what_to_install(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"mainstay\[plot\]"):
+        result.plot("label_noise")
+
+
+def test_without_pandas_the_table_is_a_dict_of_columns(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    plain = _compare.ComparisonResult(result._text)
+    assert list(plain.table) == list(result.table.columns)
+    assert plain.table["repeat"] == result.table["repeat"].tolist()
+
+
+def test_an_interruption_keeps_the_finished_repeats(data, result, monkeypatch):
+    class Stopping:
+        def __init__(self, *args):
+            self.inner = _core.Session(*args)
+
+        def next_repeat(self, *args, **options):
+            if self.inner.repeats == 2:
+                raise KeyboardInterrupt
+            self.inner.next_repeat(*args, **options)
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+    session = _compare._session
+    monkeypatch.setattr(
+        _compare,
+        "_session",
+        lambda X, y, seed: _patched(session, Stopping, monkeypatch, X, y, seed),
+    )
+    with pytest.raises(mainstay.StressInterrupted) as caught:
+        mainstay.compare(*data, repeats=5, random_state=1)
+    assert caught.value.partial.details["cells"] == result.details["cells"]
+
+
+def _patched(session, stopping, monkeypatch, X, y, seed):
+    class Core:
+        Session = stopping
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_compare, "_core", Core)
+        return session(X, y, seed)
+
+
+def test_three_classes_and_odd_data():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=60)
+    X = rng.normal(size=(60, 3)) + y[:, None]
+    found = mainstay.compare(X, y, repeats=2)
+    assert len(found.details["data"]["classes"]) == 3
+    assert len(found.details["coefficients"]) == 3
+    few = mainstay.compare(np.arange(12.0).reshape(4, 3), [0, 0, 1, 1], repeats=2)
+    problems = {c["problem"] for c in few.details["cells"]} - {None}
+    assert problems
+    assert all(isinstance(p, str) for p in problems)
+    json.dumps(few.details)
+
+
+def test_bad_calls_are_refused(data):
+    X, y = data
+    with pytest.raises(ValueError, match="repeats"):
+        mainstay.compare(X, y, repeats=0)
+    with pytest.raises(ValueError, match="budget_seconds"):
+        mainstay.compare(X, y, budget_seconds=0)
+    with pytest.raises(ValueError, match="rows"):
+        mainstay.compare(X, y[1:])
+    with pytest.raises(ValueError, match="one class"):
+        mainstay.compare(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="NaN"):
+        mainstay.compare(np.where(X.mean() < X, np.nan, X), y)
