@@ -327,7 +327,7 @@ fn planes_are_certified_for_two_classes_only() {
             format!("{x},{},{label}\n", y + 0.01 * f64::from(i % 3))
         })
         .collect();
-    let data = folder.write("two.csv", &format!("x,y,label\n{two}"));
+    let data = folder.write("two.csv", format!("x,y,label\n{two}"));
     let model = folder.text("two.json");
     mainstay(&["fit", &data, "--target", "label", "--method", "regec", "-o", &model]);
     let table = out(&mainstay(&["certify", &model, &data, "--witness", "l2", "--json"]));
@@ -338,7 +338,7 @@ fn planes_are_certified_for_two_classes_only() {
     for (i, label) in out(&flipped).lines().skip(1).enumerate() {
         assert_ne!(found["predicted"][i], label, "row {i}");
     }
-    let three = folder.write("three.csv", &format!("x,y,label\n{two}9,9,c\n9,8,c\n8,9,c\n"));
+    let three = folder.write("three.csv", format!("x,y,label\n{two}9,9,c\n9,8,c\n8,9,c\n"));
     let model = folder.text("three.json");
     mainstay(&["fit", &three, "--target", "label", "--method", "regec", "-o", &model]);
     fails(&mainstay(&["certify", &model, &three]), "three or more classes");

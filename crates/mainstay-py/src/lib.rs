@@ -196,6 +196,7 @@ fn demo_csv() -> &'static str {
 mod _core {
     #[pymodule_export]
     use super::certify::certify;
+    #[pymodule_export]
     use super::compare::{Session, another_repeat, report_html, write_text};
     #[pymodule_export]
     use super::conic::{conic_path, make_label_noise, make_outliers};
