@@ -163,7 +163,7 @@ fn two_planes(seed: u64, p: usize) -> Planes {
     let mut rng = rng(seed);
     let mut numbers = |n: usize| -> Vec<f64> {
         let drawn = normal(&mut rng, n);
-        if seed % 3 == 0 { drawn.iter().map(|v| (2.0 * v).round()).collect() } else { drawn }
+        if seed.is_multiple_of(3) { drawn.iter().map(|v| (2.0 * v).round()).collect() } else { drawn }
     };
     let planes = vec![numbers(p), numbers(p)];
     let offsets = numbers(2);
