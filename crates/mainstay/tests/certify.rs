@@ -163,7 +163,11 @@ fn two_planes(seed: u64, p: usize) -> Planes {
     let mut rng = rng(seed);
     let mut numbers = |n: usize| -> Vec<f64> {
         let drawn = normal(&mut rng, n);
-        if seed.is_multiple_of(3) { drawn.iter().map(|v| (2.0 * v).round()).collect() } else { drawn }
+        if seed.is_multiple_of(3) {
+            drawn.iter().map(|v| (2.0 * v).round()).collect()
+        } else {
+            drawn
+        }
     };
     let planes = vec![numbers(p), numbers(p)];
     let offsets = numbers(2);
@@ -235,7 +239,7 @@ fn deletions_from_planes_match_enumeration_of_all_subsets() {
         let mut draws = rng(seed + 300);
         // Integers with integers: sums are exact and ties are common.
         let mut x = Dense::from_rows(8, p, normal(&mut draws, 8 * p));
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             x = Dense::from_fn(8, p, |i, j| (2.0 * x[(i, j)]).round());
         }
         let values: Vec<f64> =

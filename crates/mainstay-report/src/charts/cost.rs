@@ -100,7 +100,7 @@ fn draw(story: Story<'_>, id: &str, lines: &[Line], place: &str) -> String {
     for (k, line) in lines.iter().enumerate() {
         let top = TOP + ROW * k as f64;
         let hit = Element::rect((0.0, top), WIDTH, ROW).class("hit");
-        let anchor = (x.place(line.hurt.or(line.clean).map_or(low, |a| a.mean)), top + ROW);
+        let anchor = (x.place(line.hurt.or(line.clean).map_or(low, |a| a.mean)), top + ROW + 42.0);
         drawing.place(&hit, None, &tip(story, line, anchor));
     }
     drawing.render()
