@@ -72,8 +72,8 @@ impl<'a> Judge<'a> {
                     leader = Some((method, gain));
                 }
                 let price = self.price(baseline, method).map_or(0.0, |p| p.mean.max(0.0));
-                let worth =
-                    gain.mean - price >= WORTH && self.mean(method, threat) > self.majority.1;
+                let worth = gain.mean - price >= WORTH
+                    && self.mean(method, threat) >= self.majority.1 + WORTH;
                 if worth && bounds[k].is_some_and(|low| low > 0.0) {
                     better.push((*method, gain, gain.mean - price));
                 }
@@ -191,7 +191,7 @@ impl<'a> Judge<'a> {
         let (title, range) = (named(leader), range(gain, points));
         Some(if gain.mean <= 0.0 {
             format!("No other method does better there (next: {title}).")
-        } else if kept <= share {
+        } else if kept < share + WORTH {
             format!(
                 "The best there is {title} with {}, but always answering `{class}` is right on {} and withstands any \
                  damage: no method tried here can be relied on under this threat.",
