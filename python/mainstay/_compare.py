@@ -204,8 +204,8 @@ def compare(
     >>> import mainstay
     >>> X, y = mainstay.datasets.load_demo(return_X_y=True)
     >>> result = mainstay.compare(X[::8, :5], y[::8], repeats=2)
-    >>> print(result.recommend().splitlines()[0])  # doctest: +ELLIPSIS
-    ...
+    >>> "plain logistic regression" in result.recommend().lower()
+    True
     >>> list(result.table)
     ['estimator', 'threat', 'level', 'repeat', 'metric', 'value']
     """
