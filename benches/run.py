@@ -21,7 +21,7 @@ import harness
 import mainstay
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS = ["penalized", "conic", "reading"]
+GROUPS = ["penalized", "conic", "stable", "reading"]
 
 
 def main():
