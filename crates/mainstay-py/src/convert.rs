@@ -90,6 +90,21 @@ pub(crate) fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 type CsrParts<'py> =
     (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>, usize);
 
+/// Row by row what is stored column by column. A few rows at a time, so that both sides stay in the cache.
+fn transposed(by_columns: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+    const BLOCK: usize = 32;
+    let mut data = vec![0.0; rows * columns];
+    for (block, out) in data.chunks_mut(BLOCK * columns).enumerate() {
+        for j in 0..columns {
+            let column = &by_columns[j * rows + block * BLOCK..];
+            for (value, out) in column.iter().zip(out[j..].iter_mut().step_by(columns)) {
+                *out = *value;
+            }
+        }
+    }
+    data
+}
+
 /// Features: a float64 array of any memory layout, or a CSR matrix as the tuple
 /// (`indptr` int64, `indices` int64, `data` float64, number of columns).
 pub(crate) fn matrix(x: &Bound<'_, PyAny>) -> PyResult<Matrix> {
@@ -118,7 +133,11 @@ fn dense(array: &PyReadonlyArray2<'_, f64>) -> Dense {
     let view = array.as_array();
     let (rows, columns) = view.dim();
     let Some(entries) = view.as_slice() else {
-        return Dense::from_rows(rows, columns, view.iter().copied().collect());
+        let data = match view.t().as_slice() {
+            Some(by_columns) => transposed(by_columns, rows, columns),
+            None => view.iter().copied().collect(),
+        };
+        return Dense::from_rows(rows, columns, data);
     };
     // SAFETY: the entries are initialised, aligned and `entries.len()` long. They live as long as the array,
     // which `owner` refers to; numpy does not move or free the memory of an array that is referred to.

@@ -629,6 +629,67 @@ fn odd_data_give_finite_models_with_honest_certificates() {
     }
 }
 
+/// Enough rows that most of them leave before the end: the certificate, taken over all rows, proves that
+/// those that left do not matter, also where the columns' sizes differ and some rows lie far out.
+#[test]
+fn rows_that_leave_on_the_way_do_not_spoil_the_proof() {
+    for seed in 0..4 {
+        let mut rng = rng(seed);
+        let (n, p) = (1500, 5);
+        let noise = normal(&mut rng, n * p);
+        let x = Dense::from_fn(n, p, |i, j| {
+            let far = if i % 97 == 0 { 20.0 } else { 1.0 };
+            let shift = if i % 3 == 0 { 1.0 } else { -0.4 };
+            10f64.powi(j as i32 - 2) * far * (noise[i * p + j] + shift)
+        });
+        let labels = (0..n).map(|i| usize::from(i % 3 == 0)).collect();
+        let data = Dataset::new(x.into(), labels, 2).unwrap();
+        for k in [0.05, 0.3, 0.5, 1.0] {
+            let k = K::Fraction(k);
+            for strength in [1e-3, 1.0, 100.0] {
+                for loss in [SvmLoss::Hinge, SvmLoss::SquaredHinge] {
+                    let fitted = fit(StableSvcParams { loss, ..svm(k, strength) }, &data);
+                    let gap = fitted.dual_gap().unwrap();
+                    assert!(gap <= 1e-6, "{seed} {k:?} {strength} {loss:?}: {gap}");
+                }
+                let params = StableLogisticParams { k, alpha: strength, ..Default::default() };
+                let fitted = params.check().unwrap().fit(&data, &control()).unwrap();
+                let gap = fitted.dual_gap().unwrap();
+                assert!(gap <= 1e-6, "{seed} {k:?} alpha {strength}: {gap}");
+            }
+        }
+    }
+}
+
+/// Separable data with large numbers: the weights are tiny, and a step a little too long throws rows far
+/// back over the kink.
+#[test]
+fn the_squared_hinge_is_certified_on_separable_data_of_any_scale() {
+    for seed in 0..4 {
+        for (n, p) in [(40, 60), (150, 30)] {
+            for unit in [1.0, 300.0, 1e4] {
+                let mut rng = rng(seed);
+                let noise = normal(&mut rng, n * p);
+                let x = Dense::from_fn(n, p, |i, j| {
+                    unit * (noise[i * p + j] + if i % 2 == 0 { 3.0 } else { 0.5 })
+                });
+                let labels = (0..n).map(|i| i % 2).collect();
+                let data = Dataset::new(x.into(), labels, 2).unwrap();
+                for k in [0.1, 0.5, 1.0] {
+                    for c in [1e-3, 1.0, 100.0] {
+                        let params = svm(K::Fraction(k), c);
+                        let params = StableSvcParams { loss: SvmLoss::SquaredHinge, ..params };
+                        let fitted = fit(params, &data);
+                        let gap = fitted.dual_gap().unwrap();
+                        // Ten times the default: where steps stall earlier, the solver tries again.
+                        assert!(gap <= 1e-5, "{seed} {n}x{p} {unit} {k} {c}: {gap}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn extreme_strengths_are_certified() {
     let (_, _, data) = binary(14, 60, 6, 1.5);

@@ -248,23 +248,90 @@ impl Matrix {
         }
     }
 
+    /// The same matrix without its zeros, where it is stored densely and these are most of it.
+    ///
+    /// Products with such rows cost what is stored, outer products the square of it.
+    pub fn compressed(&self) -> Option<Csr> {
+        const MOSTLY: f64 = 0.2;
+        let Self::Dense(dense) = self else { return None };
+        let stored = dense.data().iter().filter(|v| **v != 0.0).count();
+        let ncols = u32::try_from(dense.ncols()).ok()?;
+        if ncols < 16 || stored as f64 >= MOSTLY * dense.data().len() as f64 {
+            return None;
+        }
+        let mut out = Csr {
+            ncols: dense.ncols(),
+            starts: Vec::with_capacity(dense.nrows() + 1),
+            indices: Vec::with_capacity(stored),
+            values: Vec::with_capacity(stored),
+        };
+        out.starts.push(0);
+        for i in 0..dense.nrows() {
+            for (j, v) in (0..ncols).zip(dense.row(i)).filter(|(_, v)| **v != 0.0) {
+                out.indices.push(j);
+                out.values.push(*v);
+            }
+            out.starts.push(out.indices.len());
+        }
+        Some(out)
+    }
+
     /// Stored entries per row, on average: the cost of touching a row.
     pub fn stored_per_row(&self) -> usize {
         self.values().len() / self.nrows().max(1)
     }
 
+    /// The same matrix followed by a column of ones; `None` if there are too many columns.
+    pub fn with_ones(&self) -> Option<Self> {
+        let (n, p) = (self.nrows(), self.ncols());
+        match self {
+            Self::Dense(m) => {
+                let mut data = Vec::with_capacity(n * (p + 1));
+                for i in 0..n {
+                    data.extend_from_slice(m.row(i));
+                    data.push(1.0);
+                }
+                Some(Dense::from_rows(n, p + 1, data).into())
+            }
+            Self::Sparse(m) => {
+                let last = u32::try_from(p).ok()?;
+                let mut out = Csr { ncols: p + 1, starts: vec![0], ..Csr::default() };
+                out.indices.reserve(m.values.len() + n);
+                out.values.reserve(m.values.len() + n);
+                for i in 0..n {
+                    let (indices, values) = m.row(i);
+                    out.indices.extend_from_slice(indices);
+                    out.indices.push(last);
+                    out.values.extend_from_slice(values);
+                    out.values.push(1.0);
+                    out.starts.push(out.indices.len());
+                }
+                Some(out.into())
+            }
+        }
+    }
+
     /// `self * w`.
     pub fn mul_vec(&self, w: &[f64]) -> Vec<f64> {
-        (0..self.nrows()).into_par_iter().with_min_len(CHUNK).map(|i| self.row(i).dot(w)).collect()
+        let mut out = vec![0.0; self.nrows()];
+        out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
+            vector::vectorized(|| {
+                for (k, out) in out.iter_mut().enumerate() {
+                    *out = self.row(chunk * CHUNK + k).dot(w);
+                }
+            });
+        });
+        out
     }
 
     /// `self' * r`.
     pub fn tr_mul_vec(&self, r: &[f64]) -> Vec<f64> {
         self.reduce_chunks(
             self.ncols(),
-            |rows, out: &mut Vec<f64>| {
-                for i in rows {
-                    if r[i] != 0.0 {
+            |rows, out: &mut Vec<f64>| match self {
+                Self::Dense(m) => vector::vectorized(|| m.add_rows(rows, r, out)),
+                Self::Sparse(_) => {
+                    for i in rows.filter(|&i| r[i] != 0.0) {
                         self.row(i).add_scaled_to(r[i], out);
                     }
                 }
@@ -472,6 +539,22 @@ fn add_sparse_outer((indices, values): (&[u32], &[f64]), weight: f64, out: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mostly_zero_matrices_are_compressed_and_ones_are_appended() {
+        let wide = Dense::from_fn(7, 20, |i, j| if (i + 2 * j) % 11 == 0 { 1.5 } else { 0.0 });
+        let dense = Matrix::from(wide.clone());
+        let sparse = Matrix::from(dense.compressed().unwrap());
+        assert!(sparse.compressed().is_none());
+        assert!(Matrix::from(Dense::identity(3)).compressed().is_none());
+        let w: Vec<f64> = (0..21).map(|j| f64::from(j) - 4.5).collect();
+        for x in [&dense, &sparse] {
+            let f = x.with_ones().unwrap().mul_vec(&w);
+            for (i, f) in f.iter().enumerate() {
+                assert!((f - vector::dot(wide.row(i), &w[..20]) - w[20]).abs() < 1e-12);
+            }
+        }
+    }
 
     fn pair() -> (Matrix, Matrix) {
         let dense = Dense::from_fn(5000, 4, |i, j| {

@@ -14,8 +14,11 @@ struct Cut {
     gradient: Vec<f64>,
     constant: f64,
     dual: Dual,
-    /// Rounds since it last took part in the master's answer.
+    /// Its part in the master's last answer, and rounds since that was not nothing.
+    part: f64,
     idle: usize,
+    /// Products with the gradients of the cuts up to itself.
+    products: Vec<f64>,
 }
 
 /// Cuts that took no part for this many rounds are dropped.
@@ -35,12 +38,14 @@ pub(super) fn solve(
     reduced: &Reduced<'_>,
     limits: Limits<'_>,
 ) -> Result<Solution> {
-    let columns = reduced.z.ncols();
+    let columns = reduced.features.z.ncols();
     let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
     let anchor = 0.05 * problem.k;
-    let is_weight = |at: usize| at % columns < reduced.m;
+    let is_weight = |at: usize| at % columns < reduced.features.m;
 
     let mut v = vec![0.0; problem.q() * columns];
+    let metric: Vec<f64> =
+        (0..v.len()).map(|at| if is_weight(at) { 1.0 / ridge } else { 1.0 / anchor }).collect();
     let mut cuts: Vec<Cut> = Vec::new();
     let mut best_v = v.clone();
     let mut best = Certificate { primal: f64::INFINITY, dual: 0.0 };
@@ -62,22 +67,19 @@ pub(super) fn solve(
         // The zero cut says that losses are not negative.
         let center: Vec<f64> =
             (0..v.len()).map(|at| if is_weight(at) { 0.0 } else { best_v[at] }).collect();
-        let metric: Vec<f64> = (0..v.len())
-            .map(|at| if is_weight(at) { 1.0 / ridge.sqrt() } else { 1.0 / anchor.sqrt() })
-            .collect();
-        let scaled = Dense::from_fn(cuts.len() + 1, v.len(), |j, at| {
-            if j == 0 { 0.0 } else { cuts[j - 1].gradient[at] * metric[at] }
-        });
         let mut linear = vec![0.0];
         linear.extend(cuts.iter().map(|c| c.constant + vector::dot(&c.gradient, &center)));
-        let mixture = maximise_on_simplex(&scaled.outer_gram(), &linear);
+        let mut start = vec![1.0 - cuts.iter().map(|c| c.part).sum::<f64>()];
+        start.extend(cuts.iter().map(|c| c.part));
+        let mixture = maximise_on_simplex(&crossed(&mut cuts, &metric), &linear, &start);
 
         let mut pulled = vec![0.0; v.len()];
         let mut dual =
             Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
         for (cut, &part) in cuts.iter_mut().zip(&mixture[1..]) {
-            cut.idle = if part > 1e-9 { 0 } else { cut.idle + 1 };
-            if part > 1e-12 {
+            cut.part = part;
+            cut.idle = if part > 0.0 { 0 } else { cut.idle + 1 };
+            if part > 0.0 {
                 vector::axpy(part, &cut.gradient, &mut pulled);
                 vector::axpy(part, &cut.dual.share, &mut dual.share);
                 vector::axpy(part, &cut.dual.pull, &mut dual.pull);
@@ -91,9 +93,17 @@ pub(super) fn solve(
         if best.primal - best.dual <= limits.tol * best.primal.abs() {
             break;
         }
+        let stays: Vec<bool> = cuts.iter().map(|cut| cut.idle < PATIENCE).collect();
+        for cut in &mut cuts {
+            let mut at = 0;
+            cut.products.retain(|_| {
+                at += 1;
+                stays[at - 1]
+            });
+        }
         cuts.retain(|cut| cut.idle < PATIENCE);
         for at in 0..v.len() {
-            v[at] = center[at] - metric[at] * metric[at] * pulled[at];
+            v[at] = center[at] - metric[at] * pulled[at];
         }
     }
     let point = reduced.point(&best_v);
@@ -101,10 +111,28 @@ pub(super) fn solve(
     Ok(Solution { point, dual: best_dual, certificate: best, n_iter: rounds, warm: best_v })
 }
 
+/// All products of the cuts' gradients in `metric`, with a zero cut before them. Only those of the newest
+/// are computed.
+fn crossed(cuts: &mut [Cut], metric: &[f64]) -> Dense {
+    if let Some((newest, _)) = cuts.split_last() {
+        let scaled: Vec<f64> = newest.gradient.iter().zip(metric).map(|(g, m)| g * m).collect();
+        let products = cuts.iter().map(|cut| vector::dot(&cut.gradient, &scaled)).collect();
+        if let Some(newest) = cuts.last_mut() {
+            newest.products = products;
+        }
+    }
+    let mut matrix = Dense::zeros(cuts.len() + 1, cuts.len() + 1);
+    for (i, cut) in cuts.iter().enumerate() {
+        matrix.row_mut(i + 1)[1..i + 2].copy_from_slice(&cut.products);
+    }
+    matrix.mirror_lower();
+    matrix
+}
+
 /// The tangent of the worst-case loss at `v`, and the loss there.
 fn tangent(problem: &Problem<'_>, reduced: &Reduced<'_>, v: &[f64]) -> (Cut, f64) {
     let q = problem.q();
-    let f = reduced.scores(v);
+    let f = reduced.features.scores(v);
     let losses = problem.losses(&f);
     let worst = worst_sum(&losses, problem.weights, problem.k);
     let share = shares(problem, &losses, worst.threshold);
@@ -116,9 +144,19 @@ fn tangent(problem: &Problem<'_>, reduced: &Reduced<'_>, v: &[f64]) -> (Cut, f64
         expand(problem, i, &f[row.clone()], *a, &mut pull[row.clone()], &mut curve);
         vector::scale(&mut pull[row], *a);
     }
-    let gradient = reduced.pulled(&pull, q);
+    let gradient = reduced.features.pulled(&pull, q);
     let constant = worst.sum - vector::dot(&gradient, v);
-    (Cut { gradient, constant, dual: Dual { share, pull }, idle: 0 }, worst.sum)
+    (
+        Cut {
+            gradient,
+            constant,
+            dual: Dual { share, pull },
+            part: 0.0,
+            idle: 0,
+            products: Vec::new(),
+        },
+        worst.sum,
+    )
 }
 
 /// Multipliers of the inner maximum: full weight above the threshold, what is left at it.

@@ -55,6 +55,9 @@ impl Recipe {
         data: &Dataset,
         control: &Control,
     ) -> Result<Vec<Fitted>> {
+        // Before anything else: one-hot columns are mostly zeros.
+        let compact = data.features().compressed().map(|x| data.replace_features(x.into()));
+        let data = compact.as_ref().unwrap_or(data);
         let (merged, given) = if self.class_weight == ClassWeight::None {
             (Merged::new(data), given_weights(data))
         } else {
@@ -131,8 +134,9 @@ impl Recipe {
         least: &mut Option<f64>,
         control: &Control,
     ) -> Result<Piece> {
-        let limits = Limits { tol: self.tol, max_iter: self.max_iter, control };
-        let order = problem.q() * reduced.z.ncols();
+        let limits =
+            Limits { tol: self.tol, max_iter: self.max_iter, narrow: true, strict: false, control };
+        let order = problem.q() * reduced.features.z.ncols();
         let mut solution = match self.solver {
             Solver::InteriorPoint if problem.q() == 1 || order <= LARGEST_SYSTEM => {
                 interior::solve(problem, reduced, warm, limits)?

@@ -135,6 +135,16 @@ impl Target {
         }
     }
 
+    /// The target of some of the rows.
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::Signs(y) => Self::Signs(rows.iter().map(|&i| y[i]).collect()),
+            Self::Classes { labels, count } => {
+                Self::Classes { labels: rows.iter().map(|&i| labels[i]).collect(), count: *count }
+            }
+        }
+    }
+
     /// A number for each group of rows that should get the same scores.
     pub(super) fn label(&self, i: usize) -> usize {
         match self {

@@ -2,92 +2,23 @@
 
 use super::problem::Point;
 use crate::error::{Error, Result};
-use crate::linalg::{Csr, Dense, Matrix, SymmetricEigen, vector};
+use crate::linalg::{Dense, Matrix, SymmetricEigen, vector};
 
-/// Features in coordinates of order min(n, p), with the way back.
-///
-/// More columns than rows: only the part of $W$ in the row space changes scores, and the ridge
-/// removes the rest. With the eigenvectors of $XX^\top = U S^2 U^\top$ the rows become $US$ and
-/// $w = X^\top U S^{-1} v$ has $\|w\| = \|v\|$; nothing of order $p \times p$ is formed. Numbers far
-/// from 1 are divided by a power of two, which is exact.
+/// Rows as the solvers see them.
 #[derive(Debug)]
-pub(super) struct Reduced<'a> {
-    /// The reduced rows, followed by a column of ones if there is an intercept.
+pub(super) struct Features {
+    /// One row a sample, followed by a column of ones if there is an intercept.
     pub z: Matrix,
     /// Columns of `z` that carry weights.
     pub m: usize,
     /// Whether the last column of `z` is the intercept's.
     pub intercept: bool,
-    /// The given features were divided by this.
-    unit: f64,
-    x: &'a Matrix,
-    /// $U S^{-1}$ where the row space is used.
-    basis: Option<Dense>,
 }
 
-impl<'a> Reduced<'a> {
-    pub(super) fn new(x: &'a Matrix, intercept: bool) -> Result<Self> {
-        let largest = vector::norm_inf(x.values());
-        let unit = unit_of(largest);
-        let scaled;
-        let mut rows = x;
-        if unit.is_some() {
-            scaled = x.scale_columns(&vec![1.0 / unit.unwrap_or(1.0); x.ncols()]);
-            rows = &scaled;
-        }
-        let unit = unit.unwrap_or(1.0);
-        if x.ncols() <= x.nrows() {
-            let z = if intercept { with_ones(rows)? } else { compressed(rows)? };
-            return Ok(Self { z, m: x.ncols(), intercept, unit, x, basis: None });
-        }
-        let eigen = SymmetricEigen::new(&rows.outer_gram())?;
-        let top = eigen.values.last().copied().unwrap_or(0.0);
-        // Squaring halves the digits: smaller eigenvalues are rounding noise.
-        let kept: Vec<usize> =
-            (0..x.nrows()).rev().filter(|&j| eigen.values[j] > 1e-14 * top).collect();
-        let root: Vec<f64> = kept.iter().map(|&j| eigen.values[j].sqrt()).collect();
-        let m = kept.len();
-        let z = Dense::from_fn(x.nrows(), m + usize::from(intercept), |i, j| {
-            if j < m { eigen.vectors[(i, kept[j])] * root[j] } else { 1.0 }
-        });
-        let basis = Dense::from_fn(x.nrows(), m, |i, j| eigen.vectors[(i, kept[j])] / root[j]);
-        Ok(Self { z: z.into(), m, intercept, unit, x, basis: Some(basis) })
-    }
-
-    /// The ridge of the reduced weights when that of the given ones is `ridge`.
-    pub(super) fn ridge(&self, ridge: f64) -> f64 {
-        (ridge / self.unit / self.unit).max(f64::MIN_POSITIVE)
-    }
-
-    /// Reduced weights (all of a score, then those of the next) as a point in the user's units.
-    pub(super) fn point(&self, v: &[f64]) -> Point {
-        let mut point = Point { coef: Vec::new(), intercept: Vec::new() };
-        for part in v.chunks_exact(self.z.ncols()) {
-            let mut w = match &self.basis {
-                None => part[..self.m].to_vec(),
-                Some(basis) => {
-                    let mut w = self.x.tr_mul_vec(&basis.mul_vec(&part[..self.m]));
-                    // `x` here is the given one, `unit` times the one the basis belongs to.
-                    vector::scale(&mut w, 1.0 / self.unit);
-                    w
-                }
-            };
-            vector::scale(&mut w, 1.0 / self.unit);
-            point.coef.push(w);
-            point.intercept.push(if self.intercept { part[self.m] } else { 0.0 });
-        }
-        point
-    }
-
-    /// Reduced weights that are zero but for the intercepts.
-    pub(super) fn constant(&self, intercept: &[f64]) -> Vec<f64> {
-        let mut v = vec![0.0; intercept.len() * self.z.ncols()];
-        for (part, b) in v.chunks_exact_mut(self.z.ncols()).zip(intercept) {
-            if self.intercept {
-                part[self.m] = *b;
-            }
-        }
-        v
+impl Features {
+    /// Some of the rows.
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        Self { z: self.z.select_rows(rows), m: self.m, intercept: self.intercept }
     }
 
     /// Scores of every row at the reduced weights `v`, row by row.
@@ -107,7 +38,7 @@ impl<'a> Reduced<'a> {
         f
     }
 
-    /// The transpose of [`Reduced::scores`].
+    /// The transpose of [`Features::scores`].
     pub(super) fn pulled(&self, pull: &[f64], q: usize) -> Vec<f64> {
         if q == 1 {
             return self.z.tr_mul_vec(pull);
@@ -121,6 +52,93 @@ impl<'a> Reduced<'a> {
     }
 }
 
+/// Features in coordinates of order min(n, p), with the way back.
+///
+/// More columns than rows: only the part of $W$ in the row space changes scores, and the ridge
+/// removes the rest. With the eigenvectors of $XX^\top = U S^2 U^\top$ the rows become $US$ and
+/// $w = X^\top U S^{-1} v$ has $\|w\| = \|v\|$; nothing of order $p \times p$ is formed. Numbers far
+/// from 1 are divided by a power of two, which is exact.
+#[derive(Debug)]
+pub(super) struct Reduced<'a> {
+    /// The reduced rows.
+    pub features: Features,
+    /// The given features were divided by this.
+    unit: f64,
+    x: &'a Matrix,
+    /// $U S^{-1}$ where the row space is used.
+    basis: Option<Dense>,
+}
+
+impl<'a> Reduced<'a> {
+    pub(super) fn new(x: &'a Matrix, intercept: bool) -> Result<Self> {
+        let largest = vector::norm_inf(x.values());
+        let unit = unit_of(largest);
+        let scaled;
+        let mut rows = x;
+        if unit.is_some() {
+            scaled = x.scale_columns(&vec![1.0 / unit.unwrap_or(1.0); x.ncols()]);
+            rows = &scaled;
+        }
+        let unit = unit.unwrap_or(1.0);
+        if x.ncols() <= x.nrows() {
+            let z = if intercept { rows.with_ones() } else { Some(rows.clone()) };
+            let z =
+                z.ok_or_else(|| Error::BadData(format!("{} features are too many", x.ncols())))?;
+            let features = Features { z, m: x.ncols(), intercept };
+            return Ok(Self { features, unit, x, basis: None });
+        }
+        let eigen = SymmetricEigen::new(&rows.outer_gram())?;
+        let top = eigen.values.last().copied().unwrap_or(0.0);
+        // Squaring halves the digits: smaller eigenvalues are rounding noise.
+        let kept: Vec<usize> =
+            (0..x.nrows()).rev().filter(|&j| eigen.values[j] > 1e-14 * top).collect();
+        let root: Vec<f64> = kept.iter().map(|&j| eigen.values[j].sqrt()).collect();
+        let m = kept.len();
+        let z = Dense::from_fn(x.nrows(), m + usize::from(intercept), |i, j| {
+            if j < m { eigen.vectors[(i, kept[j])] * root[j] } else { 1.0 }
+        });
+        let basis = Dense::from_fn(x.nrows(), m, |i, j| eigen.vectors[(i, kept[j])] / root[j]);
+        let features = Features { z: z.into(), m, intercept };
+        Ok(Self { features, unit, x, basis: Some(basis) })
+    }
+
+    /// The ridge of the reduced weights when that of the given ones is `ridge`.
+    pub(super) fn ridge(&self, ridge: f64) -> f64 {
+        (ridge / self.unit / self.unit).max(f64::MIN_POSITIVE)
+    }
+
+    /// Reduced weights (all of a score, then those of the next) as a point in the user's units.
+    pub(super) fn point(&self, v: &[f64]) -> Point {
+        let mut point = Point { coef: Vec::new(), intercept: Vec::new() };
+        for part in v.chunks_exact(self.features.z.ncols()) {
+            let mut w = match &self.basis {
+                None => part[..self.features.m].to_vec(),
+                Some(basis) => {
+                    let mut w = self.x.tr_mul_vec(&basis.mul_vec(&part[..self.features.m]));
+                    // `x` here is the given one, `unit` times the one the basis belongs to.
+                    vector::scale(&mut w, 1.0 / self.unit);
+                    w
+                }
+            };
+            vector::scale(&mut w, 1.0 / self.unit);
+            point.coef.push(w);
+            point.intercept.push(if self.features.intercept { part[self.features.m] } else { 0.0 });
+        }
+        point
+    }
+
+    /// Reduced weights that are zero but for the intercepts.
+    pub(super) fn constant(&self, intercept: &[f64]) -> Vec<f64> {
+        let mut v = vec![0.0; intercept.len() * self.features.z.ncols()];
+        for (part, b) in v.chunks_exact_mut(self.features.z.ncols()).zip(intercept) {
+            if self.features.intercept {
+                part[self.features.m] = *b;
+            }
+        }
+        v
+    }
+}
+
 /// A power of two near `largest`, where squares of such numbers may leave the range of floats.
 fn unit_of(largest: f64) -> Option<f64> {
     if largest == 0.0 || (1e-60..1e60).contains(&largest) {
@@ -129,55 +147,4 @@ fn unit_of(largest: f64) -> Option<f64> {
     #[expect(clippy::cast_possible_truncation, reason = "clamped")]
     let exponent = largest.log2().round().clamp(-1000.0, 1000.0) as i32;
     Some(2f64.powi(exponent))
-}
-
-/// Dense rows that are mostly zeros are cheaper to multiply when stored sparsely: an outer product
-/// of a row costs the square of its stored entries.
-const SPARSE_BELOW: f64 = 0.2;
-
-fn compressed(x: &Matrix) -> Result<Matrix> {
-    match x {
-        Matrix::Dense(dense) if mostly_zero(dense) => sparse(x, false),
-        _ => Ok(x.clone()),
-    }
-}
-
-fn with_ones(x: &Matrix) -> Result<Matrix> {
-    match x {
-        Matrix::Dense(dense) if !mostly_zero(dense) => {
-            let p = dense.ncols();
-            let mut data = Vec::with_capacity(dense.nrows() * (p + 1));
-            for i in 0..dense.nrows() {
-                data.extend_from_slice(dense.row(i));
-                data.push(1.0);
-            }
-            Ok(Dense::from_rows(dense.nrows(), p + 1, data).into())
-        }
-        _ => sparse(x, true),
-    }
-}
-
-fn mostly_zero(x: &Dense) -> bool {
-    let stored = x.data().iter().filter(|v| **v != 0.0).count();
-    x.ncols() >= 16 && (stored as f64) < SPARSE_BELOW * x.data().len() as f64
-}
-
-fn sparse(x: &Matrix, ones: bool) -> Result<Matrix> {
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    let p = x.ncols();
-    for row in x.rows() {
-        for (j, v) in row.entries().filter(|(_, v)| *v != 0.0) {
-            indices.push(j);
-            values.push(v);
-        }
-        if ones {
-            indices.push(p);
-            values.push(1.0);
-        }
-        starts.push(indices.len());
-    }
-    let indices: std::result::Result<Vec<u32>, _> =
-        indices.into_iter().map(u32::try_from).collect();
-    let indices = indices.map_err(|_| Error::BadData(format!("{p} features are too many")))?;
-    Ok(Csr::new(p + usize::from(ones), starts, indices, values)?.into())
 }

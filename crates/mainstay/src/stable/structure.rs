@@ -174,7 +174,7 @@ fn best_constant(problem: &Problem<'_>, limits: Limits<'_>) -> Result<Point> {
 
 /// A ridge too weak to matter, in the units of the features.
 fn faint(problem: &Problem<'_>, reduced: &Reduced<'_>) -> f64 {
-    let size = vector::norm_sq(reduced.z.values()) / problem.n() as f64;
+    let size = vector::norm_sq(reduced.features.z.values()) / problem.n() as f64;
     1e-8 * size.max(f64::MIN_POSITIVE) / reduced.ridge(1.0)
 }
 
@@ -196,7 +196,7 @@ fn least_hinge(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>)
         scale: 1.0,
         ..problem.clone()
     };
-    let found = interior::solve(&hinge, reduced, None, limits)?;
+    let found = interior::solve(&hinge, reduced, None, Limits { narrow: false, ..limits })?;
     let losses = hinge.losses(&hinge.scores(&found.point));
     Ok(losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum())
 }
@@ -210,7 +210,7 @@ fn usable(
 ) -> Result<bool> {
     let free = Problem { k, ridge: faint(problem, reduced), scale: 1.0 / k, ..problem.clone() };
     let constant = free.objective(&best_constant(&free, limits)?);
-    let found = interior::solve(&free, reduced, None, limits)?;
+    let found = interior::solve(&free, reduced, None, Limits { narrow: false, ..limits })?;
     Ok(found.certificate.primal < (1.0 - 1e-4) * constant)
 }
 

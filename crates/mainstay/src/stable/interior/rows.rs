@@ -55,10 +55,30 @@ pub(super) trait Rows {
     fn longest(&self) -> f64;
     /// [`Rows::products`] after a step.
     fn products_after(&self, step: f64) -> f64;
+    /// [`Rows::products`] after a step to scores `f`, where the losses bend; `None` where the tangent
+    /// tells the truth.
+    fn products_at(&self, _step: f64, _f: &[f64], _theta: f64) -> Option<f64> {
+        None
+    }
     /// Takes the step.
     fn advance(&mut self, step: f64);
     /// $a$.
     fn shares(&self) -> &[f64];
+    /// Rows that may still cross the threshold; `None` where rows never leave.
+    fn unsettled(&self, _f: &[f64], _theta: f64, _near: Near<'_>) -> Option<Vec<usize>> {
+        None
+    }
+}
+
+/// How near is too near to the threshold to be settled.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Near<'a> {
+    /// The barrier's parameter.
+    pub mu: f64,
+    /// Multiples of the last move.
+    pub caution: f64,
+    /// The last direction of the scores and of theta.
+    pub last: &'a (Vec<f64>, f64),
 }
 
 /// Longest step along `d` that keeps `x` positive.

@@ -38,6 +38,28 @@ impl<'a> Shares<'a> {
         }
     }
 
+    /// The rows `rows` as they are, followed by others on the central path of `mu`, whose losses exceed
+    /// the threshold by `others`; `c` are the weights of both.
+    pub(super) fn select<'b>(
+        &self,
+        c: &'b [f64],
+        rows: &[usize],
+        others: &[f64],
+        mu: f64,
+    ) -> Shares<'b> {
+        let mut chosen = Shares::new(c, vec![0.0; c.len()], 1.0);
+        for (at, &i) in rows.iter().enumerate() {
+            (chosen.s[at], chosen.u[at]) = (self.s[i], self.u[i]);
+            (chosen.a[at], chosen.g[at]) = (self.a[i], self.g[i]);
+        }
+        for (at, over) in (rows.len()..c.len()).zip(others) {
+            let (s, u) = central_slacks(c[at], *over, mu);
+            (chosen.s[at], chosen.u[at]) = (s, u);
+            (chosen.a[at], chosen.g[at]) = (mu / s, mu / u);
+        }
+        chosen
+    }
+
     /// The point of the central path over given losses: $sa = ug = \mu$.
     pub(super) fn centre(&mut self, losses: &[f64], theta: f64, mu: f64) {
         for (i, loss) in losses.iter().enumerate() {
@@ -47,24 +69,17 @@ impl<'a> Shares<'a> {
         }
     }
 
-    /// Restores $s = u + \theta - L$ for `t` = $L - \theta$ after a step along a tangent: the error is
-    /// taken from the larger slack if that leaves it positive, otherwise added to the other.
+    /// Restores $s = u + \theta - L$ for `t` = $L - \theta$ after a step along a tangent.
     #[inline]
     pub(super) fn restore(&mut self, i: usize, t: f64) {
-        let error = self.s[i] - (self.u[i] - t);
-        if error > 0.0 {
-            if self.s[i] > self.u[i] && self.s[i] > 2.0 * error {
-                self.s[i] = self.u[i] - t;
-            } else {
-                self.u[i] = self.s[i] + t;
-            }
-        } else if error < 0.0 {
-            if self.u[i] > self.s[i] && self.u[i] > -2.0 * error {
-                self.u[i] = self.s[i] + t;
-            } else {
-                self.s[i] = self.u[i] - t;
-            }
-        }
+        (self.s[i], self.u[i]) = restored(self.s[i], self.u[i], t);
+    }
+
+    /// The products of row `i` after a step to where its loss exceeds the threshold by `t`.
+    #[inline]
+    pub(super) fn product_at(&self, i: usize, step: f64, t: f64) -> f64 {
+        let (s, u) = restored(self.s[i] + step * self.ds[i], self.u[i] + step * self.du[i], t);
+        s * (self.a[i] + step * self.da[i]) + u * (self.g[i] - step * self.da[i])
     }
 
     /// $1/D = s/a + u/g$.
@@ -137,6 +152,22 @@ impl<'a> Shares<'a> {
             self.a[i] += step * self.da[i];
             self.g[i] -= step * self.da[i];
         }
+    }
+}
+
+/// Slacks with $s = u - t$: the error is taken from the larger one if that leaves it positive, otherwise
+/// added to the other.
+#[inline]
+fn restored(s: f64, u: f64, t: f64) -> (f64, f64) {
+    let error = s - (u - t);
+    let shorten_s = error > 0.0 && s > u && s > 2.0 * error;
+    let lengthen_s = error < 0.0 && (u <= s || u <= -2.0 * error);
+    if error == 0.0 {
+        (s, u)
+    } else if shorten_s || lengthen_s {
+        (u - t, u)
+    } else {
+        (s, s + t)
     }
 }
 

@@ -1,9 +1,14 @@
 //! Rows whose loss is smooth in the scores, or linear where it counts.
 
-use super::central_theta;
-use super::rows::{Local, Rows};
+use super::centre::central_theta;
+use super::rows::{Local, Near, Rows};
 use super::shares::Shares;
+use crate::linalg::vector;
 use crate::stable::problem::{Problem, RowLoss, Target, log_sum_exp, softplus};
+
+/// A row leaves at this many times the width of the barrier from the threshold, where its multiplier is
+/// that part from its bound.
+pub(super) const BARRIER: f64 = 50.0;
 
 /// Rows with $u_i + \theta \ge L_i(f_i)$ taken as a convex constraint.
 ///
@@ -21,15 +26,27 @@ impl<'p, 'a> Smooth<'p, 'a> {
         Self { problem, shares: Shares::new(problem.weights, half, 1.0) }
     }
 
-    /// Puts all slacks and multipliers on the central path of `mu` over the scores `f`; returns theta.
-    pub(super) fn centre(&mut self, f: &[f64], mu: f64) -> f64 {
+    /// Rows with given slacks and multipliers.
+    pub(super) fn with(problem: &'p Problem<'a>, shares: Shares<'p>) -> Self {
+        Self { problem, shares }
+    }
+
+    /// Slacks and multipliers.
+    pub(super) fn slacks(&self) -> &Shares<'p> {
+        &self.shares
+    }
+
+    /// Whether the loss of row `i` is above the threshold.
+    pub(super) fn is_above(&self, i: usize) -> bool {
+        self.shares.u[i] > self.shares.s[i]
+    }
+
+    /// Puts all slacks and multipliers on the central path of `mu` over the scores `f`; returns theta,
+    /// searched from `guess`.
+    pub(super) fn centre(&mut self, f: &[f64], mu: f64, guess: f64) -> f64 {
         let problem = self.problem;
-        let losses = if problem.loss == RowLoss::Hinge {
-            f.iter().enumerate().map(|(i, f)| 1.0 - problem.target.sign(i, 0) * f).collect()
-        } else {
-            problem.losses(f)
-        };
-        let theta = central_theta(problem, &losses, mu);
+        let losses = losses(problem, f);
+        let theta = central_theta(problem, &losses, mu, guess);
         self.shares.centre(&losses, theta, mu);
         theta
     }
@@ -38,6 +55,15 @@ impl<'p, 'a> Smooth<'p, 'a> {
     pub(super) fn barrier(&self, mu: f64) -> f64 {
         let logs: f64 = self.shares.s.iter().zip(&self.shares.u).map(|(s, u)| (s * u).ln()).sum();
         self.shares.paid() - mu * logs
+    }
+}
+
+/// Losses as they enter here: the two-class hinge without its zero part.
+pub(super) fn losses(problem: &Problem<'_>, f: &[f64]) -> Vec<f64> {
+    if problem.loss == RowLoss::Hinge {
+        f.iter().enumerate().map(|(i, f)| 1.0 - problem.target.sign(i, 0) * f).collect()
+    } else {
+        problem.losses(f)
     }
 }
 
@@ -165,6 +191,19 @@ impl Rows for Smooth<'_, '_> {
         self.shares.products_after(step)
     }
 
+    /// Rows beyond the kink of the square have no curvature: nothing in the Newton system keeps a step
+    /// from throwing them far back over it.
+    fn products_at(&self, step: f64, f: &[f64], theta: f64) -> Option<f64> {
+        if self.problem.loss != RowLoss::SquaredHinge {
+            return None;
+        }
+        let q = self.problem.q();
+        let product = |(i, f): (usize, &[f64])| {
+            self.shares.product_at(i, step, self.problem.row_loss(i, f) - theta)
+        };
+        Some(f.chunks_exact(q).enumerate().map(product).sum())
+    }
+
     fn advance(&mut self, step: f64) {
         self.shares.advance(step);
     }
@@ -172,6 +211,44 @@ impl Rows for Smooth<'_, '_> {
     fn shares(&self) -> &[f64] {
         &self.shares.a
     }
+
+    fn unsettled(&self, f: &[f64], theta: f64, near: Near<'_>) -> Option<Vec<usize>> {
+        let q = self.problem.q();
+        let moves = moves(self.problem, theta, near.last);
+        let usual = rms(&moves);
+        let far = |i: usize| {
+            let need = near.caution * (moves[i] + usual);
+            let need = need.max(BARRIER * near.mu / self.problem.weights[i]);
+            let over = self.shares.u[i] - self.shares.s[i];
+            let below = below(self.problem, i, &f[i * q..(i + 1) * q], over, theta);
+            below > need || (self.problem.loss == RowLoss::Hinge && -below > need)
+        };
+        Some((0..self.problem.n()).filter(|&i| !far(i)).collect())
+    }
+}
+
+/// Bounds on how much the last direction changes the rows' distances from the threshold.
+pub(super) fn moves(problem: &Problem<'_>, theta: f64, (df, dtheta): &(Vec<f64>, f64)) -> Vec<f64> {
+    // Slopes are at most 1 but for the square, whose rows below the threshold have 2 sqrt(theta).
+    let slope = if problem.loss == RowLoss::SquaredHinge { 1.0 + 2.0 * theta.sqrt() } else { 1.0 };
+    df.chunks_exact(problem.q())
+        .map(|df| dtheta.abs() + slope * df.iter().map(|d| d.abs()).sum::<f64>())
+        .collect()
+}
+
+/// Root mean square.
+pub(super) fn rms(values: &[f64]) -> f64 {
+    (vector::norm_sq(values) / values.len().max(1) as f64).sqrt()
+}
+
+/// How far row `i` is below the threshold when its loss exceeds it by `over`; without any loss the way
+/// to the kink of the square counts as well.
+pub(super) fn below(problem: &Problem<'_>, i: usize, f: &[f64], over: f64, theta: f64) -> f64 {
+    if problem.loss != RowLoss::SquaredHinge || -over < theta {
+        return -over;
+    }
+    let spare = |j: usize| problem.target.sign(i, j) * f[j] - 1.0;
+    (0..f.len()).map(spare).fold(f64::INFINITY, f64::min).max(0.0) - over
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::rows::Local;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, vector};
-use crate::stable::reduce::Reduced;
+use crate::stable::reduce::Features;
 
 /// $$\begin{pmatrix} \tfrac{2\rho}{\lambda} I_W + Z^\top (B + D rr^\top) Z & -Z^\top (Dr) \\
 /// \cdot & \sum D + t/\theta \end{pmatrix}$$
@@ -17,31 +17,31 @@ pub(super) struct System {
 
 impl System {
     pub(super) fn new(
-        reduced: &Reduced<'_>,
+        features: &Features,
         local: &Local,
         q: usize,
         ridge: f64,
         theta_curve: f64,
         gauge: bool,
     ) -> Result<Self> {
-        let columns = reduced.z.ncols();
+        let columns = features.z.ncols();
         let order = q * columns + 1;
         let mut matrix = Dense::zeros(order, order);
         for j in 0..q {
             for l in 0..=j {
-                let gram = reduced.z.weighted_gram(&block_weights(local, q, j, l));
+                let gram = features.z.weighted_gram(&block_weights(local, q, j, l));
                 for row in 0..columns {
                     matrix.row_mut(j * columns + row)[l * columns..(l + 1) * columns]
                         .copy_from_slice(gram.row(row));
                 }
             }
-            for w in 0..reduced.m {
+            for w in 0..features.m {
                 matrix[(j * columns + w, j * columns + w)] += ridge;
             }
         }
         if gauge {
             // Softmax does not see a shift of all intercepts: any curvature there keeps it at zero.
-            let at = |j: usize| j * columns + reduced.m;
+            let at = |j: usize| j * columns + features.m;
             let curve = (0..q).map(|j| matrix[(at(j), at(j))]).sum::<f64>() / q as f64;
             for j in 0..q {
                 for l in 0..q {
@@ -55,7 +55,7 @@ impl System {
             .zip(&local.gain)
             .flat_map(|(slope, gain)| slope.iter().map(move |r| -gain * r))
             .collect();
-        let border = reduced.pulled(&leaning, q);
+        let border = features.pulled(&leaning, q);
         matrix.row_mut(order - 1)[..order - 1].copy_from_slice(&border);
         matrix[(order - 1, order - 1)] = local.gain.iter().sum::<f64>() + theta_curve;
         matrix.mirror_lower();

@@ -1,0 +1,159 @@
+//! The start: slacks on the central path, and Newton's method along it.
+
+use super::Limits;
+use super::iteration::{Iteration, Progress};
+use super::rows::Rows;
+use super::shares::central_slacks;
+use super::smooth::Smooth;
+use crate::error::Result;
+use crate::linalg::vector::{self, vectorized};
+use crate::stable::problem::Problem;
+
+/// The $\theta$ on the central path over given losses: $\sum a(\theta) + \mu/\theta = k$.
+///
+/// The left side falls in $\theta$, with derivative $-\sum \mu/(s^2 + u^2) - \mu/\theta^2$: Newton's
+/// method from `guess`, kept in a bracket, needs a handful of passes.
+pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, guess: f64) -> f64 {
+    let rest = |theta: f64| {
+        let (mut shares, mut slope) = (0.0, 0.0);
+        vectorized(|| {
+            for (l, c) in losses.iter().zip(problem.weights) {
+                let (s, u) = central_slacks(*c, l - theta, mu);
+                shares += mu / s;
+                slope += mu / (s * s + u * u);
+            }
+        });
+        (shares + mu / theta - problem.k, -slope - mu / theta / theta)
+    };
+    let (mut low, mut high) = (mu / problem.k, f64::INFINITY);
+    let mut theta = guess.max(2.0 * low);
+    for pass in 0..200 {
+        let (value, slope) = rest(theta);
+        // The multiplier t = k - sum a must stay positive.
+        let narrow = high.is_finite() && high - low <= 1e-14 * high;
+        if value.abs() <= 1e-2 * mu / theta || narrow {
+            return theta;
+        }
+        if value > 0.0 {
+            low = theta
+        } else {
+            high = theta
+        }
+        let newton = theta - value / slope;
+        theta = if newton > low && newton < high && pass % 4 < 3 {
+            newton
+        } else if high.is_infinite() {
+            2.0 * low
+        } else if high > 4.0 * low {
+            (low * high).sqrt()
+        } else {
+            f64::midpoint(low, high)
+        };
+    }
+    if high.is_finite() { high } else { theta }
+}
+
+/// Most Newton steps spent on the start.
+const CENTRING: usize = 4;
+
+impl Iteration<'_, Smooth<'_, '_>> {
+    /// Newton's method on the barrier problem of one `mu`, all slacks eliminated exactly.
+    ///
+    /// No step is cut short by a boundary here, so that a start far from the central path (zero
+    /// weights, a neighbour's weights) comes close to it in two or three steps.
+    pub(super) fn centre(
+        &mut self,
+        mu: f64,
+        progress: &mut Progress,
+        limits: Limits<'_>,
+    ) -> Result<()> {
+        let enough = 1e-2 * mu * self.rows.pairs();
+        let mut merit = self.merit(mu);
+        for _ in 0..CENTRING {
+            limits.control.check()?;
+            self.rows.linearize(&self.f, self.theta, &mut self.local);
+            let residual = self.residual();
+            limits.control.check()?;
+            let Ok(system) = self.system() else { break };
+            let mut rhs: Vec<f64> = residual.iter().map(|r| -r).collect();
+            rhs.push(0.0);
+            let mut v = system.solve(&rhs);
+            v.pop();
+            limits.control.check()?;
+            let f = self.features.scores(&v);
+            let fall = -vector::dot(&residual, &v);
+            let (old_v, old_f) = (self.v.clone(), self.f.clone());
+            let mut step = 1.0;
+            loop {
+                limits.control.check()?;
+                vector::axpy(step, &v, &mut self.v);
+                vector::axpy(step, &f, &mut self.f);
+                self.theta = self.rows.centre(&self.f, mu, self.theta);
+                let new = self.merit(mu);
+                if new <= merit - 0.1 * step * fall {
+                    merit = new;
+                    break;
+                }
+                step *= 0.5;
+                self.v.clone_from(&old_v);
+                self.f.clone_from(&old_f);
+                if step < 1e-6 {
+                    // Rounding is all that is left to gain.
+                    self.theta = self.rows.centre(&self.f, mu, self.theta);
+                    break;
+                }
+            }
+            self.t = self.problem.k - self.rows.share();
+            progress.spent += 1;
+            if fall <= enough {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn merit(&self, mu: f64) -> f64 {
+        let settled = self.part.map_or(0.0, |part| vector::dot(&part.pulled, &self.v));
+        0.5 * self.ridge * self.size() + self.problem.k * self.theta - mu * self.theta.ln()
+            + self.rows.barrier(mu)
+            + settled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Dense, Matrix};
+    use crate::stable::problem::{RowLoss, Target};
+
+    #[test]
+    fn the_central_theta_solves_its_equation() {
+        let x = Matrix::from(Dense::zeros(5, 1));
+        let losses = [0.0, 0.3, 0.9, 2.5, -4.0];
+        let weights = [1.0, 2.0, 0.5, 1.0, 3.0];
+        for k in [1e-3, 0.7, 3.0, 7.4, 7.5] {
+            let problem = Problem {
+                x: &x,
+                target: Target::Signs(vec![1.0; 5]),
+                weights: &weights,
+                loss: RowLoss::Hinge,
+                k,
+                ridge: 1.0,
+                scale: 1.0,
+                fit_intercept: false,
+            };
+            for mu in [1e-9, 1e-4, 0.1, 10.0] {
+                for guess in [0.0, 1.0, 1e6] {
+                    let theta = central_theta(&problem, &losses, mu, guess);
+                    let shares: f64 = losses
+                        .iter()
+                        .zip(&weights)
+                        .map(|(l, c)| mu / central_slacks(*c, l - theta, mu).0)
+                        .sum();
+                    let rest = shares + mu / theta - k;
+                    assert!(rest.abs() <= 0.1 * mu / theta + 1e-12, "{k} {mu} {guess}: {rest}");
+                }
+            }
+        }
+    }
+}
