@@ -219,8 +219,8 @@ impl Dense {
                 *out = (((*out + w[0] * a) + w[1] * b) + w[2] * c) + w[3] * d;
             }
         }
-        for i in i..rows.end {
-            vector::axpy(r[i], self.row(i), out);
+        for (i, r) in (i..rows.end).zip(&r[i..]) {
+            vector::axpy(*r, self.row(i), out);
         }
     }
 

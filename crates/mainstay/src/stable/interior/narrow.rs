@@ -152,7 +152,9 @@ fn leave(outer: &Iteration<'_, Smooth<'_, '_>>, rows: Vec<usize>) -> (Part, f64)
                 side
             }
         };
-        rows.iter().for_each(|&i| side[i] = false);
+        for &i in &rows {
+            side[i] = false;
+        }
         for i in (0..problem.n()).filter(|&i| side[i]) {
             let c = problem.weights[i];
             (settled.share[i], settled.pull[i]) = (c, -y[i] * c);
