@@ -640,7 +640,7 @@ fn rows_that_leave_on_the_way_do_not_spoil_the_proof() {
         let x = Dense::from_fn(n, p, |i, j| {
             let far = if i % 97 == 0 { 20.0 } else { 1.0 };
             let shift = if i % 3 == 0 { 1.0 } else { -0.4 };
-            10f64.powi(j as i32 - 2) * far * (noise[i * p + j] + shift)
+            10f64.powf(j as f64 - 2.0) * far * (noise[i * p + j] + shift)
         });
         let labels = (0..n).map(|i| usize::from(i % 3 == 0)).collect();
         let data = Dataset::new(x.into(), labels, 2).unwrap();

@@ -219,8 +219,9 @@ impl Dense {
                 *out = (((*out + w[0] * a) + w[1] * b) + w[2] * c) + w[3] * d;
             }
         }
-        for i in i..rows.end {
+        while i < rows.end {
             vector::axpy(r[i], self.row(i), out);
+            i += 1;
         }
     }
 

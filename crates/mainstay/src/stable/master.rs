@@ -52,7 +52,9 @@ fn settle(q: &Dense, c: &[f64], pi: &mut [f64], support: &mut Vec<usize>) {
             stays
         });
         let total: f64 = support.iter().map(|&j| pi[j]).sum();
-        support.iter().for_each(|&j| pi[j] /= total);
+        for &j in &*support {
+            pi[j] /= total;
+        }
         if support.len() == before {
             return;
         }

@@ -35,9 +35,9 @@ pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, gues
             return theta;
         }
         if value > 0.0 {
-            low = theta
+            low = theta;
         } else {
-            high = theta
+            high = theta;
         }
         let newton = theta - value / slope;
         theta = if newton > low && newton < high && pass % 4 < 3 {
