@@ -120,7 +120,9 @@ impl Back {
         let usual = smooth::rms(&smooth::moves(problem, outer.theta, &outer.last));
         let mu = outer.mu();
         let mut plays = vec![false; problem.n()];
-        part.rows.iter().for_each(|&i| plays[i] = true);
+        for &i in &part.rows {
+            plays[i] = true;
+        }
         for i in (0..problem.n()).filter(|&i| !plays[i]) {
             let (c, over) = (problem.weights[i], losses[i] - outer.theta);
             let below = smooth::below(problem, i, &f[i * q..(i + 1) * q], over, outer.theta);
