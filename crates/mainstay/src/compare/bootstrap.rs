@@ -164,6 +164,6 @@ mod tests {
             assert!(bound.unwrap() < single);
         }
         // A gain without any spread is as sure as it can be.
-        assert_eq!(bootstrap.joint_lower(&[vec![Some(0.1); 12]]), [Some(0.1)]);
+        assert_eq!(bootstrap.joint_lower(&[vec![Some(0.125); 12]]), [Some(0.125)]);
     }
 }
