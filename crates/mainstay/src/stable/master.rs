@@ -68,8 +68,9 @@ fn settle(q: &Dense, c: &[f64], pi: &mut [f64], support: &mut Vec<usize>) {
 fn unsigned(q: &Dense, c: &[f64], support: &[usize]) -> Option<Vec<f64>> {
     let m = support.len();
     let trace: f64 = support.iter().map(|&j| q[(j, j)]).sum();
+    let largest = support.iter().fold(f64::MIN_POSITIVE, |most, &j| most.max(c[j].abs()));
     // Cuts may depend on one another; a shift of all entries of Q changes nothing on the simplex.
-    let (ridge, shift) = (1e-13 * trace.max(f64::MIN_POSITIVE), trace / m as f64);
+    let (ridge, shift) = (1e-13 * trace.max(largest), trace / m as f64);
     let matrix = Dense::from_fn(m, m, |a, b| {
         q[(support[a], support[b])] + shift + if a == b { ridge } else { 0.0 }
     });
