@@ -52,7 +52,7 @@ fn settle(q: &Dense, c: &[f64], pi: &mut [f64], support: &mut Vec<usize>) {
             stays
         });
         let total: f64 = support.iter().map(|&j| pi[j]).sum();
-        for &j in support.iter() {
+        for &j in &*support {
             pi[j] /= total;
         }
         if support.len() == before {
@@ -67,10 +67,9 @@ fn settle(q: &Dense, c: &[f64], pi: &mut [f64], support: &mut Vec<usize>) {
 /// The best mixture of `support` whose entries add up to 1 and may have any sign.
 fn unsigned(q: &Dense, c: &[f64], support: &[usize]) -> Option<Vec<f64>> {
     let m = support.len();
-    let trace: f64 = support.iter().map(|&j| q[(j, j)]).sum();
-    let largest = support.iter().fold(f64::MIN_POSITIVE, |most, &j| most.max(c[j].abs()));
     // Cuts may depend on one another; a shift of all entries of Q changes nothing on the simplex.
-    let (ridge, shift) = (1e-13 * trace.max(largest), trace / m as f64);
+    let shift = support.iter().fold(f64::MIN_POSITIVE, |s, &j| s.max(q[(j, j)]).max(c[j].abs()));
+    let ridge = 1e-13 * shift * m as f64;
     let matrix = Dense::from_fn(m, m, |a, b| {
         q[(support[a], support[b])] + shift + if a == b { ridge } else { 0.0 }
     });
