@@ -36,13 +36,22 @@ pub(crate) struct Block {
     pub(crate) bytes: Vec<u8>,
     /// Line of the first byte, counted from 1.
     pub(crate) line: u64,
+    /// How many lines end in it.
+    ends: u64,
+    /// Whether a quoted cell is possible.
+    pub(crate) quoted: bool,
 }
 
 impl Block {
+    pub(crate) fn new(bytes: Vec<u8>, line: u64) -> Self {
+        let (ends, quoted) = (newlines(&bytes), has_quote(&bytes));
+        Self { bytes, line, ends, quoted }
+    }
+
     /// At least as many as there are records, unless line ends are of the old kind.
     pub(crate) fn lines(&self) -> usize {
         let last = usize::from(self.bytes.last().is_some_and(|b| *b != b'\n'));
-        usize::try_from(newlines(&self.bytes)).unwrap_or(0) + last
+        usize::try_from(self.ends).unwrap_or(0) + last
     }
 
     /// The line of the byte at `at`, counted from 1 in the whole input.
@@ -115,9 +124,9 @@ impl<'a, R: Read> Blocks<'a, R> {
         }
         let tail = self.rest.split_off(end);
         let bytes = std::mem::replace(&mut self.rest, tail);
-        let line = self.line;
-        self.line += newlines(&bytes);
-        Ok(Some(Block { bytes, line }))
+        let block = Block::new(bytes, self.line);
+        self.line += block.ends;
+        Ok(Some(block))
     }
 
     /// Up to `count` blocks.
@@ -133,11 +142,11 @@ impl<'a, R: Read> Blocks<'a, R> {
     }
 
     /// Parses all further blocks, several at a time while the next ones are read, and hands the
-    /// results over in order.
+    /// results over in order, as many as are ready.
     pub(crate) fn parse<T: Send>(
         mut self,
         parse: impl Fn(&Block) -> Result<T> + Sync,
-        mut accept: impl FnMut(T) -> Result<()>,
+        mut accept: impl FnMut(Vec<T>),
     ) -> Result<()>
     where
         R: Send,
@@ -150,9 +159,7 @@ impl<'a, R: Read> Blocks<'a, R> {
                 || batch.par_iter().map(&parse).collect::<Vec<Result<T>>>(),
                 || self.take(count),
             );
-            for part in parsed {
-                accept(part?)?;
-            }
+            accept(parsed.into_iter().collect::<Result<_>>()?);
             batch = next?;
         }
         Ok(())
@@ -171,8 +178,7 @@ impl<'a, R: Read> Blocks<'a, R> {
     }
 }
 
-/// Whether a quoted cell is possible.
-pub(crate) fn has_quote(bytes: &[u8]) -> bool {
+fn has_quote(bytes: &[u8]) -> bool {
     memchr::memchr(b'"', bytes).is_some()
 }
 

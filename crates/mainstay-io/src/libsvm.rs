@@ -32,11 +32,7 @@ pub(crate) fn read(source: &Source, limits: Limits) -> Result<SparseRows> {
     let name = source.name();
     let blocks = Blocks::new(source.open()?, &name, Records::Lines, limits);
     let mut parts = Vec::new();
-    let accept = |part: Part| {
-        parts.push(part);
-        Ok(())
-    };
-    blocks.parse(|block| parse(block, &name), accept)?;
+    blocks.parse(|block| parse(block, &name), |ready| parts.extend(ready))?;
     let count = |f: fn(&Part) -> usize| parts.iter().map(f).sum::<usize>();
     let mut labels = Vec::with_capacity(count(|p| p.labels.len()));
     let mut starts = Vec::with_capacity(labels.capacity() + 1);

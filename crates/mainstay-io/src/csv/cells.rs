@@ -3,7 +3,7 @@
 use mainstay::data::{Cells, WordList, is_missing};
 
 use super::{DELIMITERS, reader, record_start};
-use crate::blocks::{Block, has_quote};
+use crate::blocks::Block;
 use crate::error::{Error, Result};
 
 /// What a column is taken to hold.
@@ -29,7 +29,7 @@ impl Grammar<'_> {
             let mut sink = Sink::new(&kinds, rows);
             // Without quotes, and with a delimiter that is no part of a number, a number can be
             // read where it stands, without looking for its end first.
-            if !has_quote(&block.bytes) && DELIMITERS.contains(&self.delimiter) {
+            if !block.quoted && DELIMITERS.contains(&self.delimiter) {
                 self.parse_plain(block, &mut sink)?;
             } else {
                 self.parse_quoted(block, &mut sink)?;
@@ -175,7 +175,7 @@ mod tests {
     /// Both ways of parsing the same block, with numbers compared by their bits.
     fn both(text: &str, kinds: &[Kind]) -> [Result<(String, Vec<usize>), String>; 2] {
         let grammar = Grammar { name: "t", delimiter: b',', kinds: kinds.to_vec() };
-        let block = Block { bytes: text.as_bytes().to_vec(), line: 5 };
+        let block = Block::new(text.as_bytes().to_vec(), 5);
         [Grammar::parse_plain, Grammar::parse_quoted].map(|parse| {
             let mut sink = Sink::new(kinds, 0);
             parse(&grammar, &block, &mut sink).map_err(|e| e.to_string())?;

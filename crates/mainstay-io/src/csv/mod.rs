@@ -24,7 +24,7 @@ pub(crate) fn read(source: &Source, options: &ReadOptions, limits: Limits) -> Re
         // A column whose first word comes late was first taken for numbers, and the exact text of
         // its numbers is lost: `01` and `1` would be one category. Those columns are read again.
         let late: Vec<String> =
-            columns.iter().filter(|c| c.is_mixed()).map(|c| c.name.clone()).collect();
+            columns.iter().filter(|c| c.is_mixed).map(|c| c.name.clone()).collect();
         if late.is_empty() {
             let columns = columns.into_par_iter().map(Growing::finish).collect();
             return Table::new(columns).map_err(Error::content(&name));
@@ -55,15 +55,14 @@ fn read_once(
         names.iter().map(|n| if text.contains(n) { Kind::Words } else { Kind::Numbers }).collect();
     let grammar = Grammar { name, delimiter, kinds };
     let mut columns: Vec<Growing> = names.into_iter().map(Growing::new).collect();
-    let mut accept = |cells: Vec<Cells>| {
-        for (column, part) in columns.iter_mut().zip(cells) {
-            column.parts.push(part);
-        }
-        Ok(())
+    let mut accept = |ready: Vec<Vec<Cells>>| {
+        columns.par_iter_mut().enumerate().for_each(|(j, column)| {
+            ready.iter().for_each(|cells| column.append(&cells[j]));
+        });
     };
-    accept(grammar.parse(&body)?)?;
+    accept(vec![grammar.parse(&body)?]);
     blocks.parse(|block| grammar.parse(block), accept)?;
-    if columns[0].parts.iter().all(|part| len(part) == 0) {
+    if columns[0].is_empty() {
         return Err(Error::file(name, "there is a header but no row of data"));
     }
     Ok(columns)
@@ -96,7 +95,7 @@ fn header(block: Block, name: &str, delimiter: u8, given: bool) -> Result<(Vec<S
     let end = end.min(block.bytes.len());
     let line = block.line_at(end);
     let bytes = block.bytes[end..].to_vec();
-    Ok((names, Block { bytes, line }))
+    Ok((names, Block::new(bytes, line)))
 }
 
 /// Where a record starts, after the line ends that the reader counts to it.
@@ -153,50 +152,48 @@ fn guess_delimiter(start: &[u8]) -> u8 {
     DELIMITERS.into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',')
 }
 
-/// A column while its blocks arrive.
+/// A column while its blocks arrive: numbers until the first block that holds a word.
 struct Growing {
     name: String,
-    parts: Vec<Cells>,
+    numbers: Vec<f64>,
+    words: Option<WordList>,
+    /// Whether some blocks hold numbers and others words.
+    is_mixed: bool,
 }
 
 impl Growing {
     fn new(name: String) -> Self {
-        Self { name, parts: Vec::new() }
+        Self { name, numbers: Vec::new(), words: None, is_mixed: false }
     }
 
-    /// Whether some blocks hold numbers and others words.
-    fn is_mixed(&self) -> bool {
-        let words = self.parts.iter().any(|part| matches!(part, Cells::Words(_)));
-        let numbers =
-            |part: &Cells| matches!(part, Cells::Numbers(v) if v.iter().any(|v| !v.is_nan()));
-        words && self.parts.iter().any(numbers)
+    fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.words.as_ref().is_none_or(|list| list.len() == 0)
+    }
+
+    fn append(&mut self, part: &Cells) {
+        let present = |values: &[f64]| values.iter().any(|v| !v.is_nan());
+        match (part, &mut self.words) {
+            (Cells::Numbers(values), None) => self.numbers.extend_from_slice(values),
+            (Cells::Numbers(values), Some(list)) => {
+                self.is_mixed |= present(values);
+                values.iter().for_each(|_| list.push(None));
+            }
+            (Cells::Words(more), Some(list)) => list.append(more),
+            (Cells::Words(more), None) => {
+                let before = std::mem::take(&mut self.numbers);
+                self.is_mixed |= present(&before);
+                let mut list = WordList::default();
+                before.iter().for_each(|_| list.push(None));
+                list.append(more);
+                self.words = Some(list);
+            }
+        }
     }
 
     fn finish(self) -> Column {
-        let total = self.parts.iter().map(len).sum();
-        if self.parts.iter().all(|part| matches!(part, Cells::Numbers(_))) {
-            let mut all = Vec::with_capacity(total);
-            for part in self.parts {
-                if let Cells::Numbers(values) = part {
-                    all.extend(values);
-                }
-            }
-            return Column::numbers(self.name, all);
+        match self.words {
+            None => Column::numbers(self.name, self.numbers),
+            Some(list) => Column { name: self.name, cells: Cells::Words(list) },
         }
-        let mut all = WordList::default();
-        for part in self.parts {
-            match part {
-                Cells::Words(list) => all.append(&list),
-                Cells::Numbers(missing) => missing.iter().for_each(|_| all.push(None)),
-            }
-        }
-        Column { name: self.name, cells: Cells::Words(all) }
-    }
-}
-
-fn len(cells: &Cells) -> usize {
-    match cells {
-        Cells::Numbers(values) => values.len(),
-        Cells::Words(list) => list.len(),
     }
 }
