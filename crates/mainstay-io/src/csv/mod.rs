@@ -57,7 +57,9 @@ fn read_once(
     let mut columns: Vec<Growing> = names.into_iter().map(Growing::new).collect();
     let mut accept = |ready: Vec<Vec<Cells>>| {
         columns.par_iter_mut().enumerate().for_each(|(j, column)| {
-            ready.iter().for_each(|cells| column.append(&cells[j]));
+            for cells in &ready {
+                column.append(&cells[j]);
+            }
         });
     };
     accept(vec![grammar.parse(&body)?]);
@@ -176,14 +178,18 @@ impl Growing {
             (Cells::Numbers(values), None) => self.numbers.extend_from_slice(values),
             (Cells::Numbers(values), Some(list)) => {
                 self.is_mixed |= present(values);
-                values.iter().for_each(|_| list.push(None));
+                for _ in values {
+                    list.push(None);
+                }
             }
             (Cells::Words(more), Some(list)) => list.append(more),
             (Cells::Words(more), None) => {
                 let before = std::mem::take(&mut self.numbers);
                 self.is_mixed |= present(&before);
                 let mut list = WordList::default();
-                before.iter().for_each(|_| list.push(None));
+                for _ in before {
+                    list.push(None);
+                }
                 list.append(more);
                 self.words = Some(list);
             }
