@@ -60,7 +60,7 @@ def test_labels_and_feature_names_come_back(blobs, path, names):
     pd = pytest.importorskip("pandas")
     X, y = blobs
     if y.max() >= len(names):
-        pytest.skip("only two names")
+        pytest.skip("true and false cannot name three classes")
     frame = pd.DataFrame(X, columns=["a", "b b", "c,", '"', "é"])
     model = PenalizedClassifier().fit(frame, np.array(names)[y])
     mainstay.save(model, path)
