@@ -162,6 +162,7 @@ def compare(
     budget_seconds=60,
     n_jobs=None,
     random_state=None,
+    without=(),
     verbose=0,
 ):
     """Find out which threat hurts this data, which method holds, and what that costs.
@@ -179,12 +180,15 @@ def compare(
         Number of splits; None lets the budget decide.
     budget_seconds : float, default=60
         As long as a repeat of the mean length so far fits in, another one is run: at least 2, at
-        most 20. The number is in ``details["settings"]``; given as ``repeats`` with the same seed,
-        it gives the same result to the last bit.
+        most 20. A method is left out whose fits would take far more than its share of the time; its
+        cells say so. The call that gives the same result to the last bit, with ``repeats`` and
+        ``without``, is in ``details["settings"]``. No limit if ``repeats`` is given.
     n_jobs : int or None, default=None
         As in scikit-learn; does not change the result.
     random_state : int, RandomState instance or None, default=None
         Seed of splits and damage; None is a fixed one.
+    without : sequence of str, default=()
+        Names of methods to leave out.
     verbose : int, default=0
         1 shows progress.
 
@@ -215,6 +219,7 @@ def compare(
         raise ValueError(f"`budget_seconds` = {budget_seconds!r}: must be a positive number")
     seed = 0 if random_state is None else _seed(random_state)
     session = _session(X, y, seed)
+    session.limit(list(without), None if repeats is not None else float(budget_seconds))
     start = time.monotonic()
     expected = _GUESS if repeats is None else int(repeats)
     with _Progress("compare", verbose) as progress:
@@ -230,9 +235,9 @@ def compare(
                 if not more:
                     break
         except KeyboardInterrupt:
-            partial = _finish(session, repeats, budget_seconds, seed, n_jobs)
+            partial = _finish(session, seed, n_jobs)
             raise StressInterrupted(partial) from None
-    return _finish(session, repeats, budget_seconds, seed, n_jobs)
+    return _finish(session, seed, n_jobs)
 
 
 def _session(X, y, seed):
@@ -247,10 +252,10 @@ def _session(X, y, seed):
     return _core.Session(rows, codes, features, [str(c) for c in classes.tolist()], "data", seed)
 
 
-def _finish(session, repeats, budget_seconds, seed, n_jobs):
-    done = session.repeats
-    if done == 0:
+def _finish(session, seed, n_jobs):
+    if session.repeats == 0:
         return None
-    budget = None if repeats is not None else float(budget_seconds)
-    call = f"mainstay.compare(X, y, repeats={done}, random_state={seed})"
-    return ComparisonResult(session.finish(budget, call, n_jobs=n_jobs))
+    gone = session.left_out
+    without = f", without={gone!r}" if gone else ""
+    call = f"mainstay.compare(X, y, repeats={session.repeats}, random_state={seed}{without})"
+    return ComparisonResult(session.finish(call, n_jobs=n_jobs))

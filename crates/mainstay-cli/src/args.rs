@@ -351,12 +351,15 @@ pub(crate) struct Compare {
     /// Where to write one row a cell, as CSV
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Time to stay within, in seconds: decides the number of splits
+    /// Time to stay within, in seconds: decides the number of splits; methods too slow for it are left out
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, conflicts_with = "repeats")]
     pub(crate) budget: f64,
     /// Number of splits, whatever the time
     #[arg(long, value_name = "N")]
     pub(crate) repeats: Option<usize>,
+    /// A method to leave out (may be repeated)
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) without: Vec<String>,
     #[command(flatten)]
     pub(crate) input: Labels,
 }

@@ -44,7 +44,12 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new(bytes: Vec<u8>, line: u64) -> Self {
-        let (ends, quoted) = (newlines(&bytes), has_quote(&bytes));
+        let quoted = has_quote(&bytes);
+        Self::known(bytes, line, quoted)
+    }
+
+    fn known(bytes: Vec<u8>, line: u64, quoted: bool) -> Self {
+        let ends = newlines(&bytes);
         Self { bytes, line, ends, quoted }
     }
 
@@ -68,13 +73,16 @@ pub(crate) struct Blocks<'a, R> {
     limits: Limits,
     /// Read, but not yet handed out.
     rest: Vec<u8>,
+    /// Memory of blocks that are done with: fresh memory costs about as much as reading into it.
+    spare: Vec<Vec<u8>>,
     line: u64,
     ended: bool,
 }
 
 impl<'a, R: Read> Blocks<'a, R> {
     pub(crate) fn new(input: R, name: &'a str, records: Records, limits: Limits) -> Self {
-        Self { input, name, records, limits, rest: Vec::new(), line: 1, ended: false }
+        let (rest, spare) = (Vec::new(), Vec::new());
+        Self { input, name, records, limits, rest, spare, line: 1, ended: false }
     }
 
     /// The first bytes without taking them: a block's worth, or all there are.
@@ -96,7 +104,7 @@ impl<'a, R: Read> Blocks<'a, R> {
     /// The next whole records; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Block>> {
         let mut wanted = self.limits.block;
-        let end = loop {
+        let (end, quoted) = loop {
             self.fill(wanted)?;
             let scan = scan(&self.rest, self.records);
             if self.ended {
@@ -104,10 +112,10 @@ impl<'a, R: Read> Blocks<'a, R> {
                     let line = self.line + newlines(&self.rest[..quote]);
                     return Err(Error::line(self.name, line, "a quote is opened but never closed"));
                 }
-                break self.rest.len();
+                break (self.rest.len(), scan.quoted);
             }
             if scan.end > 0 {
-                break scan.end;
+                break (scan.end, scan.quoted);
             }
             if self.rest.len() >= self.limits.record {
                 let size = self.limits.record >> 20;
@@ -122,9 +130,11 @@ impl<'a, R: Read> Blocks<'a, R> {
         if end == 0 {
             return Ok(None);
         }
-        let tail = self.rest.split_off(end);
-        let bytes = std::mem::replace(&mut self.rest, tail);
-        let block = Block::new(bytes, self.line);
+        let mut next = self.spare.pop().unwrap_or_default();
+        next.extend_from_slice(&self.rest[end..]);
+        self.rest.truncate(end);
+        let bytes = std::mem::replace(&mut self.rest, next);
+        let block = Block::known(bytes, self.line, quoted);
         self.line += block.ends;
         Ok(Some(block))
     }
@@ -160,7 +170,8 @@ impl<'a, R: Read> Blocks<'a, R> {
                 || self.take(count),
             );
             accept(parsed.into_iter().collect::<Result<_>>()?);
-            batch = next?;
+            let done = std::mem::replace(&mut batch, next?);
+            self.spare.extend(done.into_iter().map(|block| emptied(block.bytes)));
         }
         Ok(())
     }
@@ -178,6 +189,11 @@ impl<'a, R: Read> Blocks<'a, R> {
     }
 }
 
+fn emptied(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.clear();
+    bytes
+}
+
 fn has_quote(bytes: &[u8]) -> bool {
     memchr::memchr(b'"', bytes).is_some()
 }
@@ -192,6 +208,8 @@ struct Scan {
     end: usize,
     /// The quote that is still open at the end of the bytes.
     open_quote: Option<usize>,
+    /// Whether a quoted cell is possible.
+    quoted: bool,
 }
 
 fn scan(bytes: &[u8], records: Records) -> Scan {
@@ -199,7 +217,7 @@ fn scan(bytes: &[u8], records: Records) -> Scan {
         Records::Quoted(delimiter) if has_quote(bytes) => scan_quoted(bytes, delimiter),
         _ => {
             let end = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
-            Scan { end, open_quote: None }
+            Scan { end, open_quote: None, quoted: false }
         }
     }
 }
@@ -231,7 +249,7 @@ fn scan_quoted(bytes: &[u8], delimiter: u8) -> Scan {
         };
     }
     let open_quote = matches!(state, State::Quoted).then_some(opened);
-    Scan { end, open_quote }
+    Scan { end, open_quote, quoted: true }
 }
 
 #[cfg(test)]

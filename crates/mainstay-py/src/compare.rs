@@ -51,6 +51,28 @@ impl Session {
         })
     }
 
+    /// Leaves out `without`, and with a `budget` in seconds also what is too slow for it.
+    #[pyo3(signature = (without, budget=None))]
+    fn limit(&self, py: Python<'_>, without: Vec<String>, budget: Option<f64>) -> PyResult<()> {
+        let inner = Arc::clone(&self.inner);
+        py.detach(move || {
+            let mut session = lock(&inner)?;
+            if let Some(seconds) = budget {
+                session.set_budget(seconds);
+            }
+            session.leave_out(&without)
+        })
+        .map_err(|e: mainstay::Error| to_python(&e))
+    }
+
+    /// Methods without results, because they are too slow or on request.
+    #[getter]
+    fn left_out(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let inner = Arc::clone(&self.inner);
+        py.detach(move || Ok(lock(&inner)?.left_out().into_iter().map(Into::into).collect()))
+            .map_err(|e: mainstay::Error| to_python(&e))
+    }
+
     /// Repeats that are finished.
     #[getter]
     fn repeats(&self, py: Python<'_>) -> PyResult<usize> {
@@ -59,17 +81,16 @@ impl Session {
     }
 
     /// Sums up the finished repeats, as JSON. The session is over then.
-    #[pyo3(signature = (budget, command, *, n_jobs=None))]
+    #[pyo3(signature = (command, *, n_jobs=None))]
     fn finish(
         &self,
         py: Python<'_>,
-        budget: Option<f64>,
         command: String,
         n_jobs: Option<i64>,
     ) -> PyResult<String> {
         let inner = Arc::clone(&self.inner);
         let found = run(py, threads(n_jobs)?, None, move |control| {
-            lock(&inner)?.finish(budget, &command, control)
+            lock(&inner)?.finish(&command, control)
         })?;
         serde_json::to_string(&found).map_err(|e| PyRuntimeError::new_err(e.to_string()))
     }

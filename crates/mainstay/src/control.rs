@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use crate::error::{Error, Result};
 
@@ -13,6 +14,7 @@ pub struct Control {
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<Progress>>,
     threads: usize,
+    deadline: Option<Instant>,
 }
 
 impl Control {
@@ -41,6 +43,12 @@ impl Control {
         Self { progress: None, ..self.clone() }
     }
 
+    /// The same, but the computation also stops once `deadline` has passed.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..self.clone() }
+    }
+
     /// Asks the computation to stop; it ends with [`Error::Interrupted`].
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
@@ -48,7 +56,11 @@ impl Control {
 
     /// Solvers call this at least every few milliseconds of work.
     pub fn check(&self) -> Result<()> {
-        if self.cancelled.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+        let late = || self.deadline.is_some_and(|deadline| Instant::now() > deadline);
+        if self.cancelled.load(Ordering::Relaxed) || late() {
+            return Err(Error::Interrupted);
+        }
+        Ok(())
     }
 
     /// Tells the listener, if any, that `done` of `total` units of work are finished.
@@ -56,6 +68,11 @@ impl Control {
         if let Some(report) = &self.progress {
             report(done, total);
         }
+    }
+
+    /// Number of threads that [`Control::install`] makes use of.
+    pub fn n_threads(&self) -> usize {
+        if self.threads == 0 { rayon::current_num_threads() } else { self.threads }
     }
 
     /// Runs `work` where rayon's parallel iterators use this control's number of threads.

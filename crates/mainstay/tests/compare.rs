@@ -52,7 +52,7 @@ fn compared(data: Dataset, trials: Vec<Trial>, repeats: usize, threads: usize) -
     for _ in 0..repeats {
         session.next_repeat(repeats, &[], &control, &|_| ()).unwrap();
     }
-    session.finish(None, "again", &control).unwrap()
+    session.finish("again", &control).unwrap()
 }
 
 fn full(data: Dataset, repeats: usize) -> Comparison {
@@ -60,7 +60,7 @@ fn full(data: Dataset, repeats: usize) -> Comparison {
     for _ in 0..repeats {
         session.next_repeat(repeats, &[], &Control::new(), &|_| ()).unwrap();
     }
-    session.finish(Some(60.0), "again", &Control::new()).unwrap()
+    session.finish("again", &Control::new()).unwrap()
 }
 
 /// Accuracies of a method under a threat, by repeat, averaged over levels, straight from the cells.
@@ -259,7 +259,7 @@ fn hostile_data_give_reasons_instead_of_crashes() {
         .is_err()
     );
     let session = Session::new(subject(make_label_noise(9, 2, 0.0, 0).unwrap()), 0).unwrap();
-    assert!(session.finish(None, "", &Control::new()).is_err());
+    assert!(session.finish("", &Control::new()).is_err());
 }
 
 #[test]
@@ -297,4 +297,49 @@ fn the_budget_decides_the_repeats() {
     assert!(!another_repeat(MIN_REPEATS, 100.0, 60.0));
     assert!(!another_repeat(MAX_REPEATS, 0.0, 60.0));
     assert!(another_repeat(4, 20.0, 60.0) && !another_repeat(4, 50.0, 60.0));
+}
+
+/// Never ends on its own.
+struct Endless;
+
+impl mainstay::model::Estimator for Endless {
+    fn fit(&self, _: &Dataset, control: &Control) -> mainstay::Result<mainstay::model::Fitted> {
+        loop {
+            control.check()?;
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+}
+
+#[test]
+fn a_method_too_slow_for_the_budget_is_left_out_and_the_rest_is_as_without_it() {
+    let data = || make_label_noise(60, 3, 0.1, 5).unwrap();
+    let session = |slow: bool| {
+        let (methods, mut entrants) = pair(&json!({"kappa": 0.2}));
+        if slow {
+            entrants[1].estimator = Box::new(Endless);
+        }
+        let plan = Plan { trials: vec![Trial::usual(Threat::LabelNoise)], ..Plan::usual(1) };
+        Session::with(subject(data()), methods, entrants, plan).unwrap()
+    };
+    let run = |mut session: Session| {
+        for _ in 0..2 {
+            session.next_repeat(2, &[], &Control::new(), &|_| ()).unwrap();
+        }
+        assert_eq!(session.left_out(), ["conic"]);
+        session.finish("again", &Control::new()).unwrap()
+    };
+    let mut hurried = session(true);
+    hurried.set_budget(1.0);
+    let hurried = run(hurried);
+    for cell in &hurried.cells {
+        let slow = cell.method == "conic";
+        assert_eq!(cell.problem.as_deref(), slow.then_some(mainstay::stress::TOO_SLOW), "{cell:?}");
+        assert_eq!(cell.accuracy.is_none(), slow, "{cell:?}");
+    }
+    let mut again = session(false);
+    again.leave_out(&["conic".into()]).unwrap();
+    assert_eq!(run(again).cells, hurried.cells);
+    let message = session(false).leave_out(&["conic-cv".into()]).unwrap_err().to_string();
+    assert!(message.contains("`conic-cv`") && message.contains("plain, conic"), "{message}");
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     let labelled = stress::read(args.data.as_deref(), &args.input)?;
     let identity = json!({
         "command": "compare", "version": env!("CARGO_PKG_VERSION"), "seed": seed,
-        "data": stress::fingerprint(&labelled),
+        "data": stress::fingerprint(&labelled), "without": args.without,
     });
     let name = args.data.as_ref().map_or_else(
         || "embedded demo (breast cancer Wisconsin)".into(),
@@ -40,6 +40,10 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     );
     let notes = labelled.notes.clone();
     let mut session = Session::new(subject(labelled, name), seed)?;
+    session.leave_out(&args.without)?;
+    if args.repeats.is_none() {
+        session.set_budget(args.budget);
+    }
     let output = args.report.as_deref().or(args.output.as_deref());
     let journal = Journal::open(output, &identity)?;
     if !journal.known.is_empty() {
@@ -71,10 +75,8 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
                 .max(MIN_REPEATS);
         }
     }
-    let budget = args.repeats.is_none().then_some(args.budget);
-    let repeats = session.repeats();
-    let command = command(args, seed, repeats);
-    let found = match session.finish(budget, &command, &control) {
+    let command = command(args, seed, &session);
+    let found = match session.finish(&command, &control) {
         Ok(found) => found,
         Err(error) => return Err(journal.farewell(&error.to_string())),
     };
@@ -111,7 +113,7 @@ fn subject(labelled: Labelled, name: String) -> Subject {
 }
 
 /// What to type to get the same numbers again.
-fn command(args: &Compare, seed: u64, repeats: usize) -> String {
+fn command(args: &Compare, seed: u64, session: &Session) -> String {
     let mut words = vec!["mainstay".to_owned(), "compare".into()];
     words.extend(args.data.as_ref().map(|path| quoted(&path.to_string_lossy())));
     if let Some(target) = &args.input.target {
@@ -135,7 +137,8 @@ fn command(args: &Compare, seed: u64, repeats: usize) -> String {
     for column in &reading.categorical {
         words.extend(["--categorical".into(), quoted(column)]);
     }
-    words.push(format!("--repeats {repeats} --seed {seed}"));
+    words.extend(session.left_out().into_iter().map(|name| format!("--without {name}")));
+    words.push(format!("--repeats {} --seed {seed}", session.repeats()));
     words.join(" ")
 }
 

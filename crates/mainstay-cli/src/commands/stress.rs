@@ -111,6 +111,7 @@ fn plan(args: &Stress, console: &Console) -> Outcome<Plan> {
         seed: console.seed.unwrap_or(0),
         max_training_rows: args.max_rows,
         max_test_rows: args.max_rows,
+        seconds_each: None,
     })
 }
 

@@ -10,7 +10,7 @@ use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::model::{Fitted, Linear, Output};
-use crate::stress::{Entrant, Plan, few_samples, split_of};
+use crate::stress::{Clock, Entrant, Plan, few_samples, split_of};
 
 /// Rows that are listed, at most.
 const LISTED: usize = 50;
@@ -29,6 +29,8 @@ struct Fits<'a> {
     subject: &'a Subject,
     entrants: &'a [Entrant],
     control: Control,
+    /// What one fit may take, if there is a limit.
+    seconds: Option<f64>,
 }
 
 impl Details {
@@ -40,7 +42,7 @@ impl Details {
         advice: &Advice,
         control: &Control,
     ) -> Result<Self> {
-        let fits = Fits { subject, entrants, control: control.without_progress() };
+        let fits = Fits { subject, entrants, control: control.without_progress(), seconds: plan.seconds_each };
         let rows = fits.rows(plan)?;
         let scaled = standardised(&subject.data.select_rows(&rows));
         let linear = |name: &str| -> Result<Option<Linear>> {
@@ -90,8 +92,11 @@ impl Fits<'_> {
     /// A fit of the method called `name`; none if it does not take part or cannot be fitted.
     fn fit(&self, name: &str, data: &Dataset) -> Result<Option<Fitted>> {
         let Some(entrant) = self.entrants.iter().find(|e| e.name == name) else { return Ok(None) };
-        match self.control.install(|| entrant.estimator.fit(data, &self.control)) {
-            Err(Error::Interrupted) => Err(Error::Interrupted),
+        let clock = Clock::new(self.seconds);
+        let Some(control) = clock.start(&self.control) else { return Ok(None) };
+        match control.install(|| entrant.estimator.fit(data, &control)) {
+            // Stopped by the user, or only for want of time?
+            Err(Error::Interrupted) => self.control.check().map(|()| None),
             fitted => Ok(fitted.ok()),
         }
     }

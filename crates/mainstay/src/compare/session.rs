@@ -12,7 +12,8 @@ use super::survey::survey;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::stress::{CLEAN, Entrant, Plan, Trial, seed_of};
+use crate::model::{Estimator, Fitted};
+use crate::stress::{CLEAN, Entrant, Plan, TOO_SLOW, Trial, empty_the_slow, seed_of};
 
 /// Fewest repeats that give intervals.
 pub const MIN_REPEATS: usize = 2;
@@ -63,6 +64,7 @@ pub struct Session {
     plan: Plan,
     cells: Vec<Cell>,
     repeats: usize,
+    budget: Option<f64>,
 }
 
 impl Session {
@@ -86,7 +88,37 @@ impl Session {
         {
             return Err(Error::BadParams("every method needs its description".into()));
         }
-        Ok(Self { subject, methods, entrants, plan, cells: Vec::new(), repeats: 0 })
+        Ok(Self { subject, methods, entrants, plan, cells: Vec::new(), repeats: 0, budget: None })
+    }
+
+    /// Leaves out `names`, as a repetition of a run does that left them out for want of time.
+    pub fn leave_out(&mut self, names: &[String]) -> Result<()> {
+        for name in names {
+            let Some(entrant) = self.entrants.iter_mut().find(|e| e.name == *name) else {
+                let known: Vec<&str> = self.methods.iter().map(|m| m.name.as_str()).collect();
+                return Err(Error::BadParams(format!(
+                    "no method `{name}` takes part; there are {}",
+                    known.join(", ")
+                )));
+            };
+            entrant.estimator = Box::new(LeftOut);
+        }
+        Ok(())
+    }
+
+    /// A method is left out whose fits take so much of `seconds` that the rest could not end in time: in one of
+    /// [`MIN_REPEATS`] repeats, half as much again as its fair share.
+    pub fn set_budget(&mut self, seconds: f64) {
+        self.budget = Some(seconds);
+    }
+
+    /// Methods that have no cells: left out for want of time, or by [`Session::leave_out`].
+    pub fn left_out(&self) -> Vec<&str> {
+        let gone = |m: &&MethodInfo| {
+            let slow = |c: &Cell| c.method == m.name && c.problem.as_deref() == Some(TOO_SLOW);
+            self.cells.iter().any(slow)
+        };
+        self.methods.iter().filter(gone).map(|m| m.name.as_str()).collect()
     }
 
     /// Number of fits in a repeat; the unit of progress.
@@ -123,21 +155,22 @@ impl Session {
             let now = finished.fetch_add(1, Ordering::Relaxed) + 1;
             control.progress(now.min(total - 1), total);
         };
+        self.plan.seconds_each = self.budget.map(|seconds| {
+            let parts = MIN_REPEATS * self.entrants.len();
+            1.5 * seconds * control.n_threads() as f64 / parts as f64
+        });
         let (data, entrants) = (&self.subject.data, &self.entrants);
         let cells = self.plan.run(data, entrants, self.repeats, known, control, &report)?;
         self.cells.extend(cells);
+        empty_the_slow(&mut self.cells);
+        let slow: Vec<String> = self.left_out().into_iter().map(Into::into).collect();
         self.repeats += 1;
-        Ok(())
+        self.leave_out(&slow)
     }
 
     /// Sums up the finished repeats.
-    pub fn finish(
-        &self,
-        budget: Option<f64>,
-        command: &str,
-        control: &Control,
-    ) -> Result<Comparison> {
-        let Self { subject, methods, entrants, plan, cells, repeats } = self;
+    pub fn finish(&self, command: &str, control: &Control) -> Result<Comparison> {
+        let Self { subject, methods, entrants, plan, cells, repeats, budget } = self;
         let repeats = *repeats;
         if repeats == 0 {
             return Err(Error::BadParams(
@@ -168,7 +201,7 @@ impl Session {
                 version: env!("CARGO_PKG_VERSION").into(),
                 seed: plan.seed,
                 repeats,
-                budget_seconds: budget,
+                budget_seconds: *budget,
                 command: command.into(),
             },
             methods: methods.clone(),
@@ -181,6 +214,15 @@ impl Session {
             worst_rows: details.worst_rows,
             radii: details.radii,
         })
+    }
+}
+
+/// Stands in for a method that is left out.
+struct LeftOut;
+
+impl Estimator for LeftOut {
+    fn fit(&self, _: &Dataset, _: &Control) -> Result<Fitted> {
+        Err(Error::BadData(TOO_SLOW.into()))
     }
 }
 

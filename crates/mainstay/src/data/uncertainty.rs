@@ -1,5 +1,6 @@
 //! The known error of measurements, as it was given: shapes of ellipsoids around rows.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -154,7 +155,8 @@ impl RowUncertainty {
                 shape(format!("({}, {} entries a matrix)", m.nrows(), m.ncols()))
             }
             Self::Matrices(m) => {
-                (0..n).try_for_each(|i| covariance(m.row(i), p, &format!("the matrix of row {i}")))
+                let check = |i| covariance(m.row(i), p, &format!("the matrix of row {i}")).err();
+                (0..n).into_par_iter().find_map_first(check).map_or(Ok(()), Err)
             }
             Self::Groups { group, shapes } => {
                 if group.len() != n {

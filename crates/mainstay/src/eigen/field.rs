@@ -51,7 +51,7 @@ impl<'a> Field<'a> {
     ) -> Result<Self> {
         let ellipsoids = Ellipsoids::new(data, &params.uncertainty)?;
         let frame = Frame::learn(data.features(), data.weights()).isotropic();
-        let inside = ellipsoids.scaled(1.0 / frame.scale[0]);
+        let inside = ellipsoids.clone().scaled(1.0 / frame.scale[0]);
         let classes = data.n_classes();
         let mut rows = vec![Vec::new(); classes];
         (0..data.len())

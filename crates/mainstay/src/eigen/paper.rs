@@ -35,7 +35,7 @@ pub(super) fn iterate(
     control: &Control,
 ) -> Result<(Plane, usize, bool)> {
     let data = problem.data;
-    let scaled = problem.ellipsoids.scaled(problem.share);
+    let scaled = problem.ellipsoids.clone().scaled(problem.share);
     let judge = |plane: &Plane| -> Result<f64> {
         let (all, one) = (Some(&scaled), [plane.as_borrowed()]);
         Ok(worst_case_ratios(data, all, &one, pair_side((0, 1)), control)?[0])

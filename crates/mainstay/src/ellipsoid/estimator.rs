@@ -137,7 +137,7 @@ impl EllipsoidSvc {
         let ellipsoids = if point.scale.to_bits() == 1.0_f64.to_bits() {
             Cow::Borrowed(&prepared.ellipsoids)
         } else {
-            Cow::Owned(prepared.ellipsoids.scaled(point.scale))
+            Cow::Owned(prepared.ellipsoids.clone().scaled(point.scale))
         };
         one_versus_rest(merged, Link::None, self.0.tol, control, |problem| {
             prepared.fit(problem, &ellipsoids, point.c, &self.0, control)

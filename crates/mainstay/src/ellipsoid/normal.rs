@@ -1,7 +1,7 @@
 //! The normal equations of one interior point step.
 
 use super::problem::Problem;
-use super::scaling::Scaling;
+use super::scaling::{Scaling, image};
 use crate::linalg::{Cholesky, Dense, DiagonalPlusRows, vector};
 use crate::uncertainty::ellipsoid::Spread;
 
@@ -57,7 +57,6 @@ impl Normal {
         members: &Members,
         d: &[f64],
         scaling: &Scaling,
-        e: &Dense,
     ) -> Option<(Self, Eliminated)> {
         let p = problem.x.ncols();
         let mut build = Rows { p, data: Vec::new(), weights: Vec::new() };
@@ -69,7 +68,7 @@ impl Normal {
         }
         let mut mean = vec![0.0; p + 1];
         for (j, rows) in members.of_cone.iter().enumerate() {
-            let m = |i: usize| problem.multiplier[i];
+            let (m, e) = (|i: usize| problem.multiplier[i], image(scaling.w1.row(j)));
             let k = scaling.eta[j].powi(-2);
             let (w0, t) = (scaling.w0[j], 2.0 * scaling.w0[j] * scaling.w0[j] - 1.0);
             let mass: f64 = rows.iter().map(|&i| d[i] * m(i) * m(i)).sum();
@@ -90,16 +89,15 @@ impl Normal {
                 }
             }
             let h = mass + k * t;
-            let terms = [(1.0, &mean[..p]), (-2.0 * w0 / t, e.row(j))];
+            let terms = [(1.0, &mean[..p]), (-2.0 * w0 / t, e)];
             build.push(mass * (k * t / h), &terms, mean[p]);
-            build.push(-2.0 * k / t, &[(1.0, e.row(j))], 0.0);
+            build.push(-2.0 * k / t, &[(1.0, e)], 0.0);
             eliminated.pivot[j] = h;
             let coupling = eliminated.coupling.row_mut(j);
             vector::axpy(mass, &mean, coupling);
-            vector::axpy(2.0 * k * w0, e.row(j), &mut coupling[..p]);
+            vector::axpy(2.0 * k * w0, e, &mut coupling[..p]);
         }
-        let k = |j: usize| scaling.eta[j].powi(-2);
-        let spread = Spread::sum(p, problem.shapes.iter().enumerate().map(|(j, s)| (k(j), *s)));
+        let spread = problem.spread_sum(|j| scaling.eta[j].powi(-2));
         Some((Self::factor(build, spread)?, eliminated))
     }
 

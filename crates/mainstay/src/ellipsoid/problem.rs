@@ -1,7 +1,9 @@
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
+use rayon::prelude::*;
+
 use crate::linalg::{Dense, vector};
-use crate::uncertainty::ellipsoid::View;
+use crate::uncertainty::ellipsoid::{Spread, View};
 
 /// $$\min_{w, b}\ \tfrac12 \|w\|^2 + \sum_i C_i \max(0,\ 1 + m_i \|L_{j(i)}^\top w\| - y_i(w^\top x_i + b)).$$
 ///
@@ -41,19 +43,37 @@ pub(super) struct Answer {
 }
 
 impl Problem<'_> {
-    /// `out` += $\sum_j s_j L_j t_j$.
-    pub(super) fn push_all(&self, scale: impl Fn(usize) -> f64, tails: &Dense, out: &mut [f64]) {
-        vector::vectorized(|| push_all(self.shapes, scale, tails, out));
-    }
-
-    /// Row j of `out` is $L_j t_j$.
-    pub(super) fn push_each(&self, tails: &Dense, out: &mut Dense) {
-        vector::vectorized(|| push_each(self.shapes, tails, out));
-    }
-
-    /// Row j of `out` is $L_j^\top w$.
+    /// Row j of `out` is $(L_j^\top w, P_j w)$.
     pub(super) fn pull_each(&self, w: &[f64], out: &mut Dense) {
-        vector::vectorized(|| pull_each(self.shapes, w, out));
+        let p = w.len();
+        let one = |(shape, row): (&View<'_>, &mut [f64])| {
+            let (own, image) = row.split_at_mut(p);
+            vector::vectorized(|| pull(*shape, w, own, image));
+        };
+        let rows = out.data_mut().par_chunks_mut(2 * p);
+        self.shapes.par_iter().zip(rows).with_min_len(self.grain()).for_each(one);
+    }
+
+    /// $\sum_j c_j P_j$, in the same order of additions for any number of threads.
+    pub(super) fn spread_sum(&self, c: impl Fn(usize) -> f64 + Sync) -> Spread {
+        let p = self.x.ncols();
+        let parts: Vec<Spread> = self
+            .shapes
+            .par_chunks(SHAPES)
+            .enumerate()
+            .map(|(k, part)| {
+                let terms = part.iter().enumerate().map(|(j, shape)| (c(k * SHAPES + j), *shape));
+                Spread::sum(p, terms)
+            })
+            .collect();
+        Spread::total(p, &parts)
+    }
+
+    /// Shapes worth a task of their own.
+    fn grain(&self) -> usize {
+        let p = self.x.ncols();
+        let full = self.shapes.iter().any(|shape| matches!(shape, View::Full(..)));
+        (20_000 / if full { p * p } else { p }.max(1)).max(1)
     }
 
     /// Total cap of the rows of either sign: (positive, negative).
@@ -95,26 +115,14 @@ impl Problem<'_> {
     }
 }
 
+/// Shapes added up by one task.
+const SHAPES: usize = 128;
+
 // With a full matrix a row these passes over all triangles are most of the work: the loops are compiled for
 // the widest vectors.
-
 #[inline(always)]
-fn push_all(shapes: &[View<'_>], scale: impl Fn(usize) -> f64, tails: &Dense, out: &mut [f64]) {
-    for (j, shape) in shapes.iter().enumerate() {
-        shape.push(scale(j), tails.row(j), out);
-    }
-}
-
-#[inline(always)]
-fn push_each(shapes: &[View<'_>], tails: &Dense, out: &mut Dense) {
-    for (j, shape) in shapes.iter().enumerate() {
-        shape.push(1.0, tails.row(j), out.row_mut(j));
-    }
-}
-
-#[inline(always)]
-fn pull_each(shapes: &[View<'_>], w: &[f64], out: &mut Dense) {
-    for (j, shape) in shapes.iter().enumerate() {
-        shape.pull(w, out.row_mut(j));
-    }
+fn pull(shape: View<'_>, w: &[f64], own: &mut [f64], image: &mut [f64]) {
+    shape.pull(w, own);
+    image.fill(0.0);
+    shape.push(1.0, own, image);
 }

@@ -2,7 +2,11 @@
 
 use crate::linalg::{Dense, vector};
 
-/// Points (x0, x1) with x0 a number and x1 a row, one per cone.
+/// Points (x0, x1) with x0 a number and x1 a vector, one per cone.
+///
+/// Row j of `tail` is $(x_1, L_j x_1)$: the image under $L_j$ is what sums over cones need, and since every
+/// step of the method is linear in the vectors it comes along for free. So the matrices themselves are
+/// read only for new directions of w.
 #[derive(Debug, Clone)]
 pub(super) struct Points {
     pub head: Vec<f64>,
@@ -10,9 +14,26 @@ pub(super) struct Points {
 }
 
 impl Points {
-    pub(super) fn new(head: Vec<f64>, columns: usize) -> Self {
-        let tail = Dense::zeros(head.len(), columns);
+    pub(super) fn new(head: Vec<f64>, p: usize) -> Self {
+        let tail = Dense::zeros(head.len(), 2 * p);
         Self { head, tail }
+    }
+
+    /// x1 of point `j`.
+    pub(super) fn own(&self, j: usize) -> &[f64] {
+        own(self.tail.row(j))
+    }
+
+    /// All x1, one row a cone.
+    pub(super) fn vectors(&self) -> Dense {
+        Dense::from_fn(self.len(), self.tail.ncols() / 2, |j, k| self.tail[(j, k)])
+    }
+
+    /// $\sum_j s_j L_j x_{1j}$ is added to `out`.
+    pub(super) fn add_images(&self, scale: impl Fn(usize) -> f64, out: &mut [f64]) {
+        for j in 0..self.len() {
+            vector::axpy(scale(j), image(self.tail.row(j)), out);
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -25,12 +46,13 @@ impl Points {
     }
 
     pub(super) fn dot(&self, other: &Self) -> f64 {
-        vector::dot(&self.head, &other.head) + vector::dot(self.tail.data(), other.tail.data())
+        let tails: f64 = (0..self.len()).map(|j| vector::dot(self.own(j), other.own(j))).sum();
+        vector::dot(&self.head, &other.head) + tails
     }
 
     /// x0^2 - |x1|^2 of point `j`, as a product: no cancellation of squares.
     fn determinant(&self, j: usize) -> f64 {
-        let tail = vector::norm_sq(self.tail.row(j)).sqrt();
+        let tail = vector::norm_sq(self.own(j)).sqrt();
         (self.head[j] - tail) * (self.head[j] + tail)
     }
 
@@ -38,7 +60,7 @@ impl Points {
     pub(super) fn longest_step(&self, d: &Self) -> f64 {
         let one = |j: usize| {
             let a = d.determinant(j);
-            let b = self.head[j] * d.head[j] - vector::dot(self.tail.row(j), d.tail.row(j));
+            let b = self.head[j] * d.head[j] - vector::dot(self.own(j), d.own(j));
             let c = self.determinant(j).max(0.0);
             let disc = b * b - a * c;
             // First positive root of a t^2 + 2 b t + c.
@@ -54,10 +76,21 @@ impl Points {
     }
 }
 
+/// x1 of a row (x1, L x1).
+pub(super) fn own(row: &[f64]) -> &[f64] {
+    &row[..row.len() / 2]
+}
+
+/// L x1 of a row (x1, L x1).
+pub(super) fn image(row: &[f64]) -> &[f64] {
+    &row[row.len() / 2..]
+}
+
 /// W with W z = W^-1 k =: lambda for every cone; W = eta (w0, w1; w1', I + w1 w1'/(1 + w0)).
 #[derive(Debug)]
 pub(super) struct Scaling {
     pub w0: Vec<f64>,
+    /// Rows (w1, L w1).
     pub w1: Dense,
     pub eta: Vec<f64>,
 }
@@ -71,14 +104,14 @@ impl Scaling {
         for j in 0..m {
             let dk = k.determinant(j).max(1e-300).sqrt();
             let dz = z.determinant(j).max(1e-300).sqrt();
-            let inner = vector::dot(k.tail.row(j), z.tail.row(j)) / (dk * dz);
+            let inner = vector::dot(k.own(j), z.own(j)) / (dk * dz);
             let gamma = (0.5 * (1.0 + k.head[j] / dk * (z.head[j] / dz) + inner)).max(0.25).sqrt();
             let (by_k, by_z) = (0.5 / (gamma * dk), 0.5 / (gamma * dz));
             let row = out.w1.row_mut(j);
             for ((w, k), z) in row.iter_mut().zip(k.tail.row(j)).zip(z.tail.row(j)) {
                 *w = k * by_k - z * by_z;
             }
-            out.w0[j] = (1.0 + vector::norm_sq(out.w1.row(j))).sqrt();
+            out.w0[j] = (1.0 + vector::norm_sq(own(out.w1.row(j)))).sqrt();
             out.eta[j] = (dk / dz).sqrt();
         }
         out
@@ -89,7 +122,7 @@ impl Scaling {
         for j in 0..y.len() {
             let (w0, w1) = (self.w0[j], self.w1.row(j));
             let k = self.eta[j].powi(-2);
-            let along = 2.0 * (w0 * y.head[j] - vector::dot(w1, y.tail.row(j)));
+            let along = 2.0 * (w0 * y.head[j] - vector::dot(own(w1), y.own(j)));
             x.head[j] -= k * (along * w0 - y.head[j]);
             for ((x, w), y) in x.tail.row_mut(j).iter_mut().zip(w1).zip(y.tail.row(j)) {
                 *x -= k * (y - along * w);
@@ -100,21 +133,25 @@ impl Scaling {
     /// The corrector's cone term $W^{-1}(\lambda \backslash (g e - \lambda \circ \lambda - W^{-1} dk \circ W dz))$ for
     /// complementarity `goal` g and a predictor (dk, dz).
     pub(super) fn corrector(&self, z: &Points, dk: &Points, dz: &Points, goal: f64) -> Points {
-        let p = z.tail.ncols();
-        let mut out = Points::new(vec![0.0; z.len()], p);
-        let (mut lambda, mut a, mut b) = (vec![0.0; p], vec![0.0; p], vec![0.0; p]);
+        let width = z.tail.ncols();
+        let mut out = Points::new(vec![0.0; z.len()], width / 2);
+        let [mut lambda, mut a, mut b] = [(); 3].map(|()| vec![0.0; width]);
         for j in 0..z.len() {
             let l0 = self.apply(j, false, z.head[j], z.tail.row(j), &mut lambda);
             let a0 = self.apply(j, true, dk.head[j], dk.tail.row(j), &mut a);
             let b0 = self.apply(j, false, dz.head[j], dz.tail.row(j), &mut b);
-            let r0 = goal - l0 * l0 - vector::norm_sq(&lambda) - a0 * b0 - vector::dot(&a, &b);
+            let r0 = goal
+                - l0 * l0
+                - vector::norm_sq(own(&lambda))
+                - a0 * b0
+                - vector::dot(own(&a), own(&b));
             // a becomes the tail of the right-hand side.
             for ((a, b), l) in a.iter_mut().zip(&b).zip(&lambda) {
                 *a = -2.0 * l0 * l - a0 * b - b0 * *a;
             }
-            let length = vector::norm_sq(&lambda).sqrt();
+            let length = vector::norm_sq(own(&lambda)).sqrt();
             let determinant = ((l0 - length) * (l0 + length)).max(1e-300);
-            let head = (l0 * r0 - vector::dot(&lambda, &a)) / determinant;
+            let head = (l0 * r0 - vector::dot(own(&lambda), own(&a))) / determinant;
             a.iter_mut().zip(&lambda).for_each(|(a, l)| *a = (*a - head * l) / l0);
             out.head[j] = self.apply(j, true, head, &a, out.tail.row_mut(j));
         }
@@ -125,7 +162,7 @@ impl Scaling {
     fn apply(&self, j: usize, inverse: bool, x0: f64, x1: &[f64], out: &mut [f64]) -> f64 {
         let (sign, eta) = if inverse { (-1.0, 1.0 / self.eta[j]) } else { (1.0, self.eta[j]) };
         let (w0, w1) = (self.w0[j], self.w1.row(j));
-        let inner = vector::dot(w1, x1);
+        let inner = vector::dot(own(w1), own(x1));
         let along = eta * (sign * x0 + inner / (1.0 + w0));
         for ((o, w), x) in out.iter_mut().zip(w1).zip(x1) {
             *o = eta * x + along * w;

@@ -5,7 +5,7 @@ use super::problem::{Answer, Problem};
 use super::scaling::{Points, Scaling};
 use crate::control::Control;
 use crate::error::Result;
-use crate::linalg::{Dense, vector};
+use crate::linalg::vector;
 
 /// Gap to reach and when to give up.
 #[derive(Debug, Clone, Copy)]
@@ -130,9 +130,9 @@ fn reach(problem: &Problem<'_>, members: &Members, a: &[f64]) -> Vec<f64> {
 }
 
 /// $\sum_j L_j t_j$.
-fn pushed(problem: &Problem<'_>, tails: &Dense) -> Vec<f64> {
+fn pushed(problem: &Problem<'_>, points: &Points) -> Vec<f64> {
     let mut out = vec![0.0; problem.x.ncols()];
-    problem.push_all(|_| 1.0, tails, &mut out);
+    points.add_images(|_| 1.0, &mut out);
     out
 }
 
@@ -154,13 +154,11 @@ struct Step<'a> {
 
 /// One iteration; `None` if no step can be taken, `Some(false)` if the last one was tiny.
 fn advance(problem: &Problem<'_>, members: &Members, state: &mut State) -> Option<bool> {
-    let (n, p) = (problem.x.nrows(), problem.x.ncols());
+    let n = problem.x.nrows();
     let scaling = Scaling::new(&state.k, &state.z);
     let d: Vec<f64> =
         (0..n).map(|i| 1.0 / (state.s[i] / state.a[i] + state.v[i] / state.g[i])).collect();
-    let mut e = Dense::zeros(problem.shapes.len(), p);
-    problem.push_each(&scaling.w1, &mut e);
-    let (normal, eliminated) = Normal::new(problem, members, &d, &scaling, &e)?;
+    let (normal, eliminated) = Normal::new(problem, members, &d, &scaling)?;
 
     let scores = problem.x.mul_vec(&state.w);
     let spread = problem.spread(&state.k.head);
@@ -171,7 +169,7 @@ fn advance(problem: &Problem<'_>, members: &Members, state: &mut State) -> Optio
         })
         .collect();
     let signed: Vec<f64> = state.a.iter().zip(problem.y).map(|(a, y)| a * y).collect();
-    let cone = pushed(problem, &state.z.tail);
+    let cone = pushed(problem, &state.z);
     let mut rw = state.w.clone();
     vector::axpy(-1.0, &problem.x.tr_mul_vec(&signed), &mut rw);
     vector::axpy(-1.0, &cone, &mut rw);
@@ -199,7 +197,7 @@ fn advance(problem: &Problem<'_>, members: &Members, state: &mut State) -> Optio
     let cv: Vec<f64> =
         (0..n).map(|i| goal - state.v[i] * state.g[i] + affine.v[i] * affine.a[i]).collect();
     let target = step.scaling.corrector(&state.z, &affine.k, &affine.z, goal);
-    let cone = pushed(problem, &target.tail);
+    let cone = pushed(problem, &target);
     let corrected = step.direction(&cs, &cv, &target, &cone);
     let t = (state.longest_step(&corrected) * (0.9 + 0.095 * reachable)).min(1.0);
     let usable = t.is_finite() && corrected.x.iter().all(|v| v.is_finite());
@@ -285,12 +283,12 @@ impl Best {
             w: vec![0.0; problem.x.ncols()],
             b: if up >= down { 1.0 } else { -1.0 },
             a: state.a.clone(),
-            zeta: state.z.tail.clone(),
+            zeta: state.z.vectors(),
         };
         let mut out = Self { answer, primal: 2.0 * up.min(down), dual: 0.0 };
         // All caps of the lighter class: optimal in the limit of small features.
         let full: Vec<f64> = state.a.iter().map(|a| 2.0 * a).collect();
-        out.look_dual(problem, &full, &state.z.tail);
+        out.look_dual(problem, &full, &state.z);
         out
     }
 
@@ -300,7 +298,7 @@ impl Best {
 
     fn look(&mut self, problem: &Problem<'_>, state: &State) {
         let rho: Vec<f64> =
-            (0..state.k.len()).map(|j| vector::norm_sq(state.k.tail.row(j)).sqrt()).collect();
+            (0..state.k.len()).map(|j| vector::norm_sq(state.k.own(j)).sqrt()).collect();
         let (scores, spread) = (problem.x.mul_vec(&state.w), problem.spread(&rho));
         for b in [state.b, problem.best_intercept(&scores, &spread)] {
             let value = problem.objective(&state.w, &scores, b, &spread);
@@ -310,11 +308,11 @@ impl Best {
                 self.answer.b = b;
             }
         }
-        self.look_dual(problem, &state.a, &state.z.tail);
+        self.look_dual(problem, &state.a, &state.z);
     }
 
     /// The bound of `certificate::certify`, with its own repair of the multipliers.
-    fn look_dual(&mut self, problem: &Problem<'_>, a: &[f64], tails: &Dense) {
+    fn look_dual(&mut self, problem: &Problem<'_>, a: &[f64], z: &Points) {
         let sum = |sign: f64| -> f64 {
             a.iter().zip(problem.y).filter(|(_, y)| **y == sign).map(|(a, _)| a).sum()
         };
@@ -330,15 +328,15 @@ impl Best {
         let signed: Vec<f64> = a.iter().zip(problem.y).map(|(a, y)| a * y).collect();
         let mut gradient = problem.x.tr_mul_vec(&signed);
         let shorter = |j: usize| {
-            let length = vector::norm_sq(tails.row(j)).sqrt().max(1e-300);
+            let length = vector::norm_sq(z.own(j)).sqrt().max(1e-300);
             (reach[j] / length).min(1.0)
         };
-        problem.push_all(shorter, tails, &mut gradient);
+        z.add_images(shorter, &mut gradient);
         let dual = a.iter().sum::<f64>() - 0.5 * vector::norm_sq(&gradient);
         if dual > self.dual {
             self.dual = dual;
             self.answer.a = a;
-            self.answer.zeta = tails.clone();
+            self.answer.zeta = z.vectors();
         }
     }
 }

@@ -10,15 +10,19 @@
 //! the same splits and the same damage; features are standardised with what the (damaged) training rows say, and a
 //! fit that fails leaves cells that say why.
 
+mod clock;
 mod judged;
 mod run;
+mod scene;
 mod threat;
 mod training;
 
 pub use judged::{
     adversarial_deletion, corrupted_features, measurement_error, missing_features, spoiled,
 };
-pub use run::{CLEAN, Cell, Entrant, Plan, Trial, seed_of, split_of};
+pub(crate) use clock::Clock;
+pub(crate) use run::empty_the_slow;
+pub use run::{CLEAN, Cell, Entrant, Plan, TOO_SLOW, Trial, seed_of, split_of};
 pub use threat::{Part, Threat};
 pub use training::{OutlierKind, few_samples, label_noise, outliers, unlucky_split};
 

@@ -1,24 +1,26 @@
 //! Fits on damaged rows, judged on held-out rows.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::judged::{adversarial_deletion, corrupted_features, measurement_error};
-use super::training::{few_samples, label_noise, outliers, unlucky_split};
-use super::{OutlierKind, Part, Threat, missing_features, spoiled};
+use super::clock::Clock;
+use super::scene::Scene;
+use super::{Part, Threat};
 use crate::control::Control;
-use crate::data::{Dataset, Standardize};
+use crate::data::Dataset;
 use crate::error::{Error, Result, require};
 use crate::folds::{Split, stratified};
-use crate::linalg::{Dense, Matrix};
-use crate::model::metrics::{accuracy, log_loss};
-use crate::model::{Estimator, Model};
-use crate::uncertainty::{Attack, Deletions};
+use crate::model::Estimator;
 
 /// What undamaged cells have in place of a threat.
 pub const CLEAN: &str = "clean";
+
+/// Why the cells of a method are empty that went beyond [`Plan::seconds_each`].
+pub const TOO_SLOW: &str = "left out: its fits take longer than the time budget allows";
 
 /// Numbers in a split that are held in memory at once, at most.
 const LARGEST: usize = 60_000_000;
@@ -77,6 +79,8 @@ pub struct Plan {
     pub max_training_rows: usize,
     /// Longer test sets are cut to this many rows, every class by its share.
     pub max_test_rows: usize,
+    /// Seconds that the fits of one method may take in a repeat; beyond that all its cells stay empty ([`TOO_SLOW`]).
+    pub seconds_each: Option<f64>,
 }
 
 /// The seed of one use in one repeat; uses are 0 for the split and 1 + the threat's position for its damage. Levels
@@ -111,7 +115,7 @@ impl Plan {
     /// All eight threats at their usual levels, sets of at most 1000 rows.
     pub fn usual(seed: u64) -> Self {
         let trials = Threat::ALL.into_iter().map(Trial::usual).collect();
-        Self { trials, seed, max_training_rows: 1000, max_test_rows: 1000 }
+        Self { trials, seed, max_training_rows: 1000, max_test_rows: 1000, seconds_each: None }
     }
 
     /// Checks levels, names and sizes before anything is run.
@@ -188,6 +192,7 @@ impl Plan {
         let scene = Scene::new(self, data, repeat)?;
         // Fits share this pool instead of starting their own.
         let inner = control.without_progress().with_threads(0);
+        let clocks: Vec<Clock> = entrants.iter().map(|_| Clock::new(self.seconds_each)).collect();
         let mine: Vec<&Cell> = known.iter().filter(|c| c.repeat == repeat).collect();
         let one = |job: &Job| -> Result<Vec<Cell>> {
             let name = &entrants[job.entrant].name;
@@ -203,9 +208,17 @@ impl Plan {
             }
             control.check()?;
             let estimator = entrants[job.entrant].estimator.as_ref();
-            let work = || scene.cells(estimator, job.damage, blanks.clone(), &inner);
-            let cells = match catch_unwind(AssertUnwindSafe(work)) {
-                Ok(Err(Error::Interrupted)) => return Err(Error::Interrupted),
+            let clock = &clocks[job.entrant];
+            let Some(limited) = clock.start(&inner) else { return Ok(fail(&blanks, TOO_SLOW)) };
+            let started = Instant::now();
+            let work = || scene.cells(estimator, job.damage, blanks.clone(), &limited);
+            let found = catch_unwind(AssertUnwindSafe(work));
+            clock.stop(started);
+            let cells = match found {
+                Ok(Err(Error::Interrupted)) => {
+                    control.check()?;
+                    return Ok(fail(&blanks, TOO_SLOW));
+                }
                 Ok(Ok(cells)) => cells,
                 Ok(Err(error)) => fail(&blanks, &error.to_string()),
                 Err(_) => fail(&blanks, "the fit stopped with an internal error; please report it"),
@@ -216,7 +229,9 @@ impl Plan {
         let jobs = self.jobs(entrants.len());
         let found: Vec<Result<Vec<Cell>>> =
             control.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
-        Ok(found.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        let mut cells = found.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        empty_the_slow(&mut cells);
+        Ok(cells)
     }
 
     /// The cells of a fit, without numbers.
@@ -243,165 +258,14 @@ fn fail(blanks: &[Cell], why: &str) -> Vec<Cell> {
     blanks.iter().map(|c| Cell { problem: Some(why.into()), ..c.clone() }).collect()
 }
 
-/// The rows of one repeat, in the units of the data.
-struct Scene {
-    train: Dense,
-    labels: Vec<usize>,
-    test: Dense,
-    truth: Vec<usize>,
-    n_classes: usize,
-    seed: u64,
-    repeat: usize,
-}
-
-impl Scene {
-    fn new(plan: &Plan, data: &Dataset, repeat: usize) -> Result<Self> {
-        let split = split_of(data.labels(), repeat, plan.seed);
-        let seed = seed_of(plan.seed, repeat, None);
-        let train = cut(data.labels(), &split.train, plan.max_training_rows, seed)?;
-        let test = cut(data.labels(), &split.holdout, plan.max_test_rows, seed)?;
-        let part = |rows: &[usize]| data.features().select_rows(rows).to_dense();
-        let labels = |rows: &[usize]| rows.iter().map(|&i| data.labels()[i]).collect();
-        Ok(Self {
-            train: part(&train),
-            labels: labels(&train),
-            test: part(&test),
-            truth: labels(&test),
-            n_classes: data.n_classes(),
-            seed: plan.seed,
-            repeat,
-        })
-    }
-
-    fn cells(
-        &self,
-        estimator: &dyn Estimator,
-        damage: Option<(Threat, f64)>,
-        mut blanks: Vec<Cell>,
-        control: &Control,
-    ) -> Result<Vec<Cell>> {
-        let (x, labels) = self.training_rows(damage)?;
-        let fit = Fit::new(x, &labels, self, estimator, control)?;
-        for cell in &mut blanks {
-            control.check()?;
-            let threat = Threat::find(&cell.threat).ok().filter(|t| t.part() == Part::Test);
-            let judged = match threat {
-                None => fit.judge(&fit.test),
-                Some(threat) => fit.damaged(threat, cell.level).and_then(|x| fit.judge(&x)),
-            };
-            match judged {
-                Ok((accuracy, log_loss)) => {
-                    (cell.accuracy, cell.log_loss) = (Some(accuracy), log_loss);
-                }
-                Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Err(error) => cell.problem = Some(error.to_string()),
-            }
-        }
-        Ok(blanks)
-    }
-
-    fn training_rows(&self, damage: Option<(Threat, f64)>) -> Result<(Dense, Vec<usize>)> {
-        let Some((threat, level)) = damage else {
-            return Ok((self.train.clone(), self.labels.clone()));
-        };
-        let seed = seed_of(self.seed, self.repeat, Some(threat));
-        let (x, labels, classes) = (&self.train, &self.labels, self.n_classes);
-        let keep = |rows: Vec<usize>| {
-            (x.select_rows(&rows), rows.iter().map(|&i| labels[i]).collect::<Vec<_>>())
-        };
-        match threat {
-            Threat::FewSamples => Ok(keep(few_samples(labels, level, seed)?)),
-            Threat::UnluckySplit => Ok(keep(unlucky_split(x, labels, level, seed)?)),
-            Threat::LabelNoise => Ok((x.clone(), label_noise(labels, classes, level, seed)?)),
-            Threat::Outliers => outliers(x, labels, classes, level, OutlierKind::Both, seed),
-            _ => Ok((x.clone(), labels.clone())),
-        }
-    }
-}
-
-/// At most `limit` of the rows, every class by its share.
-fn cut(labels: &[usize], rows: &[usize], limit: usize, seed: u64) -> Result<Vec<usize>> {
-    if rows.len() <= limit {
-        return Ok(rows.to_vec());
-    }
-    let own: Vec<usize> = rows.iter().map(|&i| labels[i]).collect();
-    let kept = few_samples(&own, 1.0 - limit as f64 / rows.len() as f64, seed)?;
-    Ok(kept.into_iter().map(|i| rows[i]).collect())
-}
-
-/// A model on standardised features, and the standardised rows to judge it on.
-struct Fit<'a> {
-    scene: &'a Scene,
-    model: Model,
-    /// Classes that occur in the training rows; the model knows them by their position.
-    present: Vec<usize>,
-    test: Dense,
-}
-
-impl<'a> Fit<'a> {
-    fn new(
-        x: Dense,
-        labels: &[usize],
-        scene: &'a Scene,
-        estimator: &dyn Estimator,
-        control: &Control,
-    ) -> Result<Self> {
-        let present: Vec<usize> = (0..scene.n_classes).filter(|k| labels.contains(k)).collect();
-        if present.len() < 2 {
-            let text = "the training rows are all of one class (of the split, or after the damage)";
-            return Err(Error::BadData(text.into()));
-        }
-        let x = Matrix::Dense(x);
-        let scaling = Standardize::learn(&x, None);
-        let place = |label: &usize| present.iter().position(|k| k == label).unwrap_or(0);
-        let codes = labels.iter().map(place).collect();
-        let data = Dataset::new(scaling.apply(&x).into(), codes, present.len())?;
-        let model = estimator.fit(&data, control)?.model;
-        let test = scaling.apply(&Matrix::Dense(scene.test.clone()));
-        Ok(Self { scene, model, present, test })
-    }
-
-    fn damaged(&self, threat: Threat, level: f64) -> Result<Dense> {
-        let p = self.test.ncols();
-        let unit = Standardize { means: vec![0.0; p], scales: vec![1.0; p] };
-        let seed = seed_of(self.scene.seed, self.scene.repeat, Some(threat));
-        match threat {
-            Threat::MissingFeatures => missing_features(&self.test, &unit, level, seed),
-            Threat::CorruptedFeatures => corrupted_features(&self.test, &unit, level, seed),
-            Threat::MeasurementError => measurement_error(&self.test, &unit, level, seed),
-            Threat::AdversarialDeletion => {
-                let Some(linear) = self.model.linear() else {
-                    return Err(Error::BadData(
-                        "the adversary needs one weight a feature; this model is not linear".into(),
-                    ));
-                };
-                let place = |k: &usize| self.present.iter().position(|other| other == k);
-                let labels: Vec<Option<usize>> = self.scene.truth.iter().map(place).collect();
-                let set = Deletions::new(vec![1.0; p], spoiled(level, p) as f64)?;
-                adversarial_deletion(&self.test, &labels, linear, &unit, &set, Attack::Exact)
-            }
-            _ => Ok(self.test.clone()),
-        }
-    }
-
-    /// Accuracy and, where there are probabilities, log loss.
-    fn judge(&self, x: &Dense) -> Result<(f64, Option<f64>)> {
-        let truth = &self.scene.truth;
-        if truth.is_empty() {
-            return Err(Error::BadData("no row is left to be judged".into()));
-        }
-        let x = Matrix::Dense(x.clone());
-        let codes = self.model.predict(&x)?;
-        let predicted: Vec<usize> = codes.iter().map(|&k| self.present[k]).collect();
-        let probabilities = self.model.probabilities(&x)?.map(|found| {
-            let mut all = Dense::zeros(found.nrows(), self.scene.n_classes);
-            for i in 0..found.nrows() {
-                for (place, &k) in self.present.iter().enumerate() {
-                    all[(i, k)] = found[(i, place)];
-                }
-            }
-            log_loss(truth, &all)
-        });
-        Ok((accuracy(truth, &predicted), probabilities))
+/// A method that is too slow for some cells has none: what is left of it could not be compared fairly.
+pub(crate) fn empty_the_slow(cells: &mut [Cell]) {
+    let slow: BTreeSet<String> = cells
+        .iter()
+        .filter(|c| c.problem.as_deref() == Some(TOO_SLOW))
+        .map(|c| c.method.clone())
+        .collect();
+    for cell in cells.iter_mut().filter(|c| slow.contains(&c.method)) {
+        (cell.accuracy, cell.log_loss, cell.problem) = (None, None, Some(TOO_SLOW.into()));
     }
 }

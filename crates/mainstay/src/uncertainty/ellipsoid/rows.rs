@@ -1,6 +1,8 @@
 //! The ellipsoids of all rows of a data set.
 
-use super::shape::factored;
+use rayon::prelude::*;
+
+use super::shape::{factored, no_factor};
 use super::spread::SpreadSum;
 use super::{Ellipsoid, Spread, View};
 use crate::data::{Dataset, RowUncertainty, Shape};
@@ -44,16 +46,17 @@ impl Ellipsoids {
             Some(RowUncertainty::Axes(axes)) => Kind::Axes(axes.clone()),
             Some(RowUncertainty::Matrices(m)) => {
                 let size = p * (p + 1) / 2;
-                let mut factors = Vec::with_capacity(m.nrows() * size);
-                let mut products = Vec::with_capacity(m.nrows() * size);
-                for i in 0..m.nrows() {
-                    let matrix = Dense::from_rows(p, p, m.row(i).to_vec());
-                    factored(&matrix, &mut factors, &mut products)?;
+                let mut factors = Dense::zeros(m.nrows(), size);
+                let mut products = Dense::zeros(m.nrows(), size);
+                let rows = factors.data_mut().par_chunks_mut(size.max(1));
+                let proven = rows
+                    .zip(products.data_mut().par_chunks_mut(size.max(1)))
+                    .enumerate()
+                    .all(|(i, (factor, product))| factored(m.row(i), p, factor, product));
+                if !proven {
+                    return Err(no_factor());
                 }
-                Kind::Full {
-                    factors: Dense::from_rows(m.nrows(), size, factors),
-                    products: Dense::from_rows(m.nrows(), size, products),
-                }
+                Kind::Full { factors, products }
             }
             Some(RowUncertainty::Groups { group, shapes }) => {
                 let shapes = shapes.iter().map(|s| Ellipsoid::new(s, p)).collect::<Result<_>>()?;
@@ -131,23 +134,19 @@ impl Ellipsoids {
 
     /// All ellipsoids `s` times as large.
     #[must_use]
-    pub fn scaled(&self, s: f64) -> Self {
-        let times = |m: &Dense, s: f64| {
-            let data = m.data().iter().map(|v| s * v).collect();
-            Dense::from_rows(m.nrows(), m.ncols(), data)
-        };
-        let kind = match &self.kind {
-            Kind::Shared(shape) => Kind::Shared(shape.scaled(s)),
-            Kind::Balls(radii) => Kind::Balls(radii.iter().map(|r| r * s).collect()),
-            Kind::Axes(axes) => Kind::Axes(times(axes, s)),
+    pub fn scaled(mut self, s: f64) -> Self {
+        let times = |m: &mut Dense, s: f64| vector::scale(m.data_mut(), s);
+        match &mut self.kind {
+            Kind::Shared(shape) => shape.scale(s),
+            Kind::Balls(radii) => vector::scale(radii, s),
+            Kind::Axes(axes) => times(axes, s),
             Kind::Full { factors, products } => {
-                Kind::Full { factors: times(factors, s), products: times(products, s * s) }
+                times(factors, s);
+                times(products, s * s);
             }
-            Kind::Groups(group, shapes) => {
-                Kind::Groups(group.clone(), shapes.iter().map(|e| e.scaled(s)).collect())
-            }
-        };
-        Self { p: self.p, kind }
+            Kind::Groups(_, shapes) => shapes.iter_mut().for_each(|shape| shape.scale(s)),
+        }
+        self
     }
 
     /// Whether every ellipsoid is a ball, so that only the length of w matters.

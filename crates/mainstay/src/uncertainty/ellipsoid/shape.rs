@@ -35,17 +35,23 @@ pub enum View<'a> {
     Full(&'a [f64], &'a [f64]),
 }
 
-fn pack(m: &Dense, out: &mut Vec<f64>) {
-    (0..m.nrows()).for_each(|i| out.extend_from_slice(&m.row(i)[..=i]));
+/// Writes the lower triangles of L and of P, row by row; `false` if P is not positive semidefinite.
+pub(super) fn factored(p: &[f64], order: usize, factor: &mut [f64], product: &mut [f64]) -> bool {
+    let matrix = Dense::from_rows(order, order, p.to_vec());
+    let Some(lower) = psd_factor(&matrix) else { return false };
+    let mut start = 0;
+    for i in 0..order {
+        let end = start + i + 1;
+        factor[start..end].copy_from_slice(&lower.row(i)[..=i]);
+        product[start..end].copy_from_slice(&p[i * order..=i * order + i]);
+        start = end;
+    }
+    true
 }
 
-/// Appends the lower triangles of L and of P.
-pub(super) fn factored(p: &Dense, factors: &mut Vec<f64>, products: &mut Vec<f64>) -> Result<()> {
-    let factor = psd_factor(p)
-        .ok_or_else(|| Error::BadData("uncertainty: P is not positive semidefinite".into()))?;
-    pack(&factor, factors);
-    pack(p, products);
-    Ok(())
+/// The error for a P that has no factor L, though it passed the check of the data.
+pub(super) fn no_factor() -> Error {
+    Error::Numerical("a matrix of the uncertainty has no factor; rescale the features".into())
 }
 
 impl Ellipsoid {
@@ -56,8 +62,10 @@ impl Ellipsoid {
             Shape::Ball(r) => Self::Ball(*r),
             Shape::Axes(axes) => Self::Axes(axes.clone()),
             Shape::Matrix(rows) => {
-                let (mut factor, mut product) = (Vec::new(), Vec::new());
-                factored(&Dense::from_rows(p, p, rows.concat()), &mut factor, &mut product)?;
+                let [mut factor, mut product] = [(); 2].map(|()| vec![0.0; p * (p + 1) / 2]);
+                if !factored(&rows.concat(), p, &mut factor, &mut product) {
+                    return Err(no_factor());
+                }
                 Self::Full { factor, product }
             }
         })
@@ -72,14 +80,13 @@ impl Ellipsoid {
         }
     }
 
-    #[must_use]
-    pub(super) fn scaled(&self, s: f64) -> Self {
-        let times = |v: &[f64], s: f64| v.iter().map(|x| x * s).collect();
+    pub(super) fn scale(&mut self, s: f64) {
         match self {
-            Self::Ball(r) => Self::Ball(r * s),
-            Self::Axes(axes) => Self::Axes(times(axes, s)),
+            Self::Ball(r) => *r *= s,
+            Self::Axes(axes) => vector::scale(axes, s),
             Self::Full { factor, product } => {
-                Self::Full { factor: times(factor, s), product: times(product, s * s) }
+                vector::scale(factor, s);
+                vector::scale(product, s * s);
             }
         }
     }

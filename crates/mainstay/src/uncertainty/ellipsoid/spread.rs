@@ -20,6 +20,24 @@ impl Spread {
         sum.finish()
     }
 
+    /// The sum of `parts`, in their order.
+    pub fn total(p: usize, parts: &[Self]) -> Self {
+        if let [Self::Diagonal(first), rest @ ..] = parts
+            && rest.iter().all(|part| matches!(part, Self::Diagonal(_)))
+        {
+            let mut sum = first.clone();
+            for part in rest {
+                if let Self::Diagonal(d) = part {
+                    vector::axpy(1.0, d, &mut sum);
+                }
+            }
+            return Self::Diagonal(sum);
+        }
+        let mut sum = Dense::zeros(p, p);
+        parts.iter().for_each(|part| part.add_to(1.0, &mut sum));
+        Self::Full(sum)
+    }
+
     /// Adds `scale` times the matrix to the leading block of `out`.
     pub fn add_to(&self, scale: f64, out: &mut Dense) {
         match self {
