@@ -163,6 +163,7 @@ def compare(
     n_jobs=None,
     random_state=None,
     without=(),
+    max_rows=None,
     verbose=0,
 ):
     """Find out which threat hurts this data, which method holds, and what that costs.
@@ -189,6 +190,9 @@ def compare(
         Seed of splits and damage; None is a fixed one.
     without : sequence of str, default=()
         Names of methods to leave out.
+    max_rows : int or None, default=None
+        Training sets are cut to this many rows, every class by its share; None is 200 to 1000, the
+        fewer the more features there are.
     verbose : int, default=0
         1 shows progress.
 
@@ -219,7 +223,13 @@ def compare(
         raise ValueError(f"`budget_seconds` = {budget_seconds!r}: must be a positive number")
     seed = 0 if random_state is None else _seed(random_state)
     session = _session(X, y, seed)
-    session.limit(list(without), None if repeats is not None else float(budget_seconds))
+    if max_rows is not None and not (isinstance(max_rows, numbers.Integral) and max_rows >= 4):
+        raise ValueError(f"`max_rows` = {max_rows!r}: must be an integer of at least 4, or None")
+    if isinstance(without, str):
+        raise ValueError(f"`without` = {without!r}: must be a list of names")
+    session.limit(
+        list(without), None if repeats is not None else float(budget_seconds), max_rows
+    )
     start = time.monotonic()
     expected = _GUESS if repeats is None else int(repeats)
     with _Progress("compare", verbose) as progress:
@@ -235,9 +245,9 @@ def compare(
                 if not more:
                     break
         except KeyboardInterrupt:
-            partial = _finish(session, seed, n_jobs)
+            partial = _finish(session, seed, n_jobs, max_rows)
             raise StressInterrupted(partial) from None
-    return _finish(session, seed, n_jobs)
+    return _finish(session, seed, n_jobs, max_rows)
 
 
 def _session(X, y, seed):
@@ -252,10 +262,11 @@ def _session(X, y, seed):
     return _core.Session(rows, codes, features, [str(c) for c in classes.tolist()], "data", seed)
 
 
-def _finish(session, seed, n_jobs):
+def _finish(session, seed, n_jobs, max_rows):
     if session.repeats == 0:
         return None
     gone = session.left_out
-    without = f", without={gone!r}" if gone else ""
-    call = f"mainstay.compare(X, y, repeats={session.repeats}, random_state={seed}{without})"
+    more = f", without={gone!r}" if gone else ""
+    more += f", max_rows={max_rows}" if max_rows is not None else ""
+    call = f"mainstay.compare(X, y, repeats={session.repeats}, random_state={seed}{more})"
     return ComparisonResult(session.finish(call, n_jobs=n_jobs))

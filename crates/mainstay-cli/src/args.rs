@@ -357,6 +357,10 @@ pub(crate) struct Compare {
     /// Number of splits, whatever the time
     #[arg(long, value_name = "N")]
     pub(crate) repeats: Option<usize>,
+    /// Training sets are cut to this many rows, every class by its share [default: 200 to 1000, by the
+    /// number of features]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rows: Option<usize>,
     /// A method to leave out (may be repeated)
     #[arg(long, value_name = "METHOD")]
     pub(crate) without: Vec<String>,

@@ -1,6 +1,6 @@
 //! Where bytes come from, what they hold, and the door to all readers.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,6 +47,15 @@ impl Source {
         let name = self.name();
         let bytes = read_lines(io::stdin().lock(), &name, Limits::default().record)?;
         Ok(Self::Bytes(name, bytes.into()))
+    }
+
+    /// Number of bytes, as far as it is known beforehand (packed ones, if they are packed).
+    pub(crate) fn size(&self) -> Option<u64> {
+        match self {
+            Self::Path(path) => path.metadata().ok().filter(Metadata::is_file).map(|m| m.len()),
+            Self::Bytes(_, bytes) => Some(bytes.len() as u64),
+            Self::Stdin => None,
+        }
     }
 
     /// The bytes as they are.

@@ -51,14 +51,23 @@ impl Session {
         })
     }
 
-    /// Leaves out `without`, and with a `budget` in seconds also what is too slow for it.
-    #[pyo3(signature = (without, budget=None))]
-    fn limit(&self, py: Python<'_>, without: Vec<String>, budget: Option<f64>) -> PyResult<()> {
+    /// Leaves out `without`, and with a `budget` in seconds also what is too slow for it; cuts training sets.
+    #[pyo3(signature = (without, budget=None, max_rows=None))]
+    fn limit(
+        &self,
+        py: Python<'_>,
+        without: Vec<String>,
+        budget: Option<f64>,
+        max_rows: Option<usize>,
+    ) -> PyResult<()> {
         let inner = Arc::clone(&self.inner);
         py.detach(move || {
             let mut session = lock(&inner)?;
             if let Some(seconds) = budget {
                 session.set_budget(seconds);
+            }
+            if let Some(rows) = max_rows {
+                session.set_max_rows(rows)?;
             }
             session.leave_out(&without)
         })
@@ -82,12 +91,7 @@ impl Session {
 
     /// Sums up the finished repeats, as JSON. The session is over then.
     #[pyo3(signature = (command, *, n_jobs=None))]
-    fn finish(
-        &self,
-        py: Python<'_>,
-        command: String,
-        n_jobs: Option<i64>,
-    ) -> PyResult<String> {
+    fn finish(&self, py: Python<'_>, command: String, n_jobs: Option<i64>) -> PyResult<String> {
         let inner = Arc::clone(&self.inner);
         let found = run(py, threads(n_jobs)?, None, move |control| {
             lock(&inner)?.finish(&command, control)

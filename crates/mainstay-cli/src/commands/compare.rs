@@ -33,6 +33,7 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     let identity = json!({
         "command": "compare", "version": env!("CARGO_PKG_VERSION"), "seed": seed,
         "data": stress::fingerprint(&labelled), "without": args.without,
+        "max_rows": args.max_rows,
     });
     let name = args.data.as_ref().map_or_else(
         || "embedded demo (breast cancer Wisconsin)".into(),
@@ -40,6 +41,9 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     );
     let notes = labelled.notes.clone();
     let mut session = Session::new(subject(labelled, name), seed)?;
+    if let Some(rows) = args.max_rows {
+        session.set_max_rows(rows)?;
+    }
     session.leave_out(&args.without)?;
     if args.repeats.is_none() {
         session.set_budget(args.budget);
@@ -138,6 +142,7 @@ fn command(args: &Compare, seed: u64, session: &Session) -> String {
         words.extend(["--categorical".into(), quoted(column)]);
     }
     words.extend(session.left_out().into_iter().map(|name| format!("--without {name}")));
+    words.extend(args.max_rows.map(|rows| format!("--max-rows {rows}")));
     words.push(format!("--repeats {} --seed {seed}", session.repeats()));
     words.join(" ")
 }

@@ -1,5 +1,7 @@
 //! One block of records into cells.
 
+use std::sync::Mutex;
+
 use mainstay::data::{Cells, WordList, is_missing};
 
 use super::{DELIMITERS, reader, record_start};
@@ -18,15 +20,46 @@ pub(super) struct Grammar<'a> {
     pub(super) name: &'a str,
     pub(super) delimiter: u8,
     pub(super) kinds: Vec<Kind>,
+    /// Columns of numbers that were handed over and copied: their memory serves the next block.
+    pub(super) used: Mutex<Vec<Vec<f64>>>,
 }
 
 impl Grammar<'_> {
+    /// Takes back what [`Grammar::parse`] has handed over.
+    pub(super) fn reuse(&self, parts: Vec<Vec<Cells>>) {
+        let numbers = |cells: Cells| match cells {
+            Cells::Numbers(mut values) => {
+                values.clear();
+                Some(values)
+            }
+            Cells::Words(_) => None,
+        };
+        if let Ok(mut used) = self.used.lock() {
+            used.extend(parts.into_iter().flatten().filter_map(numbers));
+        }
+    }
+
+    fn sink(&self, kinds: &[Kind], rows: usize) -> Sink {
+        let mut used = self.used.lock().map_or_else(
+            |_| Vec::new(),
+            |mut used| {
+                let keep = used.len().saturating_sub(kinds.len());
+                used.split_off(keep)
+            },
+        );
+        Sink::new(kinds, || {
+            let mut values = used.pop().unwrap_or_default();
+            values.reserve(rows);
+            values
+        })
+    }
+
     /// The cells of a block. A column taken for numbers comes back as words if it holds one.
     pub(super) fn parse(&self, block: &Block) -> Result<Vec<Cells>> {
         let mut kinds = self.kinds.clone();
         let rows = block.lines();
         loop {
-            let mut sink = Sink::new(&kinds, rows);
+            let mut sink = self.sink(&kinds, rows);
             // Without quotes, and with a delimiter that is no part of a number, a number can be
             // read where it stands, without looking for its end first.
             if !block.quoted && DELIMITERS.contains(&self.delimiter) {
@@ -120,9 +153,9 @@ struct Sink {
 struct NotUtf8;
 
 impl Sink {
-    fn new(kinds: &[Kind], rows: usize) -> Self {
+    fn new(kinds: &[Kind], mut numbers: impl FnMut() -> Vec<f64>) -> Self {
         let empty = |kind: &Kind| match kind {
-            Kind::Numbers => Cells::Numbers(Vec::with_capacity(rows)),
+            Kind::Numbers => Cells::Numbers(numbers()),
             Kind::Words => Cells::Words(WordList::default()),
         };
         Self { columns: kinds.iter().map(empty).collect(), words: Vec::new() }
@@ -174,10 +207,11 @@ mod tests {
 
     /// Both ways of parsing the same block, with numbers compared by their bits.
     fn both(text: &str, kinds: &[Kind]) -> [Result<(String, Vec<usize>), String>; 2] {
-        let grammar = Grammar { name: "t", delimiter: b',', kinds: kinds.to_vec() };
+        let grammar =
+            Grammar { name: "t", delimiter: b',', kinds: kinds.to_vec(), used: Mutex::default() };
         let block = Block::new(text.as_bytes().to_vec(), 5);
         [Grammar::parse_plain, Grammar::parse_quoted].map(|parse| {
-            let mut sink = Sink::new(kinds, 0);
+            let mut sink = Sink::new(kinds, Vec::new);
             parse(&grammar, &block, &mut sink).map_err(|e| e.to_string())?;
             let shown = |cells: &Cells| match cells {
                 Cells::Numbers(values) => format!("{values:?}"),

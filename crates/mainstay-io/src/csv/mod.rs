@@ -3,6 +3,8 @@
 //! A record ends at a line feed outside quotes; blank lines are skipped; spaces around a cell are
 //! not part of it. A column holds numbers if every cell that is not missing is one, text otherwise.
 
+use std::sync::Mutex;
+
 use mainstay::data::{Cells, Column, Table, WordList};
 use rayon::prelude::*;
 
@@ -12,6 +14,9 @@ use crate::blocks::{Block, Blocks, Limits, Records};
 use crate::error::{Error, Result};
 use crate::source::{ReadOptions, Source};
 use cells::{Grammar, Kind};
+
+/// Rows that columns are prepared for, at most.
+const MOST_EXPECTED: u64 = 1 << 24;
 
 /// Candidates for a delimiter that was not given, the usual first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -53,14 +58,16 @@ fn read_once(
     let (names, body) = header(first, name, delimiter, options.header)?;
     let kinds: Vec<Kind> =
         names.iter().map(|n| if text.contains(n) { Kind::Words } else { Kind::Numbers }).collect();
-    let grammar = Grammar { name, delimiter, kinds };
-    let mut columns: Vec<Growing> = names.into_iter().map(Growing::new).collect();
+    let grammar = Grammar { name, delimiter, kinds, used: Mutex::default() };
+    let rows = expected_rows(source, &body);
+    let mut columns: Vec<Growing> = names.into_iter().map(|n| Growing::new(n, rows)).collect();
     let mut accept = |ready: Vec<Vec<Cells>>| {
         columns.par_iter_mut().enumerate().for_each(|(j, column)| {
             for cells in &ready {
                 column.append(&cells[j]);
             }
         });
+        grammar.reuse(ready);
     };
     accept(vec![grammar.parse(&body)?]);
     blocks.parse(|block| grammar.parse(block), accept)?;
@@ -68,6 +75,14 @@ fn read_once(
         return Err(Error::file(name, "there is a header but no row of data"));
     }
     Ok(columns)
+}
+
+/// About as many rows as the whole source has, if its first block is typical: columns that need not move while they
+/// grow are cheaper. Too large a guess costs no memory that is not used.
+fn expected_rows(source: &Source, first: &Block) -> usize {
+    let (bytes, rows) = (first.bytes.len() as u64, first.lines() as u64);
+    let rows = source.size().map_or(rows, |size| (size / bytes.max(1) + 1).saturating_mul(rows));
+    usize::try_from(rows.min(MOST_EXPECTED)).unwrap_or(0)
 }
 
 /// Names of the columns and the block without its header.
@@ -164,8 +179,11 @@ struct Growing {
 }
 
 impl Growing {
-    fn new(name: String) -> Self {
-        Self { name, numbers: Vec::new(), words: None, is_mixed: false }
+    fn new(name: String, rows: usize) -> Self {
+        let mut numbers = Vec::new();
+        // Not to be had at once? It may do without.
+        let _ = numbers.try_reserve_exact(rows);
+        Self { name, numbers, words: None, is_mixed: false }
     }
 
     fn is_empty(&self) -> bool {
@@ -196,9 +214,12 @@ impl Growing {
         }
     }
 
-    fn finish(self) -> Column {
+    fn finish(mut self) -> Column {
         match self.words {
-            None => Column::numbers(self.name, self.numbers),
+            None => {
+                self.numbers.shrink_to_fit();
+                Column::numbers(self.name, self.numbers)
+            }
             Some(list) => Column { name: self.name, cells: Cells::Words(list) },
         }
     }

@@ -1,12 +1,17 @@
 //! From numbers to plain words.
 
+use std::collections::BTreeSet;
+
 use super::bootstrap::Bootstrap;
 use super::outcome::{Advice, Cell, Interval, MethodInfo, Role};
 use super::scores::{Scores, minus};
-use crate::stress::{CLEAN, Trial};
+use crate::stress::{CLEAN, TOO_SLOW, Trial};
 
 /// Differences in accuracy below this are not worth a change of method.
 const WORTH: f64 = 0.01;
+
+/// With fewer splits nothing is called sure, whatever the redraws say: they know no spread but that of a few numbers.
+const SURE: usize = 5;
 
 /// The scores and what is needed to judge them.
 pub(super) struct Judge<'a> {
@@ -38,7 +43,7 @@ impl<'a> Judge<'a> {
         let Some(baseline) = baselines.chain(self.methods).find(clean) else {
             return nothing(cells);
         };
-        let findings = self.findings(baseline);
+        let findings = self.findings(baseline, repeats);
         let mut advice = self.decide(baseline, &findings, repeats);
         advice.sentences.extend(elsewhere(&advice, &findings));
         advice.sentences.extend(self.on_clean_data(baseline));
@@ -47,7 +52,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Every threat, the most harmful first. All gains of all methods are judged together.
-    fn findings(&self, baseline: &MethodInfo) -> Vec<Finding<'a>> {
+    fn findings(&self, baseline: &MethodInfo, repeats: usize) -> Vec<Finding<'a>> {
         let plain = self.scores.under(&baseline.name, CLEAN);
         let mut pairs = Vec::new();
         let mut gains = Vec::new();
@@ -72,7 +77,8 @@ impl<'a> Judge<'a> {
                     leader = Some((method, gain));
                 }
                 let price = self.price(baseline, method).map_or(0.0, |p| p.mean.max(0.0));
-                let worth = gain.mean - price >= WORTH
+                let worth = repeats >= SURE
+                    && gain.mean - price >= WORTH
                     && self.mean(method, threat) >= self.majority.1 + WORTH;
                 if worth && bounds[k].is_some_and(|low| low > 0.0) {
                     better.push((*method, gain, gain.mean - price));
@@ -154,6 +160,10 @@ impl<'a> Judge<'a> {
                     capital(plain),
                     f.title,
                     named(f.better[0].0)
+                ),
+                None if repeats < SURE => format!(
+                    "Stay with {plain} for now: {} are too few to call any method surely better.",
+                    splits(repeats)
                 ),
                 None => format!(
                     "{} is enough: under no threat is another method surely better by a point or more.",
@@ -305,26 +315,38 @@ fn doubts(cells: &[Cell], repeats: usize) -> Vec<String> {
         1 => sentences.push(
             "With one split there are no intervals and nothing is sure: run more repeats.".into(),
         ),
-        2..5 => sentences.push(format!(
-            "Only {repeats} splits: the intervals are rough. More repeats, or a larger budget, narrow them."
+        2..SURE => sentences.push(format!(
+            "Only {repeats} splits: the intervals are rough and no gain is called sure. A larger budget, or {SURE} \
+             repeats and more, settle it."
         )),
         _ => {}
     }
-    let empty: Vec<&Cell> = cells.iter().filter(|c| c.problem.is_some()).collect();
+    let (slow, empty): (Vec<&Cell>, Vec<&Cell>) = cells
+        .iter()
+        .filter(|c| c.problem.is_some())
+        .partition(|c| c.problem.as_deref() == Some(TOO_SLOW));
+    if !slow.is_empty() {
+        sentences.push(format!(
+            "Left out, because their fits take longer than the time budget allows: {}. A larger budget includes them.",
+            methods_of(&slow)
+        ));
+    }
     if let Some(first) = empty.first() {
-        let mut names: Vec<&str> = empty.iter().map(|c| c.method.as_str()).collect();
-        names.dedup();
-        names.sort_unstable();
-        names.dedup();
         sentences.push(format!(
             "{} of {} cells are empty ({}); the first because: {}",
             empty.len(),
             cells.len(),
-            names.join(", "),
+            methods_of(&empty),
             first.problem.as_deref().unwrap_or_default()
         ));
     }
     sentences
+}
+
+/// The methods of `cells`, each once.
+fn methods_of(cells: &[&Cell]) -> String {
+    let names: BTreeSet<&str> = cells.iter().map(|c| c.method.as_str()).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn nothing(cells: &[Cell]) -> Advice {

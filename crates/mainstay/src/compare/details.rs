@@ -42,7 +42,12 @@ impl Details {
         advice: &Advice,
         control: &Control,
     ) -> Result<Self> {
-        let fits = Fits { subject, entrants, control: control.without_progress(), seconds: plan.seconds_each };
+        let fits = Fits {
+            subject,
+            entrants,
+            control: control.without_progress(),
+            seconds: plan.seconds_each,
+        };
         let rows = fits.rows(plan)?;
         let scaled = standardised(&subject.data.select_rows(&rows));
         let linear = |name: &str| -> Result<Option<Linear>> {

@@ -19,5 +19,5 @@ pub use outcome::{
     MethodInfo, Point, RadiusSample, Role, Settings, SuspectRow, ThreatInfo, WorstRow,
 };
 pub use roster::roster;
-pub use session::{MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat};
+pub use session::{MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat, usual_rows};
 pub use survey::survey;

@@ -20,6 +20,12 @@ pub const MIN_REPEATS: usize = 2;
 /// More repeats hardly narrow the intervals: the rows stay the same.
 pub const MAX_REPEATS: usize = 20;
 
+/// Rows of a training set with `p` features, at most: the more features the fewer, so that hundreds of fits take
+/// about a minute.
+pub fn usual_rows(p: usize) -> usize {
+    (60_000 / p.max(1)).clamp(200, 1000)
+}
+
 /// Whether there is time for one more repeat, `done` of them having taken `elapsed` of `budget` seconds: as long
 /// as one of the same mean length, and what follows the last one (less than a repeat), end within the budget. At least
 /// [`MIN_REPEATS`], at most [`MAX_REPEATS`] are run.
@@ -70,8 +76,16 @@ pub struct Session {
 impl Session {
     /// All threats at their usual levels against the [`roster`].
     pub fn new(subject: Subject, seed: u64) -> Result<Self> {
-        let (methods, entrants) = roster(subject.data.n_features())?;
-        Self::with(subject, methods, entrants, Plan::usual(seed))
+        let p = subject.data.n_features();
+        let (methods, entrants) = roster(p)?;
+        let plan = Plan { max_training_rows: usual_rows(p), ..Plan::usual(seed) };
+        Self::with(subject, methods, entrants, plan)
+    }
+
+    /// Uses training sets of at most `rows` rows instead of [`usual_rows`].
+    pub fn set_max_rows(&mut self, rows: usize) -> Result<()> {
+        self.plan.max_training_rows = rows;
+        self.plan.check(&self.entrants, &self.subject.data)
     }
 
     /// Other methods or threats. The first method is the baseline unless it cannot be run.

@@ -17,10 +17,10 @@ mod scene;
 mod threat;
 mod training;
 
+pub(crate) use clock::Clock;
 pub use judged::{
     adversarial_deletion, corrupted_features, measurement_error, missing_features, spoiled,
 };
-pub(crate) use clock::Clock;
 pub(crate) use run::empty_the_slow;
 pub use run::{CLEAN, Cell, Entrant, Plan, TOO_SLOW, Trial, seed_of, split_of};
 pub use threat::{Part, Threat};

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
@@ -190,7 +191,6 @@ impl Plan {
     ) -> Result<Vec<Cell>> {
         self.check(entrants, data)?;
         let scene = Scene::new(self, data, repeat)?;
-        // Fits share this pool instead of starting their own.
         let inner = control.without_progress().with_threads(0);
         let clocks: Vec<Clock> = entrants.iter().map(|_| Clock::new(self.seconds_each)).collect();
         let mine: Vec<&Cell> = known.iter().filter(|c| c.repeat == repeat).collect();
@@ -227,9 +227,7 @@ impl Plan {
             Ok(cells)
         };
         let jobs = self.jobs(entrants.len());
-        let found: Vec<Result<Vec<Cell>>> =
-            control.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
-        let mut cells = found.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        let mut cells = on_threads(control.n_threads(), &jobs, one)?.concat();
         empty_the_slow(&mut cells);
         Ok(cells)
     }
@@ -256,6 +254,35 @@ impl Plan {
 
 fn fail(blanks: &[Cell], why: &str) -> Vec<Cell> {
     blanks.iter().map(|c| Cell { problem: Some(why.into()), ..c.clone() }).collect()
+}
+
+/// What `work` makes of every job, in order; every job stays on one of `threads` threads. There are many more fits than
+/// threads, and on threads that help each other out in between, the time of a fit would mean nothing.
+fn on_threads<J: Sync, T: Send>(
+    threads: usize,
+    jobs: &[J],
+    work: impl Fn(&J) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<T>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let take = || {
+        while let Some(k) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|k| *k < jobs.len()) {
+            let result = work(&jobs[k]);
+            if let Ok(mut place) = results[k].lock() {
+                *place = Some(result);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| Control::new().with_threads(1).install(take));
+        }
+    });
+    // A job without a result broke a rule of its own (a panic is caught before it gets here).
+    let found = |place: Mutex<Option<Result<T>>>| {
+        place.into_inner().ok().flatten().unwrap_or(Err(Error::Interrupted))
+    };
+    results.into_iter().map(found).collect()
 }
 
 /// A method that is too slow for some cells has none: what is left of it could not be compared fairly.
