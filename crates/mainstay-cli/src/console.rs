@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mainstay::{Control, Error};
@@ -69,7 +69,10 @@ impl Console {
 
     /// A control that Ctrl-C cancels and that draws a bar on a terminal.
     pub(crate) fn control(&self, what: &'static str) -> Control {
-        let mut control = Control::new().with_threads(self.threads);
+        let start = Instant::now();
+        let mut control = Control::new()
+            .with_threads(self.threads)
+            .with_clock(move || start.elapsed().as_secs_f64());
         if let Some(bar) = self.bar(what.to_owned()) {
             let bar = Arc::new(bar);
             control = control.with_progress(move |done, total| {

@@ -229,7 +229,7 @@ impl Row {
     pub fn because(mut self, reason: impl AsRef<str>) -> Self {
         if matches!(self.verdict, Verdict::Better | Verdict::Worse | Verdict::Fails) {
             let gap = if self.reason.is_empty() { "" } else { "; " };
-            self.reason = format!("{}{gap}{}", self.reason, reason.as_ref());
+            self.reason = format!("{}{gap}probably: {}", self.reason, reason.as_ref());
         }
         self
     }
@@ -343,7 +343,7 @@ mod tests {
                 .because("other data")
         };
         assert_eq!(row(0.2).reason, "");
-        assert_eq!(row(0.25).reason, "by 5.0 points; other data");
+        assert_eq!(row(0.25).reason, "by 5.0 points; probably: other data");
         assert_eq!(Row::claim("", "always", false, "once").verdict, Verdict::Fails);
     }
 

@@ -1,6 +1,6 @@
 //! Panels of lines, bars or cells as one SVG; no script, no font, no network.
 
-use std::fmt::Write as _;
+use mainstay_report::svg::{Element, path};
 
 use crate::chart::{Chart, Kind};
 
@@ -19,27 +19,26 @@ pub(crate) fn render(title: &str, charts: &[Chart]) -> String {
     let panel = HEIGHT + legend;
     let (width, height) =
         (columns as f64 * WIDTH, charts.len().div_ceil(columns).max(1) as f64 * panel);
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" font-family=\"sans-serif\" font-size=\"11\" role=\"img\">\n<title>{}</title>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-        escape(title)
-    );
+    let mut out = Element::new("svg")
+        .attr("xmlns", "http://www.w3.org/2000/svg")
+        .attr("viewBox", &format!("0 0 {width} {height}"))
+        .at("width", width)
+        .at("height", height)
+        .attr("font-family", "sans-serif")
+        .attr("font-size", "11")
+        .attr("role", "img")
+        .child(&Element::new("title").text(title))
+        .child(&Element::rect((0.0, 0.0), width, height).attr("fill", "white"));
     for (k, chart) in charts.iter().enumerate() {
         let (x, y) = ((k % columns) as f64 * WIDTH, (k / columns) as f64 * panel);
-        let _ = writeln!(out, "<g transform=\"translate({x},{y})\">");
+        let mut group = Element::new("g").attr("transform", &format!("translate({x},{y})"));
         match chart.kind {
-            Kind::Heat => heat(&mut out, chart),
-            Kind::Lines | Kind::Bars => plot(&mut out, chart),
+            Kind::Heat => heat(&mut group, chart),
+            Kind::Lines | Kind::Bars => plot(&mut group, chart),
         }
-        out.push_str("</g>\n");
+        out.push(&group);
     }
-    out.push_str("</svg>\n");
-    out
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    out.render() + "\n"
 }
 
 fn legend_lines(chart: &Chart) -> usize {
@@ -115,45 +114,44 @@ fn number(v: f64) -> String {
     }
 }
 
-fn text(out: &mut String, x: f64, y: f64, anchor: &str, more: &str, content: &str) {
-    let _ = writeln!(
-        out,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"{more}>{}</text>",
-        escape(content)
-    );
+/// Words that start, end or have their middle at a place.
+fn text(place: (f64, f64), anchor: &str, words: &str) -> Element {
+    Element::words(place, words).attr("text-anchor", anchor)
 }
 
-fn frame(out: &mut String, chart: &Chart) {
+/// The name of the vertical axis.
+fn upright(out: &mut Element, words: &str) {
+    let middle = f64::midpoint(MARGIN[1], HEIGHT - MARGIN[3]);
+    let turned = format!("rotate(-90 14 {middle})");
+    out.push(&text((14.0, middle), "middle", words).attr("transform", &turned));
+}
+
+fn frame(out: &mut Element, chart: &Chart) {
     let [left, top, right, bottom] = MARGIN;
-    text(out, WIDTH / 2.0, 20.0, "middle", " font-weight=\"bold\"", &chart.title);
-    let middle = f64::midpoint(top, HEIGHT - bottom);
-    let turned = format!(" transform=\"rotate(-90 14 {middle})\"");
-    if chart.kind != Kind::Heat {
-        text(out, 14.0, middle, "middle", &turned, &chart.y);
-    }
-    text(out, f64::midpoint(left, WIDTH - right), HEIGHT - 11.0, "middle", "", &chart.x);
+    out.push(&text((WIDTH / 2.0, 20.0), "middle", &chart.title).attr("font-weight", "bold"));
+    upright(out, &chart.y);
+    let below = (f64::midpoint(left, WIDTH - right), HEIGHT - 11.0);
+    out.push(&text(below, "middle", &chart.x));
     let (w, h) = (WIDTH - left - right, HEIGHT - top - bottom);
-    let _ = writeln!(
-        out,
-        "<rect x=\"{left}\" y=\"{top}\" width=\"{w}\" height=\"{h}\" fill=\"none\" stroke=\"#888\"/>"
-    );
+    out.push(&Element::rect((left, top), w, h).attr("fill", "none").attr("stroke", "#888"));
 }
 
-fn group_names(out: &mut String, chart: &Chart, place: impl Fn(f64) -> f64) {
+fn group_names(out: &mut Element, chart: &Chart, place: impl Fn(f64) -> f64) {
     let longest = chart.groups.iter().map(String::len).max().unwrap_or(0);
     let crowded = longest * chart.groups.len() > 48;
     for (k, name) in chart.groups.iter().enumerate() {
         let (x, y) = (place(k as f64), HEIGHT - MARGIN[3] + 14.0);
         if crowded {
-            let turned = format!(" font-size=\"8\" transform=\"rotate(-35 {x:.1} {y:.1})\"");
-            text(out, x + 4.0, y - 4.0, "end", &turned, name);
+            let turned = format!("rotate(-35 {x:.1} {y:.1})");
+            let name = text((x + 4.0, y - 4.0), "end", name).attr("font-size", "8");
+            out.push(&name.attr("transform", &turned));
         } else {
-            text(out, x, y, "middle", "", name);
+            out.push(&text((x, y), "middle", name));
         }
     }
 }
 
-fn plot(out: &mut String, chart: &Chart) {
+fn plot(out: &mut Element, chart: &Chart) {
     let [left, top, right, bottom] = MARGIN;
     frame(out, chart);
     let points = || chart.series.iter().flat_map(crate::chart::Series::known);
@@ -170,18 +168,14 @@ fn plot(out: &mut String, chart: &Chart) {
     };
     for mark in y.marks() {
         let at = y.place(mark);
-        let end = WIDTH - right;
-        let _ = writeln!(
-            out,
-            "<line x1=\"{left}\" y1=\"{at:.1}\" x2=\"{end}\" y2=\"{at:.1}\" stroke=\"#e4e4e4\"/>"
-        );
-        text(out, left - 5.0, at + 4.0, "end", "", &number(mark));
+        out.push(&Element::line((left, at), (WIDTH - right, at)).attr("stroke", "#e4e4e4"));
+        out.push(&text((left - 5.0, at + 4.0), "end", &number(mark)));
     }
     if groups > 0 {
         group_names(out, chart, |v| x.place(v));
     } else {
         for mark in x.marks() {
-            text(out, x.place(mark), HEIGHT - bottom + 14.0, "middle", "", &number(mark));
+            out.push(&text((x.place(mark), HEIGHT - bottom + 14.0), "middle", &number(mark)));
         }
     }
     for (k, series) in chart.series.iter().enumerate() {
@@ -192,52 +186,41 @@ fn plot(out: &mut String, chart: &Chart) {
                 let corner = x.place(at) - 0.5 * slot * chart.series.len() as f64 + slot * k as f64;
                 let base = y.place(if chart.log { y.low } else { 0.0 });
                 let (high, low) = (y.place(value).min(base), y.place(value).max(base));
-                let _ = writeln!(
-                    out,
-                    "<rect x=\"{corner:.1}\" y=\"{high:.1}\" width=\"{slot:.1}\" height=\"{:.1}\" \
-                     fill=\"{colour}\"/>",
-                    (low - high).max(0.5)
-                );
+                let bar = Element::rect((corner, high), slot, (low - high).max(0.5));
+                out.push(&bar.attr("fill", colour));
             }
         } else {
-            line(out, series.known().map(|(a, b)| (x.place(a), y.place(b))), colour);
+            let places = series.known().map(|(a, b)| (x.place(a), y.place(b))).collect();
+            line(out, places, colour);
         }
     }
     legend(out, chart);
 }
 
-fn line(out: &mut String, points: impl Iterator<Item = (f64, f64)>, colour: &str) {
-    let points: Vec<(f64, f64)> = points.collect();
-    let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-    let _ = writeln!(
-        out,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\"/>",
-        path.join(" ")
-    );
+fn line(out: &mut Element, points: Vec<(f64, f64)>, colour: &str) {
+    let through: Vec<Option<(f64, f64)>> = points.iter().copied().map(Some).collect();
+    let curve = Element::new("path").attr("d", &path(&through)).attr("fill", "none");
+    out.push(&curve.attr("stroke", colour).at("stroke-width", 1.6));
     if points.len() <= 30 {
         for (x, y) in points {
-            let _ =
-                writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.4\" fill=\"{colour}\"/>");
+            let dot = Element::new("circle").at("cx", x).at("cy", y).at("r", 2.4);
+            out.push(&dot.attr("fill", colour));
         }
     }
 }
 
-fn legend(out: &mut String, chart: &Chart) {
+fn legend(out: &mut Element, chart: &Chart) {
     for (k, series) in chart.series.iter().enumerate() {
         let column = (WIDTH - MARGIN[0]) / 2.0;
         let x = MARGIN[0] + (k % 2) as f64 * column;
         let y = HEIGHT + (k / 2) as f64 * LEGEND + 4.0;
         let colour = COLOURS[k % COLOURS.len()];
-        let _ = writeln!(
-            out,
-            "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"10\" height=\"8\" fill=\"{colour}\"/>",
-            y - 8.0
-        );
-        text(out, x + 14.0, y, "start", "", &series.name);
+        out.push(&Element::rect((x, y - 8.0), 10.0, 8.0).attr("fill", colour));
+        out.push(&text((x + 14.0, y), "start", &series.name));
     }
 }
 
-fn heat(out: &mut String, chart: &Chart) {
+fn heat(out: &mut Element, chart: &Chart) {
     let [left, top, right, bottom] = MARGIN;
     frame(out, chart);
     let scale =
@@ -247,27 +230,22 @@ fn heat(out: &mut String, chart: &Chart) {
     let (w, h) = ((WIDTH - left - right) / columns, (HEIGHT - top - bottom) / rows);
     for (r, series) in chart.series.iter().enumerate() {
         let y = HEIGHT - bottom - (r as f64 + 1.0) * h;
-        text(out, left - 5.0, y + h / 2.0 + 4.0, "end", "", &series.name);
+        out.push(&text((left - 5.0, y + h / 2.0 + 4.0), "end", &series.name));
         for (c, value) in series.known() {
             let share = scale.place(value).clamp(0.0, 1.0);
             // From dark blue to light yellow.
             let mix = |a: f64, b: f64| a + share * (b - a);
+            let (red, green, blue) = (mix(40.0, 255.0), mix(50.0, 240.0), mix(120.0, 160.0));
             let x = left + c * w;
-            let _ = writeln!(
-                out,
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"rgb({:.0},{:.0},{:.0})\"/>",
-                mix(40.0, 255.0),
-                mix(50.0, 240.0),
-                mix(120.0, 160.0)
-            );
+            let fill = format!("rgb({red:.0},{green:.0},{blue:.0})");
+            out.push(&Element::rect((x, y), w, h).attr("fill", &fill));
             let ink = if share < 0.45 { "white" } else { "black" };
-            let style = format!(" font-size=\"9\" fill=\"{ink}\"");
-            text(out, x + w / 2.0, y + h / 2.0 + 3.0, "middle", &style, &format!("{value:.2}"));
+            let middle = (x + w / 2.0, y + h / 2.0 + 3.0);
+            let shown = text(middle, "middle", &format!("{value:.2}"));
+            out.push(&shown.attr("font-size", "9").attr("fill", ink));
         }
     }
     group_names(out, chart, |k| left + (k + 0.5) * w);
-    let middle = f64::midpoint(top, HEIGHT - bottom);
-    text(out, 14.0, middle, "middle", &format!(" transform=\"rotate(-90 14 {middle})\""), &chart.y);
 }
 
 #[cfg(test)]

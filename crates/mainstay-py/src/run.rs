@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mainstay::{Control, Error};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -54,7 +54,8 @@ pub(crate) fn run<T: Send + 'static>(
         .build()
         .map_err(|e| PyRuntimeError::new_err(format!("cannot start {threads} threads: {e}")))?;
     let seen = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
-    let mut control = Control::new();
+    let start = Instant::now();
+    let mut control = Control::new().with_clock(move || start.elapsed().as_secs_f64());
     if progress.is_some() {
         let seen = Arc::clone(&seen);
         control = control.with_progress(move |done, total| {

@@ -11,7 +11,7 @@ mod rows;
 mod scale;
 mod scoreboard;
 mod story;
-mod svg;
+pub mod svg;
 mod text;
 
 use mainstay::compare::Comparison;

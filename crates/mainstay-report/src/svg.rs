@@ -4,29 +4,31 @@ use std::fmt::Write as _;
 
 /// One element with its attributes and children.
 #[derive(Debug, Clone)]
-pub(crate) struct Element {
+#[must_use]
+pub struct Element {
     name: &'static str,
     attributes: String,
     content: String,
 }
 
 impl Element {
-    pub(crate) fn new(name: &'static str) -> Self {
+    /// An element without attributes or children.
+    pub fn new(name: &'static str) -> Self {
         Self { name, attributes: String::new(), content: String::new() }
     }
 
     /// A group of a class.
-    pub(crate) fn group(class: &str) -> Self {
+    pub fn group(class: &str) -> Self {
         Self::new("g").attr("class", class)
     }
 
     /// A straight line.
-    pub(crate) fn line(from: (f64, f64), to: (f64, f64)) -> Self {
+    pub fn line(from: (f64, f64), to: (f64, f64)) -> Self {
         Self::new("line").at("x1", from.0).at("y1", from.1).at("x2", to.0).at("y2", to.1)
     }
 
     /// A rectangle.
-    pub(crate) fn rect(corner: (f64, f64), width: f64, height: f64) -> Self {
+    pub fn rect(corner: (f64, f64), width: f64, height: f64) -> Self {
         Self::new("rect")
             .at("x", corner.0)
             .at("y", corner.1)
@@ -35,11 +37,12 @@ impl Element {
     }
 
     /// Words at a place.
-    pub(crate) fn words(place: (f64, f64), words: &str) -> Self {
+    pub fn words(place: (f64, f64), words: &str) -> Self {
         Self::new("text").at("x", place.0).at("y", place.1).text(words)
     }
 
-    pub(crate) fn attr(mut self, name: &str, value: &str) -> Self {
+    /// With one more attribute.
+    pub fn attr(mut self, name: &str, value: &str) -> Self {
         let _ = write!(self.attributes, " {name}=\"");
         escape(value, &mut self.attributes);
         self.attributes.push('"');
@@ -47,25 +50,29 @@ impl Element {
     }
 
     /// A coordinate or length.
-    pub(crate) fn at(self, name: &str, value: f64) -> Self {
+    pub fn at(self, name: &str, value: f64) -> Self {
         self.attr(name, &coordinate(value))
     }
 
-    pub(crate) fn class(self, class: &str) -> Self {
+    /// With a class.
+    pub fn class(self, class: &str) -> Self {
         self.attr("class", class)
     }
 
-    pub(crate) fn text(mut self, text: &str) -> Self {
+    /// With these words inside.
+    pub fn text(mut self, text: &str) -> Self {
         escape(text, &mut self.content);
         self
     }
 
-    pub(crate) fn child(mut self, child: &Self) -> Self {
+    /// With one more element inside.
+    pub fn child(mut self, child: &Self) -> Self {
         self.push(child);
         self
     }
 
-    pub(crate) fn push(&mut self, child: &Self) {
+    /// Takes one more element inside.
+    pub fn push(&mut self, child: &Self) {
         child.write(&mut self.content);
     }
 
@@ -75,7 +82,8 @@ impl Element {
         let _ = write!(out, "<{name}{attributes}>{content}</{name}>");
     }
 
-    pub(crate) fn render(&self) -> String {
+    /// As text.
+    pub fn render(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
         out
@@ -83,7 +91,7 @@ impl Element {
 }
 
 /// A path through points; a gap starts a new piece.
-pub(crate) fn path(points: &[Option<(f64, f64)>]) -> String {
+pub fn path(points: &[Option<(f64, f64)>]) -> String {
     let mut out = String::new();
     let mut pen_down = false;
     for point in points {

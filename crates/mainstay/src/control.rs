@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use crate::error::{Error, Result};
 
 type Progress = dyn Fn(u64, u64) + Send + Sync;
+type Clock = dyn Fn() -> f64 + Send + Sync;
 
 /// Cancellation, thread count and progress of a long computation. Cheap to clone.
 #[derive(Clone, Default)]
@@ -14,7 +14,8 @@ pub struct Control {
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<Progress>>,
     threads: usize,
-    deadline: Option<Instant>,
+    clock: Option<Arc<Clock>>,
+    deadline: Option<f64>,
 }
 
 impl Control {
@@ -43,9 +44,22 @@ impl Control {
         Self { progress: None, ..self.clone() }
     }
 
-    /// The same, but the computation also stops once `deadline` has passed.
+    /// Gives the computation a clock in seconds, without which it knows no time limits. The library itself never
+    /// looks at the time.
     #[must_use]
-    pub fn until(&self, deadline: Instant) -> Self {
+    pub fn with_clock(mut self, clock: impl Fn() -> f64 + Send + Sync + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Seconds on the clock, if there is one.
+    pub(crate) fn now(&self) -> Option<f64> {
+        self.clock.as_ref().map(|clock| clock())
+    }
+
+    /// The same, but the computation also stops once the clock shows more than `deadline`.
+    #[must_use]
+    pub(crate) fn until(&self, deadline: f64) -> Self {
         Self { deadline: Some(deadline), ..self.clone() }
     }
 
@@ -56,8 +70,8 @@ impl Control {
 
     /// Solvers call this at least every few milliseconds of work.
     pub fn check(&self) -> Result<()> {
-        let late = || self.deadline.is_some_and(|deadline| Instant::now() > deadline);
-        if self.cancelled.load(Ordering::Relaxed) || late() {
+        let late = |deadline: f64| self.now().is_some_and(|now| now > deadline);
+        if self.cancelled.load(Ordering::Relaxed) || self.deadline.is_some_and(late) {
             return Err(Error::Interrupted);
         }
         Ok(())

@@ -97,9 +97,8 @@ impl Fits<'_> {
     /// A fit of the method called `name`; none if it does not take part or cannot be fitted.
     fn fit(&self, name: &str, data: &Dataset) -> Result<Option<Fitted>> {
         let Some(entrant) = self.entrants.iter().find(|e| e.name == name) else { return Ok(None) };
-        let clock = Clock::new(self.seconds);
-        let Some(control) = clock.start(&self.control) else { return Ok(None) };
-        match control.install(|| entrant.estimator.fit(data, &control)) {
+        let fit = |control: &Control| control.install(|| entrant.estimator.fit(data, control));
+        match Clock::new(self.seconds).time(&self.control, fit).unwrap_or(Err(Error::Interrupted)) {
             // Stopped by the user, or only for want of time?
             Err(Error::Interrupted) => self.control.check().map(|()| None),
             fitted => Ok(fitted.ok()),

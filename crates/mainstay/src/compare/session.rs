@@ -121,7 +121,7 @@ impl Session {
     }
 
     /// A method is left out whose fits take so much of `seconds` that the rest could not end in time: in one of
-    /// [`MIN_REPEATS`] repeats, half as much again as its fair share.
+    /// [`MIN_REPEATS`] repeats, half as much again as its fair share. Needs a control with a clock.
     pub fn set_budget(&mut self, seconds: f64) {
         self.budget = Some(seconds);
     }

@@ -1,32 +1,28 @@
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use crate::control::Control;
 
-/// The time that the fits of one method have taken, of what they may take.
+/// The seconds that the fits of one method have taken, of what they may take.
 pub(crate) struct Clock {
-    limit: Option<Duration>,
-    spent: Mutex<Duration>,
+    limit: Option<f64>,
+    spent: Mutex<f64>,
 }
 
 impl Clock {
-    pub(crate) fn new(seconds: Option<f64>) -> Self {
-        let limit = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+    pub(crate) fn new(limit: Option<f64>) -> Self {
         Self { limit, spent: Mutex::default() }
     }
 
-    /// A control that stops the next fit when the time is over; none if it already is.
-    pub(crate) fn start(&self, control: &Control) -> Option<Control> {
-        let Some(limit) = self.limit else { return Some(control.clone()) };
-        let spent = self.spent.lock().map_or(Duration::ZERO, |spent| *spent);
-        let left = limit.checked_sub(spent).filter(|left| !left.is_zero())?;
-        // A limit beyond the range of clocks is none.
-        Some(Instant::now().checked_add(left).map_or_else(|| control.clone(), |t| control.until(t)))
-    }
-
-    pub(crate) fn stop(&self, started: Instant) {
-        if let Ok(mut spent) = self.spent.lock() {
-            *spent += started.elapsed();
+    /// Runs the next fit with a control that stops it when the time is over; none if it already is.
+    pub(crate) fn time<T>(&self, control: &Control, fit: impl FnOnce(&Control) -> T) -> Option<T> {
+        let (Some(limit), Some(start)) = (self.limit, control.now()) else {
+            return Some(fit(control));
+        };
+        let left = limit - self.spent.lock().map_or(0.0, |spent| *spent);
+        let found = (left > 0.0).then(|| fit(&control.until(start + left)))?;
+        if let (Ok(mut spent), Some(end)) = (self.spent.lock(), control.now()) {
+            *spent += end - start;
         }
+        Some(found)
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +80,7 @@ pub struct Plan {
     /// Longer test sets are cut to this many rows, every class by its share.
     pub max_test_rows: usize,
     /// Seconds that the fits of one method may take in a repeat; beyond that all its cells stay empty ([`TOO_SLOW`]).
+    /// Means something only if the control has a clock.
     pub seconds_each: Option<f64>,
 }
 
@@ -208,12 +208,13 @@ impl Plan {
             }
             control.check()?;
             let estimator = entrants[job.entrant].estimator.as_ref();
-            let clock = &clocks[job.entrant];
-            let Some(limited) = clock.start(&inner) else { return Ok(fail(&blanks, TOO_SLOW)) };
-            let started = Instant::now();
-            let work = || scene.cells(estimator, job.damage, blanks.clone(), &limited);
-            let found = catch_unwind(AssertUnwindSafe(work));
-            clock.stop(started);
+            let work = |limited: &Control| {
+                let cells = || scene.cells(estimator, job.damage, blanks.clone(), limited);
+                catch_unwind(AssertUnwindSafe(cells))
+            };
+            let Some(found) = clocks[job.entrant].time(&inner, work) else {
+                return Ok(fail(&blanks, TOO_SLOW));
+            };
             let cells = match found {
                 Ok(Err(Error::Interrupted)) => {
                     control.check()?;

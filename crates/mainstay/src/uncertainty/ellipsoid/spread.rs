@@ -34,7 +34,9 @@ impl Spread {
             return Self::Diagonal(sum);
         }
         let mut sum = Dense::zeros(p, p);
-        parts.iter().for_each(|part| part.add_to(1.0, &mut sum));
+        for part in parts {
+            part.add_to(1.0, &mut sum);
+        }
         Self::Full(sum)
     }
 
