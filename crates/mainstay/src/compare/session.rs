@@ -20,6 +20,9 @@ pub const MIN_REPEATS: usize = 2;
 /// More repeats hardly narrow the intervals: the rows stay the same.
 pub const MAX_REPEATS: usize = 20;
 
+/// What the fits of a method may take in a repeat however small the budget: small tables are always done.
+const LEAST_SECONDS: f64 = 2.0;
+
 /// Rows of a training set with `p` features, at most: the more features the fewer, so that hundreds of fits take
 /// about a minute.
 pub fn usual_rows(p: usize) -> usize {
@@ -121,7 +124,8 @@ impl Session {
     }
 
     /// A method is left out whose fits take so much of `seconds` that the rest could not end in time: in one of
-    /// [`MIN_REPEATS`] repeats, half as much again as its fair share. Needs a control with a clock.
+    /// [`MIN_REPEATS`] repeats, half as much again as its fair share (and at least two seconds). Needs a control
+    /// with a clock.
     pub fn set_budget(&mut self, seconds: f64) {
         self.budget = Some(seconds);
     }
@@ -171,7 +175,7 @@ impl Session {
         };
         self.plan.seconds_each = self.budget.map(|seconds| {
             let parts = MIN_REPEATS * self.entrants.len();
-            1.5 * seconds * control.n_threads() as f64 / parts as f64
+            (1.5 * seconds * control.n_threads() as f64 / parts as f64).max(LEAST_SECONDS)
         });
         let (data, entrants) = (&self.subject.data, &self.entrants);
         let cells = self.plan.run(data, entrants, self.repeats, known, control, &report)?;
