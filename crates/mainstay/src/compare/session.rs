@@ -26,7 +26,7 @@ const LEAST_SECONDS: f64 = 2.0;
 /// Rows of a training set with `p` features, at most: the more features the fewer, so that hundreds of fits take
 /// about a minute.
 pub fn usual_rows(p: usize) -> usize {
-    (60_000 / p.max(1)).clamp(200, 1000)
+    (30_000 / p.max(1)).clamp(200, 1000)
 }
 
 /// Whether there is time for one more repeat, `done` of them having taken `elapsed` of `budget` seconds: as long
