@@ -107,7 +107,8 @@ def cases(_data):
     def grams():
         return [rows.T @ rows for _ in range(30)]
 
-    for xi, bars in ((0.0, [Bar("30 Gram passes (numpy)", 0.2)]), ("auto", [])):
+    bars = [Bar("30 Gram passes (numpy)", 0.2)]
+    for xi in ("auto", 0.0):
         model = RobustReGEC(xi=xi)
         yield Case(
             f"RobustReGEC(xi={xi!r}), 10,000 x 50, per-row diagonal",

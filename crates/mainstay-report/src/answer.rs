@@ -1,6 +1,6 @@
 //! The answer at the top of the page.
 
-use mainstay::compare::Interval;
+use mainstay::compare::{Interval, SURE};
 use serde::Serialize;
 
 use crate::story::Story;
@@ -38,7 +38,9 @@ fn facts(story: Story<'_>) -> Vec<Fact> {
     let mut facts = vec![Fact {
         label: "Use".into(),
         value: story.method(&advice.method),
-        note: if story.plain_is_enough() {
+        note: if story.plain_is_enough() && story.0.settings.repeats < SURE {
+            "for now: too few splits to call a gain sure".into()
+        } else if story.plain_is_enough() {
             "plain is enough here".into()
         } else {
             format!("instead of {}", story.method(&advice.baseline))

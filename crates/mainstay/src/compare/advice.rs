@@ -11,7 +11,7 @@ use crate::stress::{CLEAN, TOO_SLOW, Trial};
 const WORTH: f64 = 0.01;
 
 /// With fewer splits nothing is called sure, whatever the redraws say: they know no spread but that of a few numbers.
-const SURE: usize = 5;
+pub const SURE: usize = 5;
 
 /// The scores and what is needed to judge them.
 pub(super) struct Judge<'a> {

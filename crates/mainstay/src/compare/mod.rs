@@ -13,6 +13,7 @@ mod scores;
 mod session;
 mod survey;
 
+pub use advice::SURE;
 pub use bootstrap::Bootstrap;
 pub use outcome::{
     Advice, Cell, ClassCount, CoefficientPair, Comparison, Curve, DataSummary, Interval,

@@ -27,6 +27,18 @@ pub(super) struct PairFit {
     warning: Option<String>,
 }
 
+/// How well planes are solved for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// To the tolerance asked for, and never worse than the nominal plane.
+    Final,
+    /// Well enough to choose xi by.
+    Rough,
+}
+
+/// Relative fall of the ratio at which a rough descent stops.
+const ROUGH: f64 = 1e-4;
+
 /// The plane of the first class of every ordered pair.
 type PairPlanes = Vec<((usize, usize), Plane)>;
 
@@ -118,6 +130,7 @@ impl<'a> Field<'a> {
         &self,
         xi: f64,
         warm: Option<&[PairFit]>,
+        care: Care,
         control: &Control,
     ) -> Result<Vec<PairFit>> {
         let exact = (0..self.data.len()).all(|i| self.inside.row(i).is_zero());
@@ -127,12 +140,16 @@ impl<'a> Field<'a> {
                 return Ok(PairFit { plane: nominal.clone(), n_iter: 1, warning: None });
             }
             let start = warm.map(|fits| &fits[k].plane);
-            match self.params.solver {
+            let mut fit = match self.params.solver {
                 RobustSolver::Monotone => {
-                    self.monotone((*a, *b), nominal, start, 1.0 - xi, control)
+                    self.monotone((*a, *b), nominal, start, 1.0 - xi, care, control)?
                 }
-                RobustSolver::Paper => self.paper((*a, *b), nominal, 1.0 - xi, control),
+                RobustSolver::Paper => self.paper((*a, *b), nominal, 1.0 - xi, control)?,
+            };
+            if care == Care::Final {
+                fit.plane = self.never_worse((*a, *b), fit.plane, nominal, control)?;
             }
+            Ok(fit)
         };
         control.install(|| (0..self.pairs.len()).into_par_iter().map(one).collect())
     }
@@ -143,9 +160,11 @@ impl<'a> Field<'a> {
         nominal: &Plane,
         start: Option<&Plane>,
         share: f64,
+        care: Care,
         control: &Control,
     ) -> Result<PairFit> {
-        let tol = self.params.tol.unwrap_or(1e-7);
+        let tol =
+            self.params.tol.unwrap_or(1e-7).max(if care == Care::Rough { ROUGH } else { 0.0 });
         let max_iter = self.params.max_iter.unwrap_or(300);
         let mut duel = self.duel(pair, share);
         let inside = |plane: &Plane| self.frame.inside(&plane.w, plane.gamma);
@@ -158,7 +177,7 @@ impl<'a> Field<'a> {
             duel.share = share;
             let Some(found) = duel.descend(from, tol, max_iter, control)? else { return Ok(None) };
             // The plane at infinity (errata B9): no plane among the rows is better.
-            if duel.plain_ratio(&found.z) >= duel.at_infinity() * (1.0 - 1e-3) {
+            if found.plain >= duel.at_infinity() * (1.0 - 1e-3) {
                 return Ok(None);
             }
             let Some((w, gamma)) = self.frame.outside(&found.z) else { return Ok(None) };
@@ -168,7 +187,6 @@ impl<'a> Field<'a> {
         if let Some((plane, n_iter)) =
             solve(&mut duel, share, start_z.as_deref().unwrap_or(&nominal_z))?
         {
-            let plane = self.never_worse(pair, plane, nominal, control)?;
             return Ok(PairFit { plane, n_iter, warning: None });
         }
         // Too large: the most robust plane that still exists, by bisection on the size.
@@ -244,7 +262,6 @@ impl<'a> Field<'a> {
              solver=\"monotone\" always converges"
                 .to_owned()
         });
-        let plane = self.never_worse((a, b), plane, nominal, control)?;
         Ok(PairFit { plane, n_iter, warning })
     }
 
@@ -257,7 +274,7 @@ impl<'a> Field<'a> {
         let mut warm: Option<Vec<PairFit>> = None;
         for (k, &xi) in GRID.iter().enumerate() {
             control.progress(k as u64, GRID.len() as u64);
-            let fits = self.planes(xi, warm.as_deref(), control)?;
+            let fits = self.planes(xi, warm.as_deref(), Care::Rough, control)?;
             let cost: f64 = fits
                 .iter()
                 .zip(&duels)
@@ -271,10 +288,8 @@ impl<'a> Field<'a> {
             }
             warm = Some(fits);
         }
-        match best {
-            Some((_, xi, fits)) => Ok((xi, fits)),
-            None => Ok((1.0, self.planes(1.0, None, control)?)),
-        }
+        let (xi, rough) = best.map_or((1.0, None), |(_, xi, fits)| (xi, Some(fits)));
+        Ok((xi, self.planes(xi, rough.as_deref(), Care::Final, control)?))
     }
 
     pub(super) fn finish(&self, xi: f64, fits: Vec<PairFit>, reach: Vec<f64>) -> Result<Fitted> {

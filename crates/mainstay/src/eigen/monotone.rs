@@ -50,6 +50,8 @@ impl At {
 pub(super) struct Descent {
     pub z: Vec<f64>,
     pub history: Vec<f64>,
+    /// The ratio without regularisation.
+    pub plain: f64,
 }
 
 impl Duel<'_> {
@@ -78,8 +80,7 @@ impl Duel<'_> {
 
     /// The ratio without regularisation, which at $z = (0, 1)$, the plane at infinity, is that of the
     /// total weights.
-    pub(super) fn plain_ratio(&self, z: &[f64]) -> f64 {
-        let at = self.at(z);
+    fn plain_ratio(&self, z: &[f64], at: &At) -> f64 {
         let (top, bottom) =
             (at.top - self.numerator.value(z), at.bottom - self.denominator.value(z));
         if bottom > 0.0 { top / bottom } else { f64::INFINITY }
@@ -92,9 +93,10 @@ impl Duel<'_> {
 
     /// A plane with finite ratio to start from: `nominal`, or else along the difference of means or one
     /// feature; `None` if all of them are reached by every ellipsoid of the other class.
-    fn start(&self, nominal: &[f64]) -> Option<Vec<f64>> {
-        if self.plain_ratio(nominal).is_finite() {
-            return Some(nominal.to_vec());
+    fn start(&self, nominal: &[f64]) -> Option<(Vec<f64>, At)> {
+        let at = self.at(nominal);
+        if self.plain_ratio(nominal, &at).is_finite() {
+            return Some((nominal.to_vec(), at));
         }
         let p = nominal.len() - 1;
         let mean = |side: &Side| {
@@ -119,10 +121,10 @@ impl Duel<'_> {
         let candidates = directions.into_iter().filter_map(|w| {
             let gamma = vector::dot(&w, &own[..p]);
             let z: Vec<f64> = w.into_iter().chain([gamma]).collect();
-            let ratio = self.ratio(&z);
-            (self.plain_ratio(&z).is_finite() && ratio.is_finite()).then_some((ratio, z))
+            let at = self.at(&z);
+            (self.plain_ratio(&z, &at).is_finite() && at.ratio().is_finite()).then_some((z, at))
         });
-        candidates.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, z)| z)
+        candidates.min_by(|a, b| a.1.ratio().total_cmp(&b.1.ratio()))
     }
 
     /// Descends from `nominal` until the ratio falls by less than `tol` of itself.
@@ -140,29 +142,30 @@ impl Duel<'_> {
         max_iter: usize,
         control: &Control,
     ) -> Result<Option<Descent>> {
-        let Some(mut z) = self.start(nominal) else { return Ok(None) };
-        let mut history = vec![self.ratio(&z)];
+        let Some((mut z, mut at)) = self.start(nominal) else { return Ok(None) };
+        let mut history = vec![at.ratio()];
         for _ in 0..max_iter {
             control.check()?;
             let last = history[history.len() - 1];
-            let Some(next) = self.step(&z) else { break };
-            let ratio = self.ratio(&next);
+            let Some(next) = self.step(&z, &at) else { break };
+            let there = self.at(&next);
+            let ratio = there.ratio();
             // A ratio that is not a number ends the descent too.
             if ratio.is_nan() || ratio >= last {
                 break;
             }
-            z = next;
+            (z, at) = (next, there);
             history.push(ratio);
             if ratio > last * (1.0 - tol) {
                 break;
             }
         }
-        Ok(Some(Descent { z, history }))
+        let plain = self.plain_ratio(&z, &at);
+        Ok(Some(Descent { z, history, plain }))
     }
 
     /// The minimiser of the majorised problem at `z`.
-    fn step(&self, z: &[f64]) -> Option<Vec<f64>> {
-        let at = self.at(z);
+    fn step(&self, z: &[f64], at: &At) -> Option<Vec<f64>> {
         let scale = at.bottom.sqrt();
         let z: Vec<f64> = z.iter().map(|v| v / scale).collect();
         let f = self.share;

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::estimator::{Rule, prepare, reach, with_ratios};
-use super::field::Field;
+use super::field::{Care, Field};
 use super::problem::Regularization;
 use super::xi::GRID;
 use crate::control::Control;
@@ -131,11 +131,11 @@ impl Estimator for RobustRegec {
         let data = prepare(data)?;
         let field = Field::new(&self.0, &data, control)?;
         let (xi, fits) = match self.0.xi {
-            Xi::Fixed(xi) => (xi, field.planes(xi, None, control)?),
+            Xi::Fixed(xi) => (xi, field.planes(xi, None, Care::Final, control)?),
             Xi::Rule(XiRule::Auto) => field.auto(control)?,
             Xi::Rule(XiRule::Cv) => {
                 let xi = self.cross_validate(&data, &reach, control)?;
-                (xi, field.planes(xi, None, control)?)
+                (xi, field.planes(xi, None, Care::Final, control)?)
             }
         };
         let fitted = field.finish(xi, fits, reach)?;
@@ -163,7 +163,7 @@ impl RobustRegec {
             let mut warm = None;
             let held = data.features().select_rows(&split.holdout).to_dense();
             for (score, &xi) in right.iter_mut().zip(&GRID) {
-                let fits = field.planes(xi, warm.as_deref(), control)?;
+                let fits = field.planes(xi, warm.as_deref(), Care::Final, control)?;
                 let fitted = field.finish(xi, fits.clone(), reach.to_vec())?;
                 warm = Some(fits);
                 // The same draws for every xi.

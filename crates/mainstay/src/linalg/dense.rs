@@ -1,4 +1,5 @@
 //! A dense matrix stored by rows.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use std::any::Any;
 use std::sync::Arc;
@@ -127,17 +128,15 @@ impl Dense {
 
     /// `self * v`.
     pub fn mul_vec(&self, v: &[f64]) -> Vec<f64> {
-        (0..self.nrows).map(|i| vector::dot(self.row(i), v)).collect()
+        let mut out = vec![0.0; self.nrows];
+        vector::vectorized(|| rows_times(self, v, &mut out));
+        out
     }
 
     /// `self' * v`.
     pub fn tr_mul_vec(&self, v: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.ncols];
-        for (i, &scale) in v.iter().enumerate() {
-            if scale != 0.0 {
-                vector::axpy(scale, self.row(i), &mut out);
-            }
-        }
+        vector::vectorized(|| add_rows(self, v, &mut out));
         out
     }
 
@@ -274,6 +273,22 @@ impl std::ops::IndexMut<(usize, usize)> for Dense {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
         let at = i * self.ncols + j;
         &mut self.data.make_own()[at]
+    }
+}
+
+#[inline(always)]
+fn rows_times(matrix: &Dense, v: &[f64], out: &mut [f64]) {
+    for (i, o) in out.iter_mut().enumerate() {
+        *o = vector::dot(matrix.row(i), v);
+    }
+}
+
+#[inline(always)]
+fn add_rows(matrix: &Dense, scales: &[f64], out: &mut [f64]) {
+    for (i, &scale) in scales.iter().enumerate() {
+        if scale != 0.0 {
+            vector::axpy(scale, matrix.row(i), out);
+        }
     }
 }
 

@@ -23,6 +23,22 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((acc[0] + acc[4]) + (acc[1] + acc[5])) + ((acc[2] + acc[6]) + (acc[3] + acc[7])) + tail
 }
 
+/// $\sum_j w_j a_j^2$.
+#[inline(always)]
+pub fn weighted_norm_sq(a: &[f64], w: &[f64]) -> f64 {
+    debug_assert_eq!(a.len(), w.len());
+    let mut acc = [0.0; 8];
+    let (a_chunks, a_rest) = a.as_chunks::<8>();
+    let (w_chunks, w_rest) = w.as_chunks::<8>();
+    for (x, y) in a_chunks.iter().zip(w_chunks) {
+        for k in 0..8 {
+            acc[k] += x[k] * x[k] * y[k];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(w_rest).map(|(x, y)| x * x * y).sum();
+    acc.iter().sum::<f64>() + rest
+}
+
 /// `y += scale * x`.
 #[inline(always)]
 pub fn axpy(scale: f64, x: &[f64], y: &mut [f64]) {

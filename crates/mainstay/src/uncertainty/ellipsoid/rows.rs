@@ -1,4 +1,5 @@
 //! The ellipsoids of all rows of a data set.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use rayon::prelude::*;
 
@@ -101,9 +102,9 @@ impl Ellipsoids {
             }
             Kind::Axes(axes) => {
                 let squares: Vec<f64> = w.iter().map(|v| v * v).collect();
-                let one =
-                    |row: &[f64]| row.iter().zip(&squares).map(|(a, s)| a * a * s).sum::<f64>();
-                rows.iter().map(|&i| one(axes.row(i)).sqrt()).collect()
+                let mut out = vec![0.0; rows.len()];
+                vector::vectorized(|| axis_supports(axes, rows, &squares, &mut out));
+                out
             }
             Kind::Full { .. } => rows.iter().map(|&i| self.row(i).support(w)).collect(),
         }
@@ -125,9 +126,11 @@ impl Ellipsoids {
                 rows.iter().zip(c).for_each(|(&i, c)| totals[group[i]] += c);
                 totals.iter().zip(shapes).for_each(|(t, s)| sum.add(*t, s.view()));
             }
-            Kind::Axes(_) | Kind::Full { .. } => {
-                rows.iter().zip(c).for_each(|(&i, c)| sum.add(*c, self.row(i)));
-            }
+            Kind::Axes(_) | Kind::Full { .. } => vector::vectorized(|| {
+                for (&i, c) in rows.iter().zip(c) {
+                    sum.add(*c, self.row(i));
+                }
+            }),
         }
         sum.finish()
     }
@@ -208,5 +211,12 @@ impl Ellipsoids {
         let multiplier = (0..n).map(|i| if exact(i) { 0.0 } else { multiplier[i] }).collect();
         let of = (0..n).map(|i| if exact(i) { 0 } else { number[of[i]] }).collect();
         Grouped { of, multiplier, shapes: kept }
+    }
+}
+
+#[inline(always)]
+fn axis_supports(axes: &Dense, rows: &[usize], squares: &[f64], out: &mut [f64]) {
+    for (o, &i) in out.iter_mut().zip(rows) {
+        *o = vector::weighted_norm_sq(axes.row(i), squares).sqrt();
     }
 }

@@ -1,4 +1,5 @@
 //! Sums of multiples of the matrices P.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use super::View;
 use crate::linalg::{Dense, vector};
@@ -65,6 +66,7 @@ impl SpreadSum {
         Self { diagonal: vec![0.0; p], lower: Vec::new() }
     }
 
+    #[inline(always)]
     pub(super) fn add(&mut self, c: f64, shape: View<'_>) {
         if c == 0.0 {
             return;
