@@ -3,39 +3,19 @@
 from mainstay._base import WeightedClassifier
 
 
-class _Path:
-    """Fits over several ``k``."""
-
-    @classmethod
-    def path(cls, X, y, ks, *, sample_weight=None, **params):
-        """Fit one model for each of ``ks``, each started from the one before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class of every row.
-        ks : sequence of int or float
-            Values of ``k``, as in the constructor.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of every row.
-        **params : dict
-            Other parameters of the constructor.
-
-        Returns
-        -------
-        models : list
-            Fitted models, in the order of ``ks``.
-        """
-        ks = list(ks)
-        models = cls(**params)._fit_path(X, y, ks, sample_weight)
-        for model, k in zip(models, ks, strict=True):
-            model.k = k
-        return models
+def _path(cls, X, y, ks, strength, values, sample_weight, params):
+    """Fitted models along ``ks``, or along the ``values`` of the parameter named ``strength``."""
+    if (ks is None) == (values is None):
+        raise ValueError(f"give either `ks` or `{strength}s`, the parameter the path runs over")
+    name, values = ("k", list(ks)) if values is None else (strength, list(values))
+    path = values if name == "k" else {strength: [float(value) for value in values]}
+    models = cls(**params)._fit_path(X, y, path, sample_weight)
+    for model, value in zip(models, values, strict=True):
+        setattr(model, name, value)
+    return models
 
 
-class StableSVC(_Path, WeightedClassifier):
+class StableSVC(WeightedClassifier):
     r"""Support vector machine on the worst ``k`` rows, with a proven optimality gap.
 
     Solves, with losses :math:`L_i` of rows of weight :math:`c_i`,
@@ -149,8 +129,34 @@ class StableSVC(_Path, WeightedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @classmethod
+    def path(cls, X, y, ks=None, *, Cs=None, sample_weight=None, **params):
+        """Fit one model for each of ``ks`` or of ``Cs``, each started from the one before.
 
-class StableLogisticRegression(_Path, WeightedClassifier):
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        ks : sequence of int or float, default=None
+            Values of ``k``, as in the constructor.
+        Cs : sequence of float, default=None
+            Values of ``C``, instead of ``ks``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row.
+        **params : dict
+            Other parameters of the constructor.
+
+        Returns
+        -------
+        models : list
+            Fitted models, in the order given.
+        """
+        return _path(cls, X, y, ks, "C", Cs, sample_weight, params)
+
+
+class StableLogisticRegression(WeightedClassifier):
     r"""Logistic regression on the worst ``k`` rows, with a proven optimality gap.
 
     Solves, with losses :math:`L_i = \log(1 + e^{-y_i (w^\top x_i + b)})` of rows of weight
@@ -260,3 +266,29 @@ class StableLogisticRegression(_Path, WeightedClassifier):
 
     def _gives_probabilities(self):
         return True
+
+    @classmethod
+    def path(cls, X, y, ks=None, *, alphas=None, sample_weight=None, **params):
+        """Fit one model for each of ``ks`` or of ``alphas``, each started from the one before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        ks : sequence of int or float, default=None
+            Values of ``k``, as in the constructor.
+        alphas : sequence of float, default=None
+            Values of ``alpha``, instead of ``ks``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row.
+        **params : dict
+            Other parameters of the constructor.
+
+        Returns
+        -------
+        models : list
+            Fitted models, in the order given.
+        """
+        return _path(cls, X, y, ks, "alpha", alphas, sample_weight, params)

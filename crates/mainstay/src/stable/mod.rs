@@ -5,19 +5,17 @@
 //! and (12); [`interior`] solves it at nearly the price of the plain fit, [`cutting`] is their
 //! Algorithm 1, repaired; [`certificate`] proves how good an answer is.
 
+mod augmented;
 pub mod certificate;
 mod cutting;
 mod cv;
-
 mod estimator;
 mod fit;
 mod interior;
 mod master;
-
 pub mod problem;
 mod reduce;
 mod stability;
-
 mod structure;
 
 pub use cv::{StableLogisticCv, StableLogisticCvParams, StableSvcCv, StableSvcCvParams};

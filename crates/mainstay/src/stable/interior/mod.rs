@@ -19,6 +19,7 @@ use iteration::{Iteration, Progress, Whole};
 use shares::central_slacks;
 use smooth::Smooth;
 pub(super) use smooth::expand;
+pub(super) use system::System;
 use split::Split;
 
 use super::certificate::{Dual, bound};
@@ -84,7 +85,8 @@ pub(super) fn solve(
 /// Powers of ten between the strongest regularisation tried and the asked one.
 const WALK: i32 = 8;
 
-fn better(one: Solution, other: Solution) -> Solution {
+/// The one with the smaller proven gap.
+pub(super) fn better(one: Solution, other: Solution) -> Solution {
     if other.certificate.gap() < one.certificate.gap() { other } else { one }
 }
 
