@@ -43,8 +43,9 @@ class StableSVC(WeightedClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of every row of a class.
     solver : {"interior-point", "cutting-plane"}, default="interior-point"
-        ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a reference, slow to the last
-        digits.
+        The default is fast whatever the data (many rows of two classes are handled by multipliers
+        and Newton steps first). ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a
+        reference, slow to the last digits.
     tol : float, default=1e-6
         Target for ``dual_gap_``.
     max_iter : int, default=1000
@@ -184,8 +185,9 @@ class StableLogisticRegression(WeightedClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of every row of a class.
     solver : {"interior-point", "cutting-plane"}, default="interior-point"
-        ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a reference, slow to the last
-        digits.
+        The default is fast whatever the data (many rows of two classes are handled by multipliers
+        and Newton steps first). ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a
+        reference, slow to the last digits.
     tol : float, default=1e-6
         Target for ``dual_gap_``.
     max_iter : int, default=1000

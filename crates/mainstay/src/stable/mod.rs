@@ -2,8 +2,9 @@
 //!
 //! Tazi Bouardi and Ramirez, *An extension of Stable Regression to Support Vector Machines and
 //! Logistic Regression*. One problem ([`problem`]) covers their (8), its squared-hinge form, (10)
-//! and (12); [`interior`] solves it at nearly the price of the plain fit, [`cutting`] is their
-//! Algorithm 1, repaired; [`certificate`] proves how good an answer is.
+//! and (12); [`augmented`] (many rows) and [`interior`] (few rows, many classes) solve it at nearly the
+//! price of the plain fit, [`cutting`] is their Algorithm 1, repaired; [`certificate`] proves how good an
+//! answer is.
 
 mod augmented;
 pub mod certificate;
