@@ -298,8 +298,7 @@ fn the_joint_problems_match_the_conic_solver() {
 fn many_rows_match_the_conic_solver() {
     for (seed, n) in [(0, 1200), (1, 4100)] {
         let (rows, y, data) = binary(seed, n, 4, 1.5);
-        let weights: Vec<f64> =
-            normal(&mut rng(seed), n).iter().map(|v| v.abs() + 0.1).collect();
+        let weights: Vec<f64> = normal(&mut rng(seed), n).iter().map(|v| v.abs() + 0.1).collect();
         let data = data.with_weights(weights.clone()).unwrap();
         let total: f64 = weights.iter().sum();
         for (k, strength, intercept) in [(0.9, 0.01, true), (0.6, 0.3, false)] {

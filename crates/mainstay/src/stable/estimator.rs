@@ -273,9 +273,7 @@ impl Path {
     fn new(values: &Value, strength: &str) -> Result<Self> {
         let bad = |name: &str, e: serde_json::Error| Error::BadParams(format!("`{name}s`: {e}"));
         match values.get(strength) {
-            Some(list) => {
-                Vec::deserialize(list).map(Self::Strengths).map_err(|e| bad(strength, e))
-            }
+            Some(list) => Vec::deserialize(list).map(Self::Strengths).map_err(|e| bad(strength, e)),
             None => Vec::deserialize(values).map(Self::Counts).map_err(|e| bad("k", e)),
         }
     }

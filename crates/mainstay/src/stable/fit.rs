@@ -160,22 +160,22 @@ impl Recipe {
         warm: Option<&Solution>,
         limits: Limits<'_>,
     ) -> Result<Solution> {
-        let reached = |found: &Solution| found.certificate.gap() <= self.tol;
+        let gap = |found: &Solution| found.certificate.gap();
         let mut first = None;
         if augmented::suits(problem, reduced) {
-            let found = augmented::solve(problem, reduced, warm, limits)?;
-            if reached(&found) {
-                return Ok(found);
-            }
-            first = Some(found);
+            first = augmented::solve(problem, reduced, warm, limits)?;
         }
-        let found = interior::solve(problem, reduced, first.as_ref().or(warm), limits)?;
-        if reached(&found) || problem.q() > 1 {
+        let near = match first {
+            Some(found) if gap(&found) <= self.tol => return Ok(found),
+            other => other.filter(|found| gap(found) <= 1e-3),
+        };
+        let found = interior::solve(problem, reduced, near.as_ref().or(warm), limits)?;
+        if gap(&found) <= self.tol || problem.q() > 1 {
             return Ok(found);
         }
         // The other one once more, from where this one ended.
         let again = augmented::solve(problem, reduced, Some(&found), limits)?;
-        Ok(interior::better(found, again))
+        Ok(again.into_iter().fold(found, interior::better))
     }
 
     fn assemble(&self, merged: &Merged, given: &[f64], pieces: Vec<Piece>) -> Fitted {

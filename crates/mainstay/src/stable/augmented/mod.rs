@@ -35,6 +35,8 @@ const SAMPLE: usize = 8;
 const STEPS: usize = 60;
 /// The width shrinks at most by this factor with every change of reference.
 const SHRINK: f64 = 0.25;
+/// A threshold of less than this width is sharp.
+const SHARP: f64 = 0.3;
 /// Relative gap asked of the sample.
 const ROUGH: f64 = 3e-3;
 
@@ -48,20 +50,21 @@ pub(super) fn suits(problem: &Problem<'_>, reduced: &Reduced<'_>) -> bool {
 }
 
 /// Solves a two-class `problem`, from the solution of a neighbour if there is one. The asked gap need not
-/// be reached.
+/// be reached; `None` where too many rows share the threshold.
 pub(super) fn solve(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
     warm: Option<&Solution>,
     limits: Limits<'_>,
-) -> Result<Solution> {
+) -> Result<Option<Solution>> {
     let features = &reduced.features;
     let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
     let mut spent = 0;
     let start = match warm {
-        Some(neighbour) => Start { v: neighbour.warm.clone(), width: 0.05, theta: None },
+        Some(neighbour) => Some(Start { v: neighbour.warm.clone(), width: 0.05, theta: None }),
         None => sampled(problem, features, ridge, &mut spent, limits)?,
     };
+    let Some(start) = start else { return Ok(None) };
     let mut newton = Newton::new(problem, features, ridge, start);
     if let Some(neighbour) = warm {
         newton.reference.share.clone_from(&neighbour.dual.share);
@@ -74,9 +77,12 @@ pub(super) fn solve(
         done = reached.then_some(found);
         reached
     })?;
+    if newton.crowded {
+        return Ok(None);
+    }
     let mut found = done.unwrap_or_else(|| newton.certified(reduced));
     found.n_iter = spent + steps;
-    Ok(found)
+    Ok(Some(found))
 }
 
 /// Where to start from.
@@ -86,18 +92,18 @@ struct Start {
     theta: Option<f64>,
 }
 
-/// A start from some of the rows.
+/// A start from some of the rows; `None` where too many of them share the threshold.
 fn sampled(
     problem: &Problem<'_>,
     features: &Features,
     ridge: f64,
     spent: &mut usize,
     limits: Limits<'_>,
-) -> Result<Start> {
+) -> Result<Option<Start>> {
     let columns = features.z.ncols();
     let some = problem.n() / SAMPLE;
     if some < LEAST_ROWS / 2 || some < 16 * columns {
-        return Ok(Start { v: vec![0.0; columns], width: 1.0, theta: None });
+        return Ok(Some(Start { v: vec![0.0; columns], width: 1.0, theta: None }));
     }
     let rows: Vec<usize> = (0..some).collect();
     let weights = &problem.weights[..some];
@@ -110,10 +116,14 @@ fn sampled(
         ..problem.clone()
     };
     let features = features.select(&rows);
-    let start = sampled(&sample, &features, ridge * part, spent, limits)?;
+    let Some(start) = sampled(&sample, &features, ridge * part, spent, limits)? else {
+        return Ok(None);
+    };
     let mut newton = Newton::new(&sample, &features, ridge * part, start);
     *spent += newton.run(ROUGH, limits, |_| true)?;
-    Ok(Start { v: newton.v, width: newton.reference.width, theta: Some(newton.rows.theta) })
+    let start =
+        Start { v: newton.v, width: newton.reference.width, theta: Some(newton.rows.theta) };
+    Ok((!newton.crowded).then_some(start))
 }
 
 struct Newton<'r, 'a> {
@@ -125,6 +135,9 @@ struct Newton<'r, 'a> {
     rows: RowsAt,
     reference: Reference,
     kept: Kept,
+    /// Whether most rows share the threshold although it is sharp, as where zero weights are optimal:
+    /// every step would cost a whole Gram matrix.
+    crowded: bool,
 }
 
 impl<'r, 'a> Newton<'r, 'a> {
@@ -142,7 +155,7 @@ impl<'r, 'a> Newton<'r, 'a> {
             .unwrap_or_else(|| worst_sum(&rows.loss, problem.weights, problem.k).threshold);
         rows.weigh(problem, &reference, guess);
         let kept = Kept::new(features);
-        Self { problem, features, ridge, v: start.v, rows, reference, kept }
+        Self { problem, features, ridge, v: start.v, rows, reference, kept, crowded: false }
     }
 
     /// Newton steps until the relative gap seems to be `tol` and `stop` agrees; returns their number.
@@ -192,6 +205,11 @@ impl<'r, 'a> Newton<'r, 'a> {
             }
             let enough = 0.25 * tol * objective;
             if fall <= open && open > enough {
+                self.crowded = self.reference.width < SHARP
+                    && 2 * self.rows.between(self.problem.weights) > self.problem.n();
+                if self.crowded {
+                    return Ok(steps);
+                }
                 // What is open falls with the square of the width.
                 self.reference.share.clone_from(&self.rows.share);
                 self.reference.width *= (enough / open).sqrt().max(SHRINK);

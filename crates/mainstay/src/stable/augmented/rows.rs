@@ -63,7 +63,8 @@ impl RowsAt {
                     let (other, own) = (e / (1.0 + e), 1.0 / (1.0 + e));
                     let margin = y * f;
                     let miss = if margin > 0.0 { other } else { own };
-                    (*loss, *slope, *bend) = ((-margin).max(0.0) + e.ln_1p(), -y * miss, other * own);
+                    (*loss, *slope, *bend) =
+                        ((-margin).max(0.0) + e.ln_1p(), -y * miss, other * own);
                 }
             }
         }
@@ -107,6 +108,11 @@ impl RowsAt {
     /// $\alpha = a L'$: the pull of every row on its score.
     pub(super) fn pull(&self) -> Vec<f64> {
         self.share.iter().zip(&self.slope).map(|(a, s)| a * s).collect()
+    }
+
+    /// How many rows have a share strictly between its bounds.
+    pub(super) fn between(&self, weights: &[f64]) -> usize {
+        self.share.iter().zip(weights).filter(|(a, c)| **a > 0.0 && a < c).count()
     }
 
     /// $c/h$ of the rows whose share is strictly between its bounds, 0 for the others.

@@ -19,8 +19,8 @@ use iteration::{Iteration, Progress, Whole};
 use shares::central_slacks;
 use smooth::Smooth;
 pub(super) use smooth::expand;
-pub(super) use system::System;
 use split::Split;
+pub(super) use system::System;
 
 use super::certificate::{Dual, bound};
 use super::problem::{Point, Problem, RowLoss, worst_sum};
