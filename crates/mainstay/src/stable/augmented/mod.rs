@@ -36,7 +36,7 @@ const STEPS: usize = 60;
 /// The width shrinks at most by this factor with every change of reference.
 const SHRINK: f64 = 0.25;
 /// A threshold of less than this width is sharp.
-const SHARP: f64 = 0.3;
+const SHARP: f64 = 0.1;
 /// Relative gap asked of the sample.
 const ROUGH: f64 = 3e-3;
 
