@@ -20,13 +20,9 @@ if TYPE_CHECKING:
     from mainstay._penalized import PenalizedClassifier
     from mainstay._robust_cv import RobustCV
     from mainstay._rolin import RolinClassifier, TopPCsClassifier
-    from mainstay._stable import (
-        StableLogisticRegression,
-        StableLogisticRegressionCV,
-        StableSVC,
-        StableSVCCV,
-        coefficient_stability,
-    )
+    from mainstay._stability import coefficient_stability
+    from mainstay._stable import StableLogisticRegression, StableSVC
+    from mainstay._stable_cv import StableLogisticRegressionCV, StableSVCCV
     from mainstay._stress import StressInterrupted, stress
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
 
@@ -48,13 +44,13 @@ _HOMES = {
     "RolinClassifier": "_rolin",
     "ScaledUncertainty": "_uncertainty",
     "StableLogisticRegression": "_stable",
-    "StableLogisticRegressionCV": "_stable",
+    "StableLogisticRegressionCV": "_stable_cv",
     "StableSVC": "_stable",
-    "StableSVCCV": "_stable",
+    "StableSVCCV": "_stable_cv",
     "StressInterrupted": "_stress",
     "TopPCsClassifier": "_rolin",
     "certify": "_certify",
-    "coefficient_stability": "_stable",
+    "coefficient_stability": "_stability",
     "compare": "_compare",
     "load": "_files",
     "save": "_files",

@@ -1,51 +1,21 @@
 """Unlucky subsets: fits that count the worst rows instead of all of them."""
 
-from collections import namedtuple
-
-import numpy as np
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils.validation import column_or_1d
-
-from mainstay import _core
-from mainstay._base import BaseClassifier, WeightedClassifier, _seed
-
-Stability = namedtuple("Stability", ["absolute", "relative", "coefficients"])
+from mainstay._base import WeightedClassifier
 
 
-class _Path:
-    """Fits over several ``k``."""
-
-    @classmethod
-    def path(cls, X, y, ks, *, sample_weight=None, **params):
-        """Fit one model for each of ``ks``, each started from the one before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class of every row.
-        ks : sequence of int or float
-            Values of ``k``, as in the constructor.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of every row.
-        **params : dict
-            Other parameters of the constructor.
-
-        Returns
-        -------
-        models : list
-            Fitted models, in the order of ``ks``.
-        """
-        ks = list(ks)
-        models = cls(**params)._fit_path(X, y, ks, sample_weight)
-        for model, k in zip(models, ks, strict=True):
-            model.k = k
-        return models
+def _path(cls, X, y, ks, strength, values, sample_weight, params):
+    """Fitted models along ``ks``, or along the ``values`` of the parameter named ``strength``."""
+    if (ks is None) == (values is None):
+        raise ValueError(f"give either `ks` or `{strength}s`, the parameter the path runs over")
+    name, values = ("k", list(ks)) if values is None else (strength, list(values))
+    path = values if name == "k" else {strength: [float(value) for value in values]}
+    models = cls(**params)._fit_path(X, y, path, sample_weight)
+    for model, value in zip(models, values, strict=True):
+        setattr(model, name, value)
+    return models
 
 
-class StableSVC(_Path, WeightedClassifier):
+class StableSVC(WeightedClassifier):
     r"""Support vector machine on the worst ``k`` rows, with a proven optimality gap.
 
     Solves, with losses :math:`L_i` of rows of weight :math:`c_i`,
@@ -73,8 +43,9 @@ class StableSVC(_Path, WeightedClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of every row of a class.
     solver : {"interior-point", "cutting-plane"}, default="interior-point"
-        ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a reference, slow to the last
-        digits.
+        The default is fast whatever the data (many rows of two classes are handled by multipliers
+        and Newton steps first). ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a
+        reference, slow to the last digits.
     tol : float, default=1e-6
         Target for ``dual_gap_``.
     max_iter : int, default=1000
@@ -159,8 +130,34 @@ class StableSVC(_Path, WeightedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @classmethod
+    def path(cls, X, y, ks=None, *, Cs=None, sample_weight=None, **params):
+        """Fit one model for each of ``ks`` or of ``Cs``, each started from the one before.
 
-class StableLogisticRegression(_Path, WeightedClassifier):
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        ks : sequence of int or float, default=None
+            Values of ``k``, as in the constructor.
+        Cs : sequence of float, default=None
+            Values of ``C``, instead of ``ks``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row.
+        **params : dict
+            Other parameters of the constructor.
+
+        Returns
+        -------
+        models : list
+            Fitted models, in the order given.
+        """
+        return _path(cls, X, y, ks, "C", Cs, sample_weight, params)
+
+
+class StableLogisticRegression(WeightedClassifier):
     r"""Logistic regression on the worst ``k`` rows, with a proven optimality gap.
 
     Solves, with losses :math:`L_i = \log(1 + e^{-y_i (w^\top x_i + b)})` of rows of weight
@@ -188,8 +185,9 @@ class StableLogisticRegression(_Path, WeightedClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of every row of a class.
     solver : {"interior-point", "cutting-plane"}, default="interior-point"
-        ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a reference, slow to the last
-        digits.
+        The default is fast whatever the data (many rows of two classes are handled by multipliers
+        and Newton steps first). ``"cutting-plane"`` is the paper's Algorithm 1, repaired: a
+        reference, slow to the last digits.
     tol : float, default=1e-6
         Target for ``dual_gap_``.
     max_iter : int, default=1000
@@ -271,230 +269,28 @@ class StableLogisticRegression(_Path, WeightedClassifier):
     def _gives_probabilities(self):
         return True
 
+    @classmethod
+    def path(cls, X, y, ks=None, *, alphas=None, sample_weight=None, **params):
+        """Fit one model for each of ``ks`` or of ``alphas``, each started from the one before.
 
-class StableSVCCV(BaseClassifier):
-    """`StableSVC` with ``k`` and ``C`` chosen by cross-validated accuracy.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        ks : sequence of int or float, default=None
+            Values of ``k``, as in the constructor.
+        alphas : sequence of float, default=None
+            Values of ``alpha``, instead of ``ks``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row.
+        **params : dict
+            Other parameters of the constructor.
 
-    Among equal scores the largest ``k`` wins (closest to the classical fit), then the smallest
-    ``C``. Fits are started one from another along the grid and run in parallel over folds.
-
-    Parameters
-    ----------
-    ks : sequence of float, default=(0.2, 0.4, 0.6, 0.8, 1.0)
-        Values of ``k`` to try, as fractions.
-    Cs : sequence of float, default=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-        Values of ``C`` to try.
-    cv : int, default=5
-        Number of folds, stratified.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        Loss of a row.
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
-    tol : float, default=1e-6
-        Target for the proven gap of every fit.
-    max_iter : int, default=1000
-        Limit on iterations of every fit.
-    n_jobs : int or None, default=None
-        Threads; None is 1, -1 all cores. Results do not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the folds.
-    verbose : int, default=0
-        1 shows progress.
-
-    Attributes
-    ----------
-    k_ : float
-        The chosen fraction.
-    C_ : float
-        The chosen ``C``.
-    cv_results_ : dict of ndarray
-        One entry a setting: ``k``, ``C``, ``mean_score``, ``std_score``.
-    coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
-        Those of the fit to all rows, as in `StableSVC`.
-
-    Examples
-    --------
-    >>> from mainstay import StableSVCCV
-    >>> from mainstay.datasets import load_demo
-    >>> X, y = load_demo(return_X_y=True)
-    >>> model = StableSVCCV(ks=[0.5, 1.0], Cs=[1.0]).fit(X[:, :5], y)
-    >>> model.k_ in (0.5, 1.0)
-    True
-    """
-
-    _method = "stable-svm-cv"
-    _accepts_sparse = True
-
-    def __init__(
-        self,
-        ks=(0.2, 0.4, 0.6, 0.8, 1.0),
-        Cs=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0),
-        *,
-        cv=5,
-        loss="hinge",
-        fit_intercept=True,
-        tol=1e-6,
-        max_iter=1000,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.ks = ks
-        self.Cs = Cs
-        self.cv = cv
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-
-class StableLogisticRegressionCV(BaseClassifier):
-    """`StableLogisticRegression` with ``k`` and ``alpha`` chosen by cross-validated log loss.
-
-    Among equal scores the largest ``k`` wins (closest to the classical fit), then the largest
-    ``alpha``. Fits are started one from another along the grid and run in parallel over folds.
-
-    Parameters
-    ----------
-    ks : sequence of float, default=(0.2, 0.4, 0.6, 0.8, 1.0)
-        Values of ``k`` to try, as fractions.
-    alphas : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0)
-        Values of ``alpha`` to try.
-    cv : int, default=5
-        Number of folds, stratified.
-    multi_class : {"ovr", "joint"}, default="ovr"
-        As in `StableLogisticRegression`.
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
-    tol : float, default=1e-6
-        Target for the proven gap of every fit.
-    max_iter : int, default=1000
-        Limit on iterations of every fit.
-    n_jobs : int or None, default=None
-        Threads; None is 1, -1 all cores. Results do not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the folds.
-    verbose : int, default=0
-        1 shows progress.
-
-    Attributes
-    ----------
-    k_ : float
-        The chosen fraction.
-    alpha_ : float
-        The chosen ``alpha``.
-    cv_results_ : dict of ndarray
-        One entry a setting: ``k``, ``alpha``, ``mean_score`` (minus the log loss), ``std_score``.
-    coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
-        Those of the fit to all rows, as in `StableLogisticRegression`.
-
-    Examples
-    --------
-    >>> from mainstay import StableLogisticRegressionCV
-    >>> from mainstay.datasets import load_demo
-    >>> X, y = load_demo(return_X_y=True)
-    >>> model = StableLogisticRegressionCV(ks=[0.5, 1.0], alphas=[0.1]).fit(X[:, :5], y)
-    >>> model.k_ in (0.5, 1.0)
-    True
-    """
-
-    _method = "stable-logistic-cv"
-    _accepts_sparse = True
-
-    def __init__(
-        self,
-        ks=(0.2, 0.4, 0.6, 0.8, 1.0),
-        alphas=(0.0001, 0.001, 0.01, 0.1, 1.0),
-        *,
-        cv=5,
-        multi_class="ovr",
-        fit_intercept=True,
-        tol=1e-6,
-        max_iter=1000,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.ks = ks
-        self.alphas = alphas
-        self.cv = cv
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _gives_probabilities(self):
-        return True
-
-
-def coefficient_stability(
-    estimator, X, y, protocol="paired", *, n_resamples=9, fraction=0.5, random_state=0
-):
-    r"""Measure how much the coefficients of a linear classifier move from fit to fit.
-
-    Parameters
-    ----------
-    estimator : classifier with ``coef_``
-        Any linear scikit-learn classifier; it is cloned.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows.
-    y : array-like of shape (n_samples,)
-        Class of every row.
-    protocol : {"paired", "paper"}, default="paired"
-        ``"paired"``: fits to ``n_resamples`` random subsets. They depend on ``random_state`` only,
-        so that all estimators asked with the same one see the same subsets: the fair comparison.
-        ``"paper"``: what the paper does. An estimator with a parameter ``k`` is fitted to all rows
-        with ``k`` = 0.2, 0.3, ..., 1.0; any other to one random subset of each of these sizes. Its
-        figures for the two kinds cannot be compared fairly.
-    n_resamples : int, default=9
-        Number of subsets of the paired protocol, at least 2.
-    fraction : float, default=0.5
-        Their share of every class.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the subsets. Keep it when comparing estimators.
-
-    Returns
-    -------
-    stability : Stability
-        Named tuple: ``absolute``, the paper's :math:`\bar\sigma` (with the :math:`1/K` its formula
-        lacks): root mean square over features of the standard deviation over fits, averaged over
-        hyperplanes; ``relative``, the same over the root mean square of the mean coefficients; and
-        ``coefficients`` of shape (n_fits, n_hyperplanes, n_features).
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from mainstay import StableLogisticRegression, coefficient_stability
-    >>> from mainstay.datasets import load_demo
-    >>> X, y = load_demo(return_X_y=True)
-    >>> X = X / X.std(axis=0)
-    >>> plain = coefficient_stability(LogisticRegression(max_iter=1000), X, y)
-    >>> stable = coefficient_stability(StableLogisticRegression(k=0.5), X, y)
-    >>> plain.coefficients.shape == stable.coefficients.shape == (9, 1, 30)
-    True
-    """
-    check_consistent_length(X, y)
-    y = column_or_1d(y)
-    codes = np.unique(y, return_inverse=True)[1].astype(np.int64, copy=False)
-    sizes = [step / 10 for step in range(2, 11)]
-    if protocol == "paper" and "k" in estimator.get_params(deep=False):
-        fits = [clone(estimator).set_params(k=size).fit(X, y) for size in sizes]
-    elif protocol in ("paired", "paper"):
-        if protocol == "paired":
-            if n_resamples < 2:
-                raise ValueError(f"`n_resamples` = {n_resamples}: must be at least 2")
-            sizes = [float(fraction)] * n_resamples
-        fits = []
-        for rows in _core.subsets(codes, sizes, _seed(random_state)):
-            fits.append(clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows)))
-    else:
-        raise ValueError(f'`protocol` = {protocol!r}: must be "paired" or "paper"')
-    coefficients = np.stack([np.atleast_2d(np.asarray(fit.coef_, dtype=float)) for fit in fits])
-    absolute, relative = _core.sigma_bar(coefficients)
-    return Stability(absolute, relative, coefficients)
+        Returns
+        -------
+        models : list
+            Fitted models, in the order given.
+        """
+        return _path(cls, X, y, ks, "alpha", alphas, sample_weight, params)

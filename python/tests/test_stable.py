@@ -91,6 +91,21 @@ def test_a_path_gives_fitted_models_in_order(blobs, estimator):
         assert model.predict(X).shape == y.shape
 
 
+def test_a_path_runs_over_the_regularisation_too(blobs):
+    X, y = blobs
+    values = [0.01, 0.1, 1]
+    for model, C in zip(StableSVC.path(X, y, Cs=values, k=0.9), values, strict=True):
+        assert (model.k, model.C) == (0.9, C)
+        assert_allclose(model.objective_, StableSVC(k=0.9, C=C).fit(X, y).objective_, rtol=1e-5)
+    models = StableLogisticRegression.path(X, y, alphas=values, k=0.9)
+    assert [model.alpha for model in models] == values
+    for wrong in ({}, {"ks": [1.0], "Cs": [1.0]}):
+        with pytest.raises(ValueError, match="either `ks` or `Cs`"):
+            StableSVC.path(X, y, **wrong)
+    with pytest.raises(ValueError, match="alpha"):
+        StableLogisticRegression.path(X, y, alphas=[-1.0])
+
+
 def test_cross_validation_names_its_choice(blobs):
     X, y = blobs
     svc = StableSVCCV(ks=[0.5, 1.0], Cs=[0.1, 1.0], random_state=1).fit(X, y)

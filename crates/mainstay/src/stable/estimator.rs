@@ -34,7 +34,8 @@ impl SvmLoss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Solver {
-    /// Structured interior point: a few dozen steps whatever the data.
+    /// A few dozen Newton steps whatever the data: a structured interior point, and for many rows of two
+    /// classes a method of multipliers before it.
     #[default]
     InteriorPoint,
     /// The paper's Algorithm 1, repaired: slow to the last digits, easy to follow.
@@ -157,7 +158,10 @@ impl Estimator for StableSvc {
     }
 
     fn fit_path(&self, values: &Value, data: &Dataset, control: &Control) -> Result<Vec<Fitted>> {
-        self.path(data, &counts(values)?, control)
+        match Path::new(values, "C")? {
+            Path::Counts(ks) => self.path(data, &ks, control),
+            Path::Strengths(cs) => self.path_over_c(data, &cs, control),
+        }
     }
 }
 
@@ -252,13 +256,27 @@ impl Estimator for StableLogistic {
     }
 
     fn fit_path(&self, values: &Value, data: &Dataset, control: &Control) -> Result<Vec<Fitted>> {
-        self.path(data, &counts(values)?, control)
+        match Path::new(values, "alpha")? {
+            Path::Counts(ks) => self.path(data, &ks, control),
+            Path::Strengths(alphas) => self.path_over_alpha(data, &alphas, control),
+        }
     }
 }
 
-/// The path parameter of both methods, `ks`.
-fn counts(values: &Value) -> Result<Vec<K>> {
-    Vec::<K>::deserialize(values).map_err(|e| Error::BadParams(format!("`ks`: {e}")))
+/// What a path runs over: values of `k` (a list), or of `C` or `alpha` (an object with that name).
+enum Path {
+    Counts(Vec<K>),
+    Strengths(Vec<f64>),
+}
+
+impl Path {
+    fn new(values: &Value, strength: &str) -> Result<Self> {
+        let bad = |name: &str, e: serde_json::Error| Error::BadParams(format!("`{name}s`: {e}"));
+        match values.get(strength) {
+            Some(list) => Vec::deserialize(list).map(Self::Strengths).map_err(|e| bad(strength, e)),
+            None => Vec::deserialize(values).map(Self::Counts).map_err(|e| bad("k", e)),
+        }
+    }
 }
 
 pub(super) fn only(path: Vec<Fitted>) -> Result<Fitted> {

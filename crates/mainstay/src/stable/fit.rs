@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::augmented;
 use super::cutting;
 use super::estimator::Solver;
 use super::interior::{self, Limits, Solution};
@@ -139,7 +140,7 @@ impl Recipe {
         let order = problem.q() * reduced.features.z.ncols();
         let mut solution = match self.solver {
             Solver::InteriorPoint if problem.q() == 1 || order <= LARGEST_SYSTEM => {
-                interior::solve(problem, reduced, warm, limits)?
+                self.by_newton(problem, reduced, warm, limits)?
             }
             _ => cutting::solve(problem, reduced, limits)?,
         };
@@ -148,6 +149,33 @@ impl Recipe {
         let losses = problem.losses(&problem.scores(&solution.point));
         let shares = structure::cleaned_shares(&solution.dual, problem.weights);
         Ok(Piece { solution, shares, losses, equals_classical, warning })
+    }
+
+    /// The method of multipliers where there are many rows, the interior point otherwise; where one does
+    /// not get there, the other goes on.
+    fn by_newton(
+        &self,
+        problem: &Problem<'_>,
+        reduced: &Reduced<'_>,
+        warm: Option<&Solution>,
+        limits: Limits<'_>,
+    ) -> Result<Solution> {
+        let gap = |found: &Solution| found.certificate.gap();
+        let mut first = None;
+        if augmented::suits(problem, reduced) {
+            first = augmented::solve(problem, reduced, warm, limits)?;
+        }
+        let near = match first {
+            Some(found) if gap(&found) <= self.tol => return Ok(found),
+            other => other.filter(|found| gap(found) <= 1e-3),
+        };
+        let found = interior::solve(problem, reduced, near.as_ref().or(warm), limits)?;
+        if gap(&found) <= self.tol || problem.q() > 1 {
+            return Ok(found);
+        }
+        // The other one once more, from where this one ended.
+        let again = augmented::solve(problem, reduced, Some(&found), limits)?;
+        Ok(again.into_iter().fold(found, interior::better))
     }
 
     fn assemble(&self, merged: &Merged, given: &[f64], pieces: Vec<Piece>) -> Fitted {

@@ -20,6 +20,7 @@ use shares::central_slacks;
 use smooth::Smooth;
 pub(super) use smooth::expand;
 use split::Split;
+pub(super) use system::System;
 
 use super::certificate::{Dual, bound};
 use super::problem::{Point, Problem, RowLoss, worst_sum};
@@ -84,7 +85,8 @@ pub(super) fn solve(
 /// Powers of ten between the strongest regularisation tried and the asked one.
 const WALK: i32 = 8;
 
-fn better(one: Solution, other: Solution) -> Solution {
+/// The one with the smaller proven gap.
+pub(super) fn better(one: Solution, other: Solution) -> Solution {
     if other.certificate.gap() < one.certificate.gap() { other } else { one }
 }
 

@@ -9,7 +9,7 @@ use crate::stable::reduce::Features;
 /// \cdot & \sum D + t/\theta \end{pmatrix}$$
 /// over all scores, factored after scaling its diagonal to 1. Assembling costs $O(n m^2 q^2)$.
 #[derive(Debug)]
-pub(super) struct System {
+pub(in crate::stable) struct System {
     matrix: Dense,
     scale: Vec<f64>,
     factor: Cholesky,
@@ -62,7 +62,8 @@ impl System {
         Self::factor(matrix)
     }
 
-    fn factor(matrix: Dense) -> Result<Self> {
+    /// Factors a positive semidefinite matrix.
+    pub(in crate::stable) fn factor(matrix: Dense) -> Result<Self> {
         let order = matrix.nrows();
         let scale: Vec<f64> = (0..order)
             .map(|i| if matrix[(i, i)] > 0.0 { 1.0 / matrix[(i, i)].sqrt() } else { 1.0 })
@@ -82,7 +83,7 @@ impl System {
     }
 
     /// Solves with two rounds of refinement.
-    pub(super) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+    pub(in crate::stable) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
         let once = |rhs: &[f64]| {
             let mut x: Vec<f64> = rhs.iter().zip(&self.scale).map(|(r, s)| r * s).collect();
             self.factor.solve_in_place(&mut x);

@@ -1,0 +1,77 @@
+//! The Newton matrix, most of which is kept from step to step.
+
+use super::rows::RowsAt;
+use crate::error::Result;
+use crate::linalg::{Dense, vector};
+use crate::stable::interior::System;
+use crate::stable::problem::Problem;
+use crate::stable::reduce::Features;
+
+/// $\sum_i d_i z_i z_i^\top$ for weights close to $d_i = a_i L_i''$.
+///
+/// Only rows whose weight has changed by more than [`STALE`] of itself are touched. That leaves every
+/// Newton step that much of the error it had, which a next step removes.
+#[derive(Debug)]
+pub(super) struct Kept {
+    gram: Dense,
+    weights: Vec<f64>,
+}
+
+const STALE: f64 = 0.15;
+
+impl Kept {
+    pub(super) fn new(features: &Features) -> Self {
+        let order = features.z.ncols();
+        Self { gram: Dense::zeros(order, order), weights: vec![0.0; features.z.nrows()] }
+    }
+
+    fn update(&mut self, features: &Features, rows: &RowsAt) {
+        let mut change = vec![0.0; self.weights.len()];
+        let mut any = false;
+        let wanted = rows.share.iter().zip(&rows.bend).map(|(a, bend)| a * bend);
+        for ((change, have), want) in change.iter_mut().zip(&mut self.weights).zip(wanted) {
+            if (want - *have).abs() > STALE * want.max(*have) {
+                *change = want - *have;
+                *have = want;
+                any = true;
+            }
+        }
+        if any {
+            let gram = features.z.weighted_gram(&change);
+            vector::axpy(1.0, gram.data(), self.gram.data_mut());
+        }
+    }
+
+    /// $\tfrac{2\rho}{\lambda} I_w + Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$, less what
+    /// moving $\theta$ along takes away, with $D = c/h$ for rows between their bounds.
+    pub(super) fn system(
+        &mut self,
+        problem: &Problem<'_>,
+        features: &Features,
+        rows: &RowsAt,
+        ridge: f64,
+        width: f64,
+    ) -> Result<System> {
+        self.update(features, rows);
+        let gain = rows.gain(problem, width);
+        let steep: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s).collect();
+        let weights: Vec<f64> = steep.iter().zip(&rows.slope).map(|(d, s)| d * s).collect();
+        let mut matrix = features.z.weighted_gram(&weights);
+        vector::axpy(1.0, self.gram.data(), matrix.data_mut());
+        for j in 0..features.m {
+            matrix[(j, j)] += ridge;
+        }
+        let total: f64 = gain.iter().sum();
+        if rows.theta > 0.0 && total > 0.0 {
+            let border = features.z.tr_mul_vec(&steep);
+            for (j, lean) in border.iter().enumerate() {
+                vector::axpy(-lean / total, &border, matrix.row_mut(j));
+            }
+        }
+        if features.intercept {
+            // Rows of one class between their bounds do not hold the intercept: a hundredth of a row does.
+            matrix[(features.m, features.m)] += 0.01 * problem.total() / problem.n() as f64 / width;
+        }
+        System::factor(matrix)
+    }
+}

@@ -1,0 +1,281 @@
+//! The method of multipliers with semismooth Newton steps in $(W, b)$: for many rows.
+//!
+//! The inner maximum over shares is softened around reference shares $\bar a$,
+//! $$F(w, b) = \tfrac{\rho}{\lambda}\|w\|^2 + \min_{\theta \ge 0} k\theta + \sum_i \max_{0 \le a_i \le c_i}
+//! a_i (L_i - \theta) - \tfrac{h}{2c_i}(a_i - \bar a_i)^2,$$
+//! minimised by Newton's method, and the maximisers become the next reference (Rockafellar's proximal
+//! method on the dual). Unlike a barrier this bends only near the threshold: with losses of density
+//! $\delta$ there it is wrong by about $n\delta h^2/24$, so that $h$ may stay so wide that hundreds
+//! of rows share the threshold and Newton's model holds. A step costs two products with the data and the
+//! Gram matrix of the rows between their bounds; that of the bent losses is kept ([`curvature`]). The
+//! first steps are made on a sample: rows come in the order of a hash.
+//!
+//! Two classes only. Where too many rows share the threshold the steps may not end: the interior point
+//! then goes on from there.
+
+mod curvature;
+mod rows;
+
+use curvature::Kept;
+use rows::{Reference, RowsAt};
+
+use super::certificate::{Dual, bound};
+use super::interior::{Limits, Solution};
+use super::problem::{Problem, RowLoss, worst_sum};
+use super::reduce::{Features, Reduced};
+use crate::certificate::Certificate;
+use crate::error::Result;
+use crate::linalg::vector;
+
+/// Fewer rows are left to the interior point.
+const LEAST_ROWS: usize = 1000;
+/// Rows are sampled where there are this many times as many.
+const SAMPLE: usize = 8;
+/// Most Newton steps.
+const STEPS: usize = 60;
+/// The width shrinks at most by this factor with every change of reference.
+const SHRINK: f64 = 0.25;
+/// A threshold of less than this width is sharp.
+const SHARP: f64 = 0.1;
+/// Relative gap asked of the sample.
+const ROUGH: f64 = 3e-3;
+
+/// Whether this method is the faster one. Of $p$ features about $p$ rows share the threshold in the end;
+/// where these are not few of all, Newton's model changes with every step. That matters most for
+/// losses that do not bend, because only such rows hold the weights then.
+pub(super) fn suits(problem: &Problem<'_>, reduced: &Reduced<'_>) -> bool {
+    let times = if problem.loss == RowLoss::Hinge { 200 } else { 16 };
+    let rows = LEAST_ROWS.max(times * reduced.features.z.ncols());
+    problem.q() == 1 && problem.n() >= rows
+}
+
+/// Solves a two-class `problem`, from the solution of a neighbour if there is one. The asked gap need not
+/// be reached; `None` where too many rows share the threshold.
+pub(super) fn solve(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    warm: Option<&Solution>,
+    limits: Limits<'_>,
+) -> Result<Option<Solution>> {
+    let features = &reduced.features;
+    let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
+    let mut spent = 0;
+    let start = match warm {
+        Some(neighbour) => Some(Start { v: neighbour.warm.clone(), width: 0.05, theta: None }),
+        None => sampled(problem, features, ridge, &mut spent, limits)?,
+    };
+    let Some(start) = start else { return Ok(None) };
+    let mut newton = Newton::new(problem, features, ridge, start);
+    if let Some(neighbour) = warm {
+        newton.reference.share.clone_from(&neighbour.dual.share);
+        newton.weigh();
+    }
+    let mut done = None;
+    let steps = newton.run(limits.tol, limits, |newton| {
+        let found = newton.certified(reduced);
+        let reached = found.certificate.gap() <= limits.tol;
+        done = reached.then_some(found);
+        reached
+    })?;
+    if newton.crowded {
+        return Ok(None);
+    }
+    let mut found = done.unwrap_or_else(|| newton.certified(reduced));
+    found.n_iter = spent + steps;
+    Ok(Some(found))
+}
+
+/// Where to start from.
+struct Start {
+    v: Vec<f64>,
+    width: f64,
+    theta: Option<f64>,
+}
+
+/// A start from some of the rows; `None` where too many of them share the threshold.
+fn sampled(
+    problem: &Problem<'_>,
+    features: &Features,
+    ridge: f64,
+    spent: &mut usize,
+    limits: Limits<'_>,
+) -> Result<Option<Start>> {
+    let columns = features.z.ncols();
+    let some = problem.n() / SAMPLE;
+    if some < LEAST_ROWS / 2 || some < 16 * columns {
+        return Ok(Some(Start { v: vec![0.0; columns], width: 1.0, theta: None }));
+    }
+    let rows: Vec<usize> = (0..some).collect();
+    let weights = &problem.weights[..some];
+    let part = weights.iter().sum::<f64>() / problem.total();
+    let sample = Problem {
+        weights,
+        target: problem.target.select(&rows),
+        k: part * problem.k,
+        scale: problem.scale / part,
+        ..problem.clone()
+    };
+    let features = features.select(&rows);
+    let Some(start) = sampled(&sample, &features, ridge * part, spent, limits)? else {
+        return Ok(None);
+    };
+    let mut newton = Newton::new(&sample, &features, ridge * part, start);
+    *spent += newton.run(ROUGH, limits, |_| true)?;
+    let start =
+        Start { v: newton.v, width: newton.reference.width, theta: Some(newton.rows.theta) };
+    Ok((!newton.crowded).then_some(start))
+}
+
+struct Newton<'r, 'a> {
+    problem: &'r Problem<'a>,
+    features: &'r Features,
+    /// $2\rho/\lambda$ in reduced units.
+    ridge: f64,
+    v: Vec<f64>,
+    rows: RowsAt,
+    reference: Reference,
+    kept: Kept,
+    /// Whether most rows share the threshold although it is sharp, as where zero weights are optimal:
+    /// every step would cost a whole Gram matrix.
+    crowded: bool,
+}
+
+impl<'r, 'a> Newton<'r, 'a> {
+    fn new(problem: &'r Problem<'a>, features: &'r Features, ridge: f64, start: Start) -> Self {
+        let even = (problem.k / problem.total()).min(0.5);
+        let reference = Reference {
+            share: problem.weights.iter().map(|c| even * c).collect(),
+            width: start.width,
+        };
+        let mut rows = RowsAt::new(problem.n());
+        rows.scores = features.scores(&start.v);
+        rows.look(problem);
+        let guess = start
+            .theta
+            .unwrap_or_else(|| worst_sum(&rows.loss, problem.weights, problem.k).threshold);
+        rows.weigh(problem, &reference, guess);
+        let kept = Kept::new(features);
+        Self { problem, features, ridge, v: start.v, rows, reference, kept, crowded: false }
+    }
+
+    /// Newton steps until the relative gap seems to be `tol` and `stop` agrees; returns their number.
+    fn run(
+        &mut self,
+        tol: f64,
+        limits: Limits<'_>,
+        mut stop: impl FnMut(&Self) -> bool,
+    ) -> Result<usize> {
+        let mut tried = 0;
+        for steps in 0..STEPS.min(limits.max_iter) {
+            limits.control.check()?;
+            let (paid, open) = self.rows.paid(self.problem.weights);
+            let half = 0.5 * self.ridge * self.size();
+            let objective = half + self.problem.k * self.rows.theta + paid;
+            let residual = self.residual();
+            let still = vector::norm_sq(&residual[..self.features.m]) / (2.0 * self.ridge)
+                + residual[self.features.m..].iter().map(|r| r.abs()).sum::<f64>();
+            if open + still <= tol * objective {
+                tried += 1;
+                if stop(self) || tried > 5 {
+                    return Ok(steps);
+                }
+            }
+            let system = self.kept.system(
+                self.problem,
+                self.features,
+                &self.rows,
+                self.ridge,
+                self.reference.width,
+            );
+            let Ok(system) = system else { return Ok(steps) };
+            limits.control.check()?;
+            let mut v = system.solve(&residual);
+            vector::scale(&mut v, -1.0);
+            let fall = -vector::dot(&residual, &v);
+            let moves = self.features.scores(&v);
+            let usual = (vector::norm_sq(&moves) / moves.len() as f64).sqrt();
+            if steps == 0 && usual > 2.0 * self.reference.width {
+                // Newton's model holds where few rows reach or leave a bound.
+                self.reference.width = usual.min(1.0);
+                self.weigh();
+                continue;
+            }
+            if !self.descend(&v, &moves, fall) {
+                return Ok(steps);
+            }
+            let enough = 0.25 * tol * objective;
+            if fall <= open && open > enough {
+                self.crowded = self.reference.width < SHARP
+                    && 2 * self.rows.between(self.problem.weights) > self.problem.n();
+                if self.crowded {
+                    return Ok(steps);
+                }
+                // What is open falls with the square of the width.
+                self.reference.share.clone_from(&self.rows.share);
+                self.reference.width *= (enough / open).sqrt().max(SHRINK);
+                self.weigh();
+            }
+        }
+        Ok(STEPS)
+    }
+
+    /// A step along `v`, which moves the scores by `moves`, shortened until the augmented Lagrangian falls
+    /// as it should; whether there is one.
+    fn descend(&mut self, v: &[f64], moves: &[f64], fall: f64) -> bool {
+        let before = self.value();
+        let noise = 1e-13 * before.abs();
+        let old_v = self.v.clone();
+        let old = self.rows.clone();
+        let mut step = 1.0;
+        while step > 1e-8 {
+            for ((f, old), move_) in self.rows.scores.iter_mut().zip(&old.scores).zip(moves) {
+                *f = old + step * move_;
+            }
+            for ((v, old), move_) in self.v.iter_mut().zip(&old_v).zip(v) {
+                *v = old + step * move_;
+            }
+            self.rows.look(self.problem);
+            self.weigh();
+            // Also false for values that are not numbers.
+            if self.value() <= before - 1e-4 * step * fall + noise {
+                return true;
+            }
+            step *= 0.5;
+        }
+        self.v = old_v;
+        self.rows = old;
+        false
+    }
+
+    fn weigh(&mut self) {
+        let guess = self.rows.theta;
+        self.rows.weigh(self.problem, &self.reference, guess);
+    }
+
+    /// $\|w\|^2$ in reduced units.
+    fn size(&self) -> f64 {
+        vector::norm_sq(&self.v[..self.features.m])
+    }
+
+    fn value(&self) -> f64 {
+        0.5 * self.ridge * self.size() + self.rows.value
+    }
+
+    /// The gradient: $\tfrac{2\rho}{\lambda} w + Z^\top \alpha$.
+    fn residual(&self) -> Vec<f64> {
+        let mut residual = self.features.z.tr_mul_vec(&self.rows.pull());
+        let m = self.features.m;
+        vector::axpy(self.ridge, &self.v[..m], &mut residual[..m]);
+        residual
+    }
+
+    fn certified(&self, reduced: &Reduced<'_>) -> Solution {
+        let point = reduced.point(&self.v);
+        let dual = Dual { share: self.rows.share.clone(), pull: self.rows.pull() };
+        let certificate = Certificate {
+            primal: self.problem.objective(&point),
+            dual: bound(self.problem, &dual),
+        };
+        Solution { point, dual, certificate, n_iter: 0, warm: self.v.clone() }
+    }
+}

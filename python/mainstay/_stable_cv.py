@@ -1,0 +1,164 @@
+"""Unlucky subsets: how many rows to count and how strongly to regularise, by cross-validation."""
+
+from mainstay._base import BaseClassifier
+
+
+class StableSVCCV(BaseClassifier):
+    """`StableSVC` with ``k`` and ``C`` chosen by cross-validated accuracy.
+
+    Among equal scores the largest ``k`` wins (closest to the classical fit), then the smallest
+    ``C``. Fits are started one from another along the grid and run in parallel over folds.
+
+    Parameters
+    ----------
+    ks : sequence of float, default=(0.2, 0.4, 0.6, 0.8, 1.0)
+        Values of ``k`` to try, as fractions.
+    Cs : sequence of float, default=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+        Values of ``C`` to try.
+    cv : int, default=5
+        Number of folds, stratified.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        Loss of a row.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    tol : float, default=1e-6
+        Target for the proven gap of every fit.
+    max_iter : int, default=1000
+        Limit on iterations of every fit.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    k_ : float
+        The chosen fraction.
+    C_ : float
+        The chosen ``C``.
+    cv_results_ : dict of ndarray
+        One entry a setting: ``k``, ``C``, ``mean_score``, ``std_score``.
+    coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
+        Those of the fit to all rows, as in `StableSVC`.
+
+    Examples
+    --------
+    >>> from mainstay import StableSVCCV
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = StableSVCCV(ks=[0.5, 1.0], Cs=[1.0]).fit(X[:, :5], y)
+    >>> model.k_ in (0.5, 1.0)
+    True
+    """
+
+    _method = "stable-svm-cv"
+    _accepts_sparse = True
+
+    def __init__(
+        self,
+        ks=(0.2, 0.4, 0.6, 0.8, 1.0),
+        Cs=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0),
+        *,
+        cv=5,
+        loss="hinge",
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=1000,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.ks = ks
+        self.Cs = Cs
+        self.cv = cv
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class StableLogisticRegressionCV(BaseClassifier):
+    """`StableLogisticRegression` with ``k`` and ``alpha`` chosen by cross-validated log loss.
+
+    Among equal scores the largest ``k`` wins (closest to the classical fit), then the largest
+    ``alpha``. Fits are started one from another along the grid and run in parallel over folds.
+
+    Parameters
+    ----------
+    ks : sequence of float, default=(0.2, 0.4, 0.6, 0.8, 1.0)
+        Values of ``k`` to try, as fractions.
+    alphas : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0)
+        Values of ``alpha`` to try.
+    cv : int, default=5
+        Number of folds, stratified.
+    multi_class : {"ovr", "joint"}, default="ovr"
+        As in `StableLogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    tol : float, default=1e-6
+        Target for the proven gap of every fit.
+    max_iter : int, default=1000
+        Limit on iterations of every fit.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    k_ : float
+        The chosen fraction.
+    alpha_ : float
+        The chosen ``alpha``.
+    cv_results_ : dict of ndarray
+        One entry a setting: ``k``, ``alpha``, ``mean_score`` (minus the log loss), ``std_score``.
+    coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
+        Those of the fit to all rows, as in `StableLogisticRegression`.
+
+    Examples
+    --------
+    >>> from mainstay import StableLogisticRegressionCV
+    >>> from mainstay.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = StableLogisticRegressionCV(ks=[0.5, 1.0], alphas=[0.1]).fit(X[:, :5], y)
+    >>> model.k_ in (0.5, 1.0)
+    True
+    """
+
+    _method = "stable-logistic-cv"
+    _accepts_sparse = True
+
+    def __init__(
+        self,
+        ks=(0.2, 0.4, 0.6, 0.8, 1.0),
+        alphas=(0.0001, 0.001, 0.01, 0.1, 1.0),
+        *,
+        cv=5,
+        multi_class="ovr",
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=1000,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.ks = ks
+        self.alphas = alphas
+        self.cv = cv
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _gives_probabilities(self):
+        return True
