@@ -174,7 +174,7 @@ impl Recipe {
             return Ok(found);
         }
         // The other one once more, from where this one ended.
-        let again = augmented::solve(problem, reduced, Some(&found), limits)?;
+        let again = augmented::polish(problem, reduced, &found, limits)?;
         Ok(again.into_iter().fold(found, interior::better))
     }
 

@@ -57,6 +57,26 @@ pub(super) fn solve(
     warm: Option<&Solution>,
     limits: Limits<'_>,
 ) -> Result<Option<Solution>> {
+    solve_from(problem, reduced, warm, false, limits)
+}
+
+/// The same from an answer to `problem` itself, however many rows share the threshold.
+pub(super) fn polish(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    answer: &Solution,
+    limits: Limits<'_>,
+) -> Result<Option<Solution>> {
+    solve_from(problem, reduced, Some(answer), true, limits)
+}
+
+fn solve_from(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    warm: Option<&Solution>,
+    patient: bool,
+    limits: Limits<'_>,
+) -> Result<Option<Solution>> {
     let features = &reduced.features;
     let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
     let mut spent = 0;
@@ -66,6 +86,7 @@ pub(super) fn solve(
     };
     let Some(start) = start else { return Ok(None) };
     let mut newton = Newton::new(problem, features, ridge, start);
+    newton.patient = patient;
     if let Some(neighbour) = warm {
         newton.reference.share.clone_from(&neighbour.dual.share);
         newton.weigh();
@@ -138,6 +159,8 @@ struct Newton<'r, 'a> {
     /// Whether most rows share the threshold although it is sharp, as where zero weights are optimal:
     /// every step would cost a whole Gram matrix.
     crowded: bool,
+    /// Whether to go on nevertheless.
+    patient: bool,
 }
 
 impl<'r, 'a> Newton<'r, 'a> {
@@ -155,7 +178,8 @@ impl<'r, 'a> Newton<'r, 'a> {
             .unwrap_or_else(|| worst_sum(&rows.loss, problem.weights, problem.k).threshold);
         rows.weigh(problem, &reference, guess);
         let kept = Kept::new(features);
-        Self { problem, features, ridge, v: start.v, rows, reference, kept, crowded: false }
+        let (v, crowded, patient) = (start.v, false, false);
+        Self { problem, features, ridge, v, rows, reference, kept, crowded, patient }
     }
 
     /// Newton steps until the relative gap seems to be `tol` and `stop` agrees; returns their number.
@@ -205,7 +229,8 @@ impl<'r, 'a> Newton<'r, 'a> {
             }
             let enough = 0.25 * tol * objective;
             if fall <= open && open > enough {
-                self.crowded = self.reference.width < SHARP
+                self.crowded = !self.patient
+                    && self.reference.width < SHARP
                     && 2 * self.rows.between(self.problem.weights) > self.problem.n();
                 if self.crowded {
                     return Ok(steps);
