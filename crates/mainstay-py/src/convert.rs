@@ -163,8 +163,10 @@ pub(crate) fn uncertainty(value: &Bound<'_, PyAny>) -> PyResult<RowUncertainty> 
                 "uncertainty has shape ({rows}, {height}, {width}), expected square matrices: (n, p, p)"
             )));
         }
-        let data = matrices.as_array().iter().copied().collect();
-        return Ok(RowUncertainty::Matrices(Dense::from_rows(rows, height * width, data)));
+        // A view of one matrix a row, where the layout allows it.
+        let flat = value.call_method1("reshape", (rows, height * width))?;
+        let flat: PyReadonlyArray2<'_, f64> = flat.extract()?;
+        return Ok(RowUncertainty::Matrices(dense(&flat)));
     }
     let (group, shapes): (PyReadonlyArray1<'_, i64>, Bound<'_, PyAny>) = value.extract()?;
     let group = group.as_array().iter().map(|&g| usize::try_from(g)).collect::<Result<_, _>>();

@@ -366,7 +366,10 @@ fn three_classes_are_certified_each() {
 #[test]
 fn bad_uncertainty_is_refused_with_the_shape_that_was_expected() {
     let set = || data(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[1.0, -1.0, 1.0]);
-    let message = |u: RowUncertainty| set().with_uncertainty(u).unwrap_err().to_string();
+    let message = |u: RowUncertainty| {
+        let fit = |data| params(1.0).check().unwrap().fit(&data, &Control::new());
+        set().with_uncertainty(u).and_then(fit).unwrap_err().to_string()
+    };
     let text = message(RowUncertainty::Radii(vec![0.1; 4]));
     assert!(text.contains("(4,)") && text.contains("(3,), (3, 2) or (3, 2, 2)"), "{text}");
     let text = message(RowUncertainty::Radii(vec![0.1, -0.2, 0.1]));

@@ -1,10 +1,9 @@
 //! The known error of measurements, as it was given: shapes of ellipsoids around rows.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Dense, psd_factor};
+use crate::linalg::{Dense, psd_factor};
 
 /// The shape of one ellipsoid $\{d : d^\top P^{-1} d \le 1\}$ ($P = \Sigma^{-1}$ of the ReGEC paper).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,8 +49,8 @@ fn lengths(values: &[f64], place: &dyn Fn(usize) -> String, what: &str) -> Resul
     }
 }
 
-/// Symmetric and positive semidefinite up to rounding.
-fn covariance(matrix: &[f64], p: usize, place: &str) -> Result<()> {
+/// Finite and symmetric up to rounding.
+fn symmetric(matrix: &[f64], p: usize, place: &str) -> Result<()> {
     if let Some(k) = matrix.iter().position(|v| !v.is_finite()) {
         return Err(bad(format!("{place}: entry ({}, {}) is {}", k / p, k % p, matrix[k])));
     }
@@ -66,8 +65,12 @@ fn covariance(matrix: &[f64], p: usize, place: &str) -> Result<()> {
             }
         }
     }
-    let matrix = Dense::from_rows(p, p, matrix.to_vec());
-    if Cholesky::new(&matrix).is_some() || psd_factor(&matrix).is_some() {
+    Ok(())
+}
+
+/// Positive semidefinite up to rounding.
+fn semidefinite(matrix: &[f64], p: usize, place: &str) -> Result<()> {
+    if psd_factor(&Dense::from_rows(p, p, matrix.to_vec())).is_some() {
         return Ok(());
     }
     Err(bad(format!(
@@ -92,7 +95,11 @@ impl Shape {
                     rows.len()
                 )))
             }
-            Self::Matrix(rows) => covariance(&rows.concat(), p, place),
+            Self::Matrix(rows) => {
+                let matrix = rows.concat();
+                symmetric(&matrix, p, place)?;
+                semidefinite(&matrix, p, place)
+            }
         }
     }
 }
@@ -137,6 +144,14 @@ impl RowUncertainty {
         }
     }
 
+    /// Names the first row whose matrix is not positive semidefinite. Proving it of all of them takes as long as
+    /// factoring them, so [`RowUncertainty::check`] leaves it to those who do.
+    pub fn check_semidefinite(&self, p: usize) -> Result<()> {
+        let Self::Matrices(m) = self else { return Ok(()) };
+        let one = |i| semidefinite(m.row(i), p, &format!("the matrix of row {i}"));
+        (0..m.nrows()).try_for_each(one)
+    }
+
     /// Checks the parts against `n` rows of `p` features.
     pub(super) fn check(&self, n: usize, p: usize) -> Result<()> {
         let shape = |found: String| {
@@ -155,8 +170,7 @@ impl RowUncertainty {
                 shape(format!("({}, {} entries a matrix)", m.nrows(), m.ncols()))
             }
             Self::Matrices(m) => {
-                let check = |i| covariance(m.row(i), p, &format!("the matrix of row {i}")).err();
-                (0..n).into_par_iter().find_map_first(check).map_or(Ok(()), Err)
+                (0..n).try_for_each(|i| symmetric(m.row(i), p, &format!("the matrix of row {i}")))
             }
             Self::Groups { group, shapes } => {
                 if group.len() != n {

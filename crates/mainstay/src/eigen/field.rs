@@ -59,9 +59,10 @@ impl<'a> Field<'a> {
     pub(super) fn new(
         params: &'a RobustRegecParams,
         data: &'a Dataset,
+        given: &Dataset,
         control: &Control,
     ) -> Result<Self> {
-        let ellipsoids = Ellipsoids::new(data, &params.uncertainty)?;
+        let ellipsoids = Ellipsoids::traced(data, given, &params.uncertainty)?;
         let frame = Frame::learn(data.features(), data.weights()).isotropic();
         let inside = ellipsoids.clone().scaled(1.0 / frame.scale[0]);
         let classes = data.n_classes();

@@ -128,8 +128,9 @@ pub struct RobustRegec(RobustRegecParams);
 impl Estimator for RobustRegec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let reach = reach(&self.0.class_weight, data)?;
+        let given = data;
         let data = prepare(data)?;
-        let field = Field::new(&self.0, &data, control)?;
+        let field = Field::new(&self.0, &data, given, control)?;
         let (xi, fits) = match self.0.xi {
             Xi::Fixed(xi) => (xi, field.planes(xi, None, Care::Final, control)?),
             Xi::Rule(XiRule::Auto) => field.auto(control)?,
@@ -159,7 +160,7 @@ impl RobustRegec {
         for split in &splits {
             let train = data.select_rows(&split.train);
             let Ok(train) = prepare(&train) else { continue };
-            let field = Field::new(&self.0, &train, control)?;
+            let field = Field::new(&self.0, &train, &train, control)?;
             let mut warm = None;
             let held = data.features().select_rows(&split.holdout).to_dense();
             for (score, &xi) in right.iter_mut().zip(&GRID) {

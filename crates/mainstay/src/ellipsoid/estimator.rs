@@ -90,7 +90,7 @@ pub struct EllipsoidSvc(EllipsoidParams);
 impl Estimator for EllipsoidSvc {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let merged = Merged::new(&*self.0.class_weight.applied(data)?);
-        let prepared = Prepared::new(&merged.data, &self.0.uncertainty)?;
+        let prepared = Prepared::new(&merged.data, data, &self.0.uncertainty)?;
         self.at(&merged, &prepared, PathPoint { c: self.0.c, scale: 1.0 }, control)
     }
 
@@ -122,7 +122,7 @@ impl EllipsoidSvc {
             require(good, "scale", point.scale, "finite and not negative")?;
         }
         let merged = Merged::new(&*self.0.class_weight.applied(data)?);
-        let prepared = Prepared::new(&merged.data, &self.0.uncertainty)?;
+        let prepared = Prepared::new(&merged.data, data, &self.0.uncertainty)?;
         let one = |point: &PathPoint| self.at(&merged, &prepared, *point, control);
         control.install(|| points.par_iter().map(one).collect())
     }
@@ -157,7 +157,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(data: &Dataset, shared: &Shape) -> Result<Self> {
+    fn new(data: &Dataset, given: &Dataset, shared: &Shape) -> Result<Self> {
         let mut x = data.features().to_dense();
         let (n, p) = (x.nrows(), x.ncols());
         let largest = x.max_abs();
@@ -173,7 +173,7 @@ impl Prepared {
         let size = x.max_abs();
         let scale = if size > 0.0 { 2.0_f64.powi(exponent(size)) } else { 1.0 };
         x.data_mut().iter_mut().for_each(|v| *v /= scale);
-        let mut ellipsoids = Ellipsoids::new(data, shared)?.scaled(1.0 / scale);
+        let mut ellipsoids = Ellipsoids::traced(data, given, shared)?.scaled(1.0 / scale);
         let mut basis = None;
         if p > n
             && let Some(balls) = ellipsoids.balls_in(n)

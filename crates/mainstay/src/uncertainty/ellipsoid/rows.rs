@@ -38,6 +38,14 @@ pub struct Grouped<'a> {
 }
 
 impl Ellipsoids {
+    /// [`Ellipsoids::new`] for `data` made from `given` by merging rows: an error names the row that was given.
+    pub fn traced(data: &Dataset, given: &Dataset, shared: &Shape) -> Result<Self> {
+        Self::new(data, shared).or_else(|error| {
+            given.uncertainty().map_or(Ok(()), |u| u.check_semidefinite(given.n_features()))?;
+            Err(error)
+        })
+    }
+
     /// Those given with the data, or else `shared` around every row.
     pub fn new(data: &Dataset, shared: &Shape) -> Result<Self> {
         let p = data.n_features();

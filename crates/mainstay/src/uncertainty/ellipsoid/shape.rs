@@ -49,9 +49,11 @@ pub(super) fn factored(p: &[f64], order: usize, factor: &mut [f64], product: &mu
     true
 }
 
-/// The error for a P that has no factor L, though it passed the check of the data.
+/// The error for a P that has no factor L.
 pub(super) fn no_factor() -> Error {
-    Error::Numerical("a matrix of the uncertainty has no factor; rescale the features".into())
+    Error::BadData(
+        "uncertainty: a matrix is not positive semidefinite: P must be covariance-like".into(),
+    )
 }
 
 impl Ellipsoid {
