@@ -121,7 +121,7 @@ def cases(_data):
     yield svm_case("EllipsoidSVC, 2,000 x 50, shared P", 2000, 50, "shared", 10, 5)
     yield svm_case("EllipsoidSVC, 2,000 x 50, per-row diagonal", 2000, 50, "diagonal", 30, 3)
     yield svm_case("EllipsoidSVC, 500 x 50, per-row full", 500, 50, "full", None, 3)
-    yield svm_case("EllipsoidSVC, 2,000 x 50, per-row full", 2000, 50, "full", 40, 1)
+    yield svm_case("EllipsoidSVC, 2,000 x 50, per-row full", 2000, 50, "full", 40, 3)
     many, classes, errors = data(20_000, 50)
     yield Case(
         "EllipsoidSVC, 20,000 x 50, per-row diagonal",

@@ -112,14 +112,14 @@ def against_clarabel():
         lambda: conic(X, y, 2500, C=1.0),
         distance(lambda: StableSVC(tol=1e-8).fit(X, y).objective_),
     )
-    yield svm_case("SVM, 5,000 x 100, C = 1", X, y, [svm], [Bar("Clarabel on (8)", 60)], rounds=1)
+    yield svm_case("SVM, 5,000 x 100, C = 1", X, y, [svm], [Bar("Clarabel on (8)", 60)], rounds=3)
     logistic = Contender(
         "Clarabel on (13)",
         lambda: conic(X, y, 2500, alpha=0.1),
         distance(lambda: StableLogisticRegression(tol=1e-8).fit(X, y).objective_),
     )
     title = "logistic, 5,000 x 100, alpha = 0.1"
-    yield logistic_case(title, X, y, [logistic], [Bar("Clarabel on (13)", 200)], rounds=1)
+    yield logistic_case(title, X, y, [logistic], [Bar("Clarabel on (13)", 200)], rounds=3)
 
 
 def adult(folder):
