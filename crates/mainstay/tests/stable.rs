@@ -736,6 +736,38 @@ fn the_squared_hinge_is_certified_on_separable_data_of_any_scale() {
     }
 }
 
+/// Few rows of one class, features of very different size: zero weights are optimal and proven to be, by the
+/// multipliers of the smallest hinge loss, whatever the loss and its strength.
+#[test]
+fn zero_weights_are_proven_for_every_loss_and_strength() {
+    for seed in 0..3 {
+        for (n, p) in [(200, 12), (3000, 6)] {
+            let mut rng = rng(seed);
+            let noise = normal(&mut rng, n * p);
+            let x = Dense::from_fn(n, p, |i, j| {
+                10f64.powi(j as i32 % 5)
+                    * (noise[i * p + j] + f64::from(u8::from(i % 4 == 0)) * 0.3)
+            });
+            let data = Dataset::new(x.into(), (0..n).map(|i| usize::from(i % 4 == 0)).collect(), 2);
+            let data = data.unwrap();
+            for strength in [1e-2, 1.0, 100.0] {
+                let k = K::Fraction(0.2);
+                let fits = [SvmLoss::Hinge, SvmLoss::SquaredHinge]
+                    .map(|loss| fit(StableSvcParams { loss, ..svm(k, strength) }, &data));
+                let params = StableLogisticParams { k, alpha: strength, ..Default::default() };
+                let logistic = params.check().unwrap().fit(&data, &control()).unwrap();
+                for fitted in fits.into_iter().chain([logistic]) {
+                    let gap = fitted.dual_gap().unwrap();
+                    assert!(gap <= 1e-6, "{seed} {n}x{p} {strength}: {gap}");
+                    let linear = fitted.model.linear().unwrap();
+                    assert!(linear.coef[0].iter().all(|w| *w == 0.0));
+                    assert!(fitted.warnings[0].contains("zero weights are optimal"));
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn extreme_strengths_are_certified() {
     let (_, _, data) = binary(14, 60, 6, 1.5);

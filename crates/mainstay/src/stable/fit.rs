@@ -8,7 +8,7 @@ use super::estimator::Solver;
 use super::interior::{self, Limits, Solution};
 use super::problem::{K, Point, Problem, RowLoss, Target};
 use super::reduce::Reduced;
-use super::structure;
+use super::structure::{self, LeastHinge};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::Result;
@@ -132,7 +132,7 @@ impl Recipe {
         problem: &Problem<'_>,
         reduced: &Reduced<'_>,
         warm: Option<&Solution>,
-        least: &mut Option<f64>,
+        least: &mut Option<LeastHinge>,
         control: &Control,
     ) -> Result<Piece> {
         let limits =
@@ -140,7 +140,7 @@ impl Recipe {
         let order = problem.q() * reduced.features.z.ncols();
         let mut solution = match self.solver {
             Solver::InteriorPoint if problem.q() == 1 || order <= LARGEST_SYSTEM => {
-                self.by_newton(problem, reduced, warm, limits)?
+                self.by_newton(problem, reduced, warm, least, limits)?
             }
             _ => cutting::solve(problem, reduced, limits)?,
         };
@@ -158,12 +158,19 @@ impl Recipe {
         problem: &Problem<'_>,
         reduced: &Reduced<'_>,
         warm: Option<&Solution>,
+        least: &mut Option<LeastHinge>,
         limits: Limits<'_>,
     ) -> Result<Solution> {
         let gap = |found: &Solution| found.certificate.gap();
         let mut first = None;
         if augmented::suits(problem, reduced) {
             first = augmented::solve(problem, reduced, warm, limits)?;
+            if first.is_none()
+                && let Some(dead) = structure::dead_fit(problem, reduced, least, limits)?
+                && gap(&dead) <= self.tol
+            {
+                return Ok(dead);
+            }
         }
         let near = match first {
             Some(found) if gap(&found) <= self.tol => return Ok(found),

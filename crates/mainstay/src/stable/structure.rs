@@ -1,7 +1,7 @@
 //! What a stable fit says about the data: which rows carry it, whether it is the classical fit, and
 //! whether `k` is too small to tell the classes apart.
 
-use super::certificate::Dual;
+use super::certificate::{Dual, certify};
 use super::interior::{self, Limits, Solution};
 use super::problem::{Point, Problem, RowLoss, Target};
 use super::reduce::Reduced;
@@ -78,6 +78,47 @@ fn best_intercept(y: &[f64], scores: &[f64], weights: &[f64]) -> f64 {
     0.0
 }
 
+/// The smallest total hinge loss $k^*$ of any hyperplane, and the shares of the rows that prove it.
+#[derive(Debug)]
+pub(super) struct LeastHinge {
+    k: f64,
+    share: Vec<f64>,
+    n_iter: usize,
+}
+
+/// Zero weights with their proof, if `k` of a two-class problem is below $k^*$.
+///
+/// The multipliers behind $k^*$ add up to $k^*$ and have $\sum \beta_i y_i x_i^\top = 0$; scaled down to $k$ they are
+/// dual feasible here, and at zero scores every loss has one slope for all rows.
+pub(super) fn dead_fit(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    least: &mut Option<LeastHinge>,
+    limits: Limits<'_>,
+) -> Result<Option<Solution>> {
+    let Target::Signs(y) = &problem.target else { return Ok(None) };
+    let known = match least {
+        Some(known) => known,
+        None => least.insert(least_hinge(problem, reduced, limits)?),
+    };
+    let total: f64 = known.share.iter().sum();
+    if problem.k >= known.k.min(total) {
+        return Ok(None);
+    }
+    let slope = match problem.loss {
+        RowLoss::Hinge => 1.0,
+        RowLoss::SquaredHinge => 2.0,
+        RowLoss::Logistic => 0.5,
+    };
+    let share: Vec<f64> = known.share.iter().map(|a| a * problem.k / total).collect();
+    let pull = share.iter().zip(y).map(|(a, y)| -y * slope * a).collect();
+    let point = best_constant(problem, limits)?;
+    let dual = Dual { share, pull };
+    let certificate = certify(problem, &point, &dual);
+    let warm = reduced.constant(&point.intercept);
+    Ok(Some(Solution { point, dual, certificate, n_iter: known.n_iter, warm }))
+}
+
 /// If zero weights are optimal, makes them exactly so and says which `k` would help.
 ///
 /// Zero weights are optimal for one regularisation if and only if they are for all: the dual point
@@ -88,7 +129,7 @@ pub(super) fn expose_dead_fit(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
     solution: &mut Solution,
-    least: &mut Option<f64>,
+    least: &mut Option<LeastHinge>,
     limits: Limits<'_>,
 ) -> Result<Option<String>> {
     let constant = best_constant(problem, limits)?;
@@ -99,10 +140,12 @@ pub(super) fn expose_dead_fit(
     }
     let (dead, smallest) = match &problem.target {
         Target::Signs(_) => {
-            let smallest = match *least {
-                Some(known) => known,
-                None => *least.insert(least_hinge(problem, reduced, limits)?),
-            };
+            let proven = dead_fit(problem, reduced, least, limits)?;
+            if let Some(proven) = proven.filter(|p| p.certificate.dual > solution.certificate.dual)
+            {
+                (solution.dual, solution.certificate) = (proven.dual, proven.certificate);
+            }
+            let smallest = least.as_ref().map_or(0.0, |known| known.k);
             let constant = least_constant_hinge(problem);
             if smallest >= constant * (1.0 - 1e-6) && problem.loss == RowLoss::Hinge {
                 // Even the classical SVM does nothing with these features.
@@ -187,8 +230,11 @@ fn least_constant_hinge(problem: &Problem<'_>) -> f64 {
     if problem.fit_intercept { 2.0 * sides[0].min(sides[1]) } else { sides[0] + sides[1] }
 }
 
-/// The smallest total hinge loss of any hyperplane.
-fn least_hinge(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> Result<f64> {
+fn least_hinge(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    limits: Limits<'_>,
+) -> Result<LeastHinge> {
     let hinge = Problem {
         loss: RowLoss::Hinge,
         k: problem.total(),
@@ -198,7 +244,10 @@ fn least_hinge(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>)
     };
     let found = interior::solve(&hinge, reduced, None, Limits { narrow: false, ..limits })?;
     let losses = hinge.losses(&hinge.scores(&found.point));
-    Ok(losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum())
+    let k = losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum();
+    // With all rows in the worst case it is the pulls that say how much each counts.
+    let share = found.dual.pull.iter().map(|v| v.abs()).collect();
+    Ok(LeastHinge { k, share, n_iter: found.n_iter })
 }
 
 /// Whether weights help at `k` when they cost next to nothing.
