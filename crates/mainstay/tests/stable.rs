@@ -768,6 +768,28 @@ fn zero_weights_are_proven_for_every_loss_and_strength() {
     }
 }
 
+/// A feature that tells the classes apart, in units so small that its weight hardly pays beside a large one: the fit is
+/// nearly constant, but not because of k, and must not be called so.
+#[test]
+fn small_units_are_not_mistaken_for_a_small_k() {
+    let n = 120;
+    let noise = normal(&mut rng(5), 2 * n);
+    let labels: Vec<usize> = (0..n).map(|i| usize::from(i % 4 == 0)).collect();
+    for unit in [1.0, 1e-5] {
+        let x = Dense::from_fn(n, 2, |i, j| match j {
+            0 => unit * (3.0 * labels[i] as f64 + 0.5 * noise[2 * i]),
+            _ => 500.0 * noise[2 * i + 1],
+        });
+        let data = Dataset::new(x.into(), labels.clone(), 2).unwrap();
+        for loss in [SvmLoss::Hinge, SvmLoss::SquaredHinge] {
+            let fitted = fit(StableSvcParams { loss, ..svm(K::Fraction(0.3), 1.0) }, &data);
+            assert!(fitted.warnings.is_empty(), "{unit}: {:?}", fitted.warnings);
+            let gap = fitted.dual_gap().unwrap();
+            assert!(gap <= 1e-6, "{unit}: {gap}");
+        }
+    }
+}
+
 #[test]
 fn extreme_strengths_are_certified() {
     let (_, _, data) = binary(14, 60, 6, 1.5);

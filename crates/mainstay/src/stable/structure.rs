@@ -5,8 +5,9 @@ use super::certificate::{Dual, certify};
 use super::interior::{self, Limits, Solution};
 use super::problem::{Point, Problem, RowLoss, Target};
 use super::reduce::Reduced;
+use crate::data::Standardize;
 use crate::error::Result;
-use crate::linalg::{Dense, Matrix, vector};
+use crate::linalg::{Dense, Matrix, Row, vector};
 
 /// Shares below this part of a row's weight are rounding noise of the solver.
 const NOISE: f64 = 1e-4;
@@ -99,7 +100,7 @@ pub(super) fn dead_fit(
     let Target::Signs(y) = &problem.target else { return Ok(None) };
     let known = match least {
         Some(known) => known,
-        None => least.insert(least_hinge(problem, reduced, limits)?),
+        None => least.insert(least_hinge(problem, limits)?),
     };
     let total: f64 = known.share.iter().sum();
     if problem.k >= known.k.min(total) {
@@ -155,10 +156,13 @@ pub(super) fn expose_dead_fit(
             }
         }
         Target::Classes { .. } => {
-            if usable(problem, reduced, problem.k, limits)? {
+            let x = evened(problem);
+            let even = Reduced::new(&x, problem.fit_intercept)?;
+            let same = Problem { x: &x, ..problem.clone() };
+            if usable(&same, &even, problem.k, limits)? {
                 (false, 0.0)
             } else {
-                (true, bisect(problem, reduced, limits)?)
+                (true, bisect(&same, &even, limits)?)
             }
         }
     };
@@ -215,6 +219,24 @@ fn best_constant(problem: &Problem<'_>, limits: Limits<'_>) -> Result<Point> {
     Ok(point)
 }
 
+/// The features in units in which a faint ridge is faint for all of them. What hyperplanes can do at all does not
+/// depend on the units, nor on the origin where the intercept is free.
+fn evened(problem: &Problem<'_>) -> Matrix {
+    match problem.x {
+        Matrix::Dense(_) if problem.fit_intercept => {
+            Standardize::learn(problem.x, None).apply(problem.x).into()
+        }
+        x => {
+            let mut largest = vec![0.0_f64; x.ncols()];
+            for (j, v) in x.rows().flat_map(Row::entries) {
+                largest[j] = largest[j].max(v.abs());
+            }
+            let scale = |top: &f64| if *top > 1e-300 { 1.0 / top } else { 1.0 };
+            x.scale_columns(&largest.iter().map(scale).collect::<Vec<_>>())
+        }
+    }
+}
+
 /// A ridge too weak to matter, in the units of the features.
 fn faint(problem: &Problem<'_>, reduced: &Reduced<'_>) -> f64 {
     let size = vector::norm_sq(reduced.features.z.values()) / problem.n() as f64;
@@ -230,19 +252,18 @@ fn least_constant_hinge(problem: &Problem<'_>) -> f64 {
     if problem.fit_intercept { 2.0 * sides[0].min(sides[1]) } else { sides[0] + sides[1] }
 }
 
-fn least_hinge(
-    problem: &Problem<'_>,
-    reduced: &Reduced<'_>,
-    limits: Limits<'_>,
-) -> Result<LeastHinge> {
+fn least_hinge(problem: &Problem<'_>, limits: Limits<'_>) -> Result<LeastHinge> {
+    let x = evened(problem);
+    let reduced = Reduced::new(&x, problem.fit_intercept)?;
     let hinge = Problem {
+        x: &x,
         loss: RowLoss::Hinge,
         k: problem.total(),
-        ridge: faint(problem, reduced),
+        ridge: faint(problem, &reduced),
         scale: 1.0,
         ..problem.clone()
     };
-    let found = interior::solve(&hinge, reduced, None, Limits { narrow: false, ..limits })?;
+    let found = interior::solve(&hinge, &reduced, None, Limits { narrow: false, ..limits })?;
     let losses = hinge.losses(&hinge.scores(&found.point));
     let k = losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum();
     // With all rows in the worst case it is the pulls that say how much each counts.
