@@ -130,7 +130,8 @@ impl RowsAt {
 fn threshold(raw: &[f64], c: &[f64], h: f64, k: f64, guess: f64) -> f64 {
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut theta = guess.max(0.0);
-    for _ in 0..100 {
+    let mut seen_zero = theta == 0.0;
+    for _ in 0..200 {
         let (sum, inside) = clipped_sum(raw, c, theta / h);
         let rest = sum - k;
         if rest.abs() <= 1e-11 * k || (rest <= 0.0 && theta == 0.0) {
@@ -142,16 +143,17 @@ fn threshold(raw: &[f64], c: &[f64], h: f64, k: f64, guess: f64) -> f64 {
             high = theta;
         }
         let newton = theta + rest * h / inside;
-        theta = if inside > 0.0 && newton < high && (newton > low || low > 0.0) {
-            newton.max(low)
+        theta = if inside > 0.0 && newton > low && newton < high {
+            newton
         } else if high.is_infinite() {
             2.0 * low + h
-        } else if low == 0.0 && newton <= 0.0 {
+        } else if !seen_zero && newton <= 0.0 {
+            seen_zero = true;
             0.0
         } else {
             f64::midpoint(low, high)
         };
-        if high - low <= 1e-15 * high {
+        if high.is_finite() && high - low <= 1e-15 * high {
             break;
         }
     }
