@@ -163,7 +163,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     def _fit_path(self, X, y, values, sample_weight=None, **extra):
         """One fitted copy for each of ``values`` of the path parameter, in that order.
 
-        ``values`` is a list, or a dict {name: list} where a method has more than one such parameter.
+        ``values`` is a list, or a dict {name: list} where a method has several such parameters.
         """
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:

@@ -227,9 +227,7 @@ def compare(
         raise ValueError(f"`max_rows` = {max_rows!r}: must be an integer of at least 4, or None")
     if isinstance(without, str):
         raise ValueError(f"`without` = {without!r}: must be a list of names")
-    session.limit(
-        list(without), None if repeats is not None else float(budget_seconds), max_rows
-    )
+    session.limit(list(without), None if repeats is not None else float(budget_seconds), max_rows)
     start = time.monotonic()
     expected = _GUESS if repeats is None else int(repeats)
     with _Progress("compare", verbose) as progress:
