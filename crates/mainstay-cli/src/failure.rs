@@ -34,7 +34,13 @@ impl Failure {
 
 impl From<mainstay::Error> for Failure {
     fn from(error: mainstay::Error) -> Self {
-        Self::Said(error.to_string())
+        // The library counts rows from 0, as arrays do; people count those of a table from 1.
+        Self::Said(match error {
+            mainstay::Error::BadCell { row, column, problem } => {
+                format!("row {} of the data, column {column}: {problem}", row + 1)
+            }
+            error => error.to_string(),
+        })
     }
 }
 

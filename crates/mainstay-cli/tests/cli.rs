@@ -152,7 +152,7 @@ fn every_broken_input_gets_one_clear_line() {
     fails(&fit("twice.csv", b"x,x,y\n1,2,a\n2,3,b\n"), "`x`");
     fails(&fit("bytes.csv", b"x,y\n1,a\n2,\xff\xfe\n3,b\n"), "UTF-8");
     fails(&fit("one.csv", b"x,y\n1,a\n2,a\n"), "class");
-    fails(&fit("missing.csv", b"x,y\n1,a\n,b\n"), "column `x`");
+    fails(&fit("missing.csv", b"x,y\n1,a\n,b\n"), "row 2 of the data, column `x`");
     fails(&fit("infinite.csv", b"x,y\n1,a\ninf,b\n"), "column `x`");
     fails(&fit("nothing.csv", b"y\na\nb\n"), "column");
     fails(&fit("cut.csv.gz", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1]), "cut.csv.gz");

@@ -45,6 +45,12 @@ impl<'a> Judge<'a> {
         };
         let findings = self.findings(baseline, repeats);
         let mut advice = self.decide(baseline, &findings, repeats);
+        if baseline.role != Role::Baseline {
+            let why = cells.iter().find_map(|c| c.problem.as_deref()).unwrap_or_default();
+            advice.headline = format!(
+                "No plain method could be fitted to this data, so nothing is advised: {why}"
+            );
+        }
         advice.sentences.extend(elsewhere(&advice, &findings));
         advice.sentences.extend(self.on_clean_data(baseline));
         advice.sentences.extend(doubts(cells, repeats));
