@@ -340,8 +340,9 @@ pub(crate) struct Stress {
 
 Three baselines (L2 and L1 logistic regression, linear SVM) and seven robust methods, each tuned inside the
 training rows, on clean data and under eight threats. `mainstay stress --help` lists the threats. The budget
-decides how many splits are run (2 to 20); with --repeats and --seed a run can be repeated exactly. Training sets
-are cut to 1000 rows. With --report or -o finished cells survive Ctrl-C: the same command goes on where it stopped.")]
+decides how many splits are run (2 to 20) and leaves out methods that are too slow for it; the command that
+repeats a run exactly, with --repeats, --without and --seed, is printed at its end. Training sets are cut to
+30,000 cells, 200 to 1000 rows (--max-rows). With --report or -o finished cells survive Ctrl-C: the same command goes on where it stopped.")]
 pub(crate) struct Compare {
     /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
     pub(crate) data: Option<PathBuf>,
