@@ -59,6 +59,7 @@ impl RowsAt {
                     (*loss, *slope, *bend) = (lack * lack, -2.0 * y * lack, curved);
                 }
                 RowLoss::Logistic => {
+                    // One exponential for all three; the functions of the loss take one each.
                     let e = (-f.abs()).exp();
                     let (other, own) = (e / (1.0 + e), 1.0 / (1.0 + e));
                     let margin = y * f;
