@@ -1,3 +1,6 @@
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
+
+use crate::linalg::vector::{axpy, dot};
 use crate::uncertainty::{Deletions, Gain};
 
 /// Some consecutive rows of the program, with their variables: the unit of parallel work.
@@ -98,54 +101,15 @@ pub(super) struct Outer<'a> {
     pub b: f64,
 }
 
-/// Weights of the trial direction that are tried at once.
-pub(super) const TRIES: usize = 8;
-
-/// For each try the largest relative decrease, at least 1: the step to the boundary is its inverse.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rates {
-    each: [f64; TRIES],
-    /// The smallest of them.
-    floor: f64,
-}
-
-impl Default for Rates {
-    fn default() -> Self {
-        Self { each: [1.0; TRIES], floor: 1.0 }
+/// The entries of `from` at the columns of a row; `from` itself where the row has them all.
+#[inline(always)]
+pub(super) fn pick<'a>(from: &'a [f64], columns: &[u32], room: &'a mut Vec<f64>) -> &'a [f64] {
+    if columns.len() == from.len() {
+        return from;
     }
-}
-
-impl Rates {
-    /// Takes note of a variable at `x > 0` that moves by `step + weight * trial` for the given weights, which ascend.
-    #[inline]
-    pub(super) fn see(&mut self, x: f64, step: f64, trial: f64, weights: &[f64; TRIES]) {
-        // Linear in the weight, so the fastest decrease is at an end. Most variables do not matter.
-        let (first, last) = (step + weights[0] * trial, step + weights[TRIES - 1] * trial);
-        let limit = -self.floor * x;
-        if first < limit || last < limit {
-            self.note(x, step, trial, weights);
-        }
-    }
-
-    #[cold]
-    fn note(&mut self, x: f64, step: f64, trial: f64, weights: &[f64; TRIES]) {
-        for (rate, weight) in self.each.iter_mut().zip(weights) {
-            *rate = rate.max(-(step + weight * trial) / x);
-        }
-        self.floor = self.each.iter().fold(f64::INFINITY, |m, rate| m.min(*rate));
-    }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        for (rate, found) in self.each.iter_mut().zip(&other.each) {
-            *rate = rate.max(*found);
-        }
-        self.floor = self.each.iter().fold(f64::INFINITY, |m, rate| m.min(*rate));
-    }
-
-    /// Step lengths to the boundary, at most 1.
-    pub(super) fn lengths(&self) -> [f64; TRIES] {
-        self.each.map(|rate| 1.0 / rate)
-    }
+    room.clear();
+    room.extend(columns.iter().map(|&j| from[j as usize]));
+    room
 }
 
 impl Block {
@@ -154,231 +118,25 @@ impl Block {
     }
 
     /// Complementary products and how many there are.
+    #[inline(always)]
     pub(super) fn products(&self) -> (f64, usize) {
-        let mut sum = 0.0;
-        for e in 0..self.a.len() {
-            sum += self.s[e] * self.tau[e] + self.alpha[e] * self.q[e];
+        let mut sum = dot(&self.s, &self.tau) + dot(&self.alpha, &self.q);
+        sum += dot(&self.xi, &self.g) + dot(&self.r, &self.sigma);
+        if self.rigid {
+            let soft = self.q.iter().filter(|q| **q > 0.0).count();
+            (sum, 2 * (soft + self.rows()))
+        } else {
+            (sum + dot(&self.lambda, &self.l), 2 * self.a.len() + 3 * self.rows())
         }
-        for i in 0..self.rows() {
-            sum += self.xi[i] * self.g[i] + self.r[i] * self.sigma[i];
-            if !self.rigid {
-                sum += self.lambda[i] * self.l[i];
-            }
-        }
-        let soft = self.q.iter().filter(|q| **q > 0.0).count();
-        let per_row = if self.rigid { 2 } else { 3 };
-        (sum, 2 * soft + per_row * self.rows())
-    }
-
-    /// Sets up the row systems at the present point; returns nothing that depends on a right-hand side.
-    pub(super) fn factor(&mut self, values: &[f64]) {
-        for i in 0..self.rows() {
-            let mut pivot = Pivot { top: usize::MAX, ..Pivot::default() };
-            let mut top = 0.0;
-            for e in self.starts[i]..self.starts[i + 1] {
-                let v = values[self.columns[e] as usize];
-                if self.rigid && v > 0.0 {
-                    self.inverse[e] = 0.0;
-                    self.f[e] = 1.0;
-                    continue;
-                }
-                let kept = self.tau[e] * self.alpha[e];
-                let inverse = 1.0 / (kept + self.q[e] * self.s[e]);
-                self.inverse[e] = inverse;
-                self.f[e] = kept * inverse;
-                pivot.h += self.s[e] * self.alpha[e] * inverse;
-                pivot.g += v * self.f[e];
-                let share = self.tau[e] * self.q[e] * inverse * v * v;
-                if share > top {
-                    pivot.rest += top;
-                    (top, pivot.top) = (share, e);
-                } else {
-                    pivot.rest += share;
-                }
-            }
-            pivot.h += self.r[i] / self.sigma[i] + self.xi[i] / self.g[i];
-            if self.rigid {
-                (pivot.a, pivot.g, pivot.rest) = (1.0, 0.0, 1.0);
-            } else {
-                pivot.rest += self.l[i] / self.lambda[i];
-                pivot.a = pivot.rest + top;
-                pivot.g -= self.need[i];
-            }
-            pivot.det = pivot.a * pivot.h + pivot.g * pivot.g;
-            self.pivots[i] = pivot;
-        }
-    }
-
-    /// First half of a solve: reduces the right-hand sides `target(x, dx, z, dz)` of the products $xz$, with
-    /// the directions of `step` as $dx$ and $dz$, to the weights (added to `rhs`) and the intercept (returned).
-    pub(super) fn reduce(
-        &mut self,
-        outer: Outer<'_>,
-        target: impl Fn(f64, f64, f64, f64) -> f64,
-        rhs: &mut [f64],
-    ) -> f64 {
-        let (step, trial) = (&self.step, &mut self.trial);
-        let mut rhs_b = 0.0;
-        for i in 0..self.y.len() {
-            let (d_lambda, d_sigma) = (step.lambda[i], step.sigma[i]);
-            let (mut sum_kappa, mut sum_rho) = (0.0, 0.0);
-            let row = self.starts[i]..self.starts[i + 1];
-            let (columns, a) = (&self.columns[row.clone()], &self.a[row.clone()]);
-            let (s, alpha) = (&self.s[row.clone()], &self.alpha[row.clone()]);
-            let (tau, q) = (&self.tau[row.clone()], &self.q[row.clone()]);
-            let (inverse, f) = (&self.inverse[row.clone()], &self.f[row.clone()]);
-            let (d_alphas, d_taus) = (&step.alpha[row.clone()], &step.tau[row.clone()]);
-            let (rhos, kappas) = (&mut trial.alpha[row.clone()], &mut trial.tau[row]);
-            for k in 0..columns.len() {
-                let j = columns[k] as usize;
-                let v = outer.values[j];
-                let d_s = a[k] * outer.w[j] - v * d_lambda + d_alphas[k];
-                let on_s = target(s[k], d_s, tau[k], d_taus[k]);
-                let on_alpha = target(alpha[k], d_alphas[k], q[k], d_sigma - d_taus[k]);
-                kappas[k] = (on_s * q[k] - on_alpha * tau[k]) * inverse[k];
-                rhos[k] = (on_s * alpha[k] + on_alpha * s[k]) * inverse[k];
-                sum_kappa += v * kappas[k];
-                sum_rho += rhos[k];
-            }
-            let pivot = &self.pivots[i];
-            let on_xi = target(self.xi[i], step.xi[i], self.g[i], -d_sigma);
-            let on_r = target(self.r[i], step.r[i], self.sigma[i], d_sigma);
-            let on_lambda = if self.rigid {
-                0.0
-            } else {
-                let on_lambda = target(self.lambda[i], d_lambda, self.l[i], step.l[i]);
-                on_lambda / self.lambda[i] - sum_kappa
-            };
-            let on_sigma = on_r / self.sigma[i] + sum_rho - on_xi / self.g[i];
-            trial.lambda[i] = on_lambda;
-            trial.sigma[i] = on_sigma;
-            trial.xi[i] = on_xi;
-            let t1 = (pivot.h * on_lambda - pivot.g * on_sigma) / pivot.det;
-            let t2 = (pivot.g * on_lambda + pivot.a * on_sigma) / pivot.det;
-            for k in 0..columns.len() {
-                let j = columns[k] as usize;
-                let curvature = tau[k] * q[k] * inverse[k];
-                let pull = outer.values[j] * curvature * t1 + f[k] * t2;
-                rhs[j] += a[k] * (kappas[k] + pull);
-            }
-            rhs_b += self.y[i] * t2;
-        }
-        rhs_b
-    }
-
-    /// Second half of a solve: the rows' part of `trial`, given that of the weights and the intercept.
-    pub(super) fn expand(&mut self, outer: Outer<'_>) {
-        let trial = &mut self.trial;
-        for i in 0..self.y.len() {
-            let row = self.starts[i]..self.starts[i + 1];
-            let (columns, a) = (&self.columns[row.clone()], &self.a[row.clone()]);
-            let (s, alpha) = (&self.s[row.clone()], &self.alpha[row.clone()]);
-            let (tau, q) = (&self.tau[row.clone()], &self.q[row.clone()]);
-            let (inverse, f) = (&self.inverse[row.clone()], &self.f[row.clone()]);
-            let (d_alphas, d_taus) = (&mut trial.alpha[row.clone()], &mut trial.tau[row]);
-            let (mut along_u, mut along_q) = (0.0, self.y[i] * outer.b);
-            for k in 0..columns.len() {
-                let j = columns[k] as usize;
-                let aw = a[k] * outer.w[j];
-                along_u += outer.values[j] * tau[k] * q[k] * inverse[k] * aw;
-                along_q += f[k] * aw;
-            }
-            let pivot = &self.pivots[i];
-            let (on_lambda, on_sigma) = (trial.lambda[i] + along_u, trial.sigma[i] - along_q);
-            let d_lambda = (pivot.h * on_lambda - pivot.g * on_sigma) / pivot.det;
-            let d_sigma = (pivot.g * on_lambda + pivot.a * on_sigma) / pivot.det;
-            let (mut sum_tau, mut sum_alpha) = (0.0, 0.0);
-            for k in 0..columns.len() {
-                let j = columns[k] as usize;
-                let v = outer.values[j];
-                let t = a[k] * outer.w[j] - v * d_lambda;
-                let curvature = tau[k] * q[k] * inverse[k];
-                let slack = s[k] * alpha[k] * inverse[k];
-                d_taus[k] += f[k] * d_sigma - curvature * t;
-                d_alphas[k] -= f[k] * t + slack * d_sigma;
-                sum_tau += v * d_taus[k];
-                sum_alpha += d_alphas[k];
-            }
-            let d_xi = (trial.xi[i] + self.xi[i] * d_sigma) / self.g[i];
-            trial.xi[i] = d_xi;
-            trial.lambda[i] = d_lambda;
-            trial.sigma[i] = d_sigma;
-            trial.l[i] = if self.rigid { 0.0 } else { sum_tau - self.need[i] * d_sigma };
-            trial.r[i] = self.need[i] * d_lambda - sum_alpha + self.y[i] * outer.b + d_xi;
-        }
-    }
-
-    /// Largest relative decreases, primal and dual, along `step + weight * trial`, for each weight; `step`
-    /// and `trial` are the outer directions that go with those of the block.
-    pub(super) fn rates(
-        &self,
-        step: Outer<'_>,
-        trial: Outer<'_>,
-        weights: &[f64; TRIES],
-    ) -> (Rates, Rates) {
-        let (mut primal, mut dual) = (Rates::default(), Rates::default());
-        for i in 0..self.y.len() {
-            let row = self.starts[i]..self.starts[i + 1];
-            let (one, two) = (&self.step, &self.trial);
-            let (columns, a) = (&self.columns[row.clone()], &self.a[row.clone()]);
-            let (s, alpha) = (&self.s[row.clone()], &self.alpha[row.clone()]);
-            let (tau, q) = (&self.tau[row.clone()], &self.q[row.clone()]);
-            let (alpha1, alpha2) = (&one.alpha[row.clone()], &two.alpha[row.clone()]);
-            let (tau1, tau2) = (&one.tau[row.clone()], &two.tau[row]);
-            let (lambda1, lambda2) = (one.lambda[i], two.lambda[i]);
-            let (sigma1, sigma2) = (one.sigma[i], two.sigma[i]);
-            for k in 0..columns.len() {
-                let j = columns[k] as usize;
-                let v = step.values[j];
-                if self.rigid && v > 0.0 {
-                    continue;
-                }
-                let s1 = a[k] * step.w[j] - v * lambda1 + alpha1[k];
-                let s2 = a[k] * trial.w[j] - v * lambda2 + alpha2[k];
-                primal.see(s[k], s1, s2, weights);
-                primal.see(alpha[k], alpha1[k], alpha2[k], weights);
-                dual.see(tau[k], tau1[k], tau2[k], weights);
-                dual.see(q[k], sigma1 - tau1[k], sigma2 - tau2[k], weights);
-            }
-            primal.see(self.xi[i], one.xi[i], two.xi[i], weights);
-            primal.see(self.r[i], one.r[i], two.r[i], weights);
-            dual.see(self.sigma[i], sigma1, sigma2, weights);
-            dual.see(self.g[i], -sigma1, -sigma2, weights);
-            if !self.rigid {
-                primal.see(self.lambda[i], lambda1, lambda2, weights);
-                dual.see(self.l[i], one.l[i], two.l[i], weights);
-            }
-        }
-        (primal, dual)
-    }
-
-    /// Complementary products after steps of these lengths along `step`.
-    pub(super) fn products_at(&self, outer: Outer<'_>, primal: f64, dual: f64) -> f64 {
-        let step = &self.step;
-        let mut sum = 0.0;
-        let mut add = |x: f64, dx: f64, z: f64, dz: f64| sum += (x + primal * dx) * (z + dual * dz);
-        for i in 0..self.rows() {
-            for e in self.starts[i]..self.starts[i + 1] {
-                let j = self.columns[e] as usize;
-                let d_s = self.a[e] * outer.w[j] - outer.values[j] * step.lambda[i] + step.alpha[e];
-                add(self.s[e], d_s, self.tau[e], step.tau[e]);
-                add(self.alpha[e], step.alpha[e], self.q[e], step.sigma[i] - step.tau[e]);
-            }
-            add(self.xi[i], step.xi[i], self.g[i], -step.sigma[i]);
-            add(self.r[i], step.r[i], self.sigma[i], step.sigma[i]);
-            if !self.rigid {
-                add(self.lambda[i], step.lambda[i], self.l[i], step.l[i]);
-            }
-        }
-        sum
     }
 
     /// `step` += weight * `trial`, with a weight of its own for either side.
+    #[inline(always)]
     pub(super) fn combine(&mut self, primal: f64, dual: f64) {
         let (one, two) = (&mut self.step, &self.trial);
         let add = |x: &mut [f64], y: &[f64], weight: f64| {
             if weight != 0.0 {
-                crate::linalg::vector::axpy(weight, y, x);
+                axpy(weight, y, x);
             }
         };
         add(&mut one.alpha, &two.alpha, primal);
@@ -391,41 +149,58 @@ impl Block {
     }
 
     /// Moves along `step`.
+    #[inline(always)]
     pub(super) fn advance(&mut self, outer: Outer<'_>, primal: f64, dual: f64) {
         let step = &self.step;
+        let mut room = [Vec::new(), Vec::new()];
+        let [room_v, room_w] = &mut room;
         for i in 0..self.y.len() {
-            for e in self.starts[i]..self.starts[i + 1] {
-                let j = self.columns[e] as usize;
-                let d_s = self.a[e] * outer.w[j] - outer.values[j] * step.lambda[i] + step.alpha[e];
-                self.s[e] += primal * d_s;
-                self.alpha[e] += primal * step.alpha[e];
-                self.tau[e] += dual * step.tau[e];
-                self.q[e] += dual * (step.sigma[i] - step.tau[e]);
+            let row = self.starts[i]..self.starts[i + 1];
+            let columns = &self.columns[row.clone()];
+            let (v, w) = (pick(outer.values, columns, room_v), pick(outer.w, columns, room_w));
+            let (a, alpha, tau) =
+                (&self.a[row.clone()], &step.alpha[row.clone()], &step.tau[row.clone()]);
+            let (d_lambda, d_sigma) = (step.lambda[i], step.sigma[i]);
+            let rates = a.iter().zip(w).zip(v.iter().zip(alpha));
+            for (s, ((a, w), (v, d_alpha))) in self.s[row.clone()].iter_mut().zip(rates) {
+                *s += primal * (a * w - v * d_lambda + d_alpha);
             }
-            self.lambda[i] += primal * step.lambda[i];
-            self.xi[i] += primal * step.xi[i];
-            self.r[i] += primal * step.r[i];
-            self.sigma[i] += dual * step.sigma[i];
-            self.g[i] -= dual * step.sigma[i];
-            self.l[i] += dual * step.l[i];
+            for (q, d_tau) in self.q[row].iter_mut().zip(tau) {
+                *q += dual * (d_sigma - d_tau);
+            }
         }
+        axpy(primal, &step.alpha, &mut self.alpha);
+        axpy(dual, &step.tau, &mut self.tau);
+        axpy(primal, &step.lambda, &mut self.lambda);
+        axpy(primal, &step.xi, &mut self.xi);
+        axpy(primal, &step.r, &mut self.r);
+        axpy(dual, &step.sigma, &mut self.sigma);
+        axpy(-dual, &step.sigma, &mut self.g);
+        axpy(dual, &step.l, &mut self.l);
     }
 
     /// Adds $\sum_e a_e\tau_e$ to the columns and returns ($\sum_i\omega_i\xi_i$, $\sum_e v_j\tau_e + \sum_i V^0_i\sigma_i$,
     /// $\sum_i y_i\sigma_i$).
+    #[inline(always)]
     pub(super) fn totals(&self, values: &[f64], gradient: &mut [f64]) -> [f64; 3] {
-        let mut totals = [0.0; 3];
-        for i in 0..self.rows() {
-            for e in self.starts[i]..self.starts[i + 1] {
-                let j = self.columns[e] as usize;
-                gradient[j] += self.a[e] * self.tau[e];
-                totals[1] += values[j] * self.tau[e];
+        let mut kept = dot(&self.zeros, &self.sigma);
+        for bounds in self.starts.windows(2) {
+            let row = bounds[0]..bounds[1];
+            let (columns, a) = (&self.columns[row.clone()], &self.a[row.clone()]);
+            let tau = &self.tau[row];
+            if columns.len() == values.len() {
+                for ((sum, a), tau) in gradient.iter_mut().zip(a).zip(tau) {
+                    *sum += a * tau;
+                }
+                kept += dot(values, tau);
+            } else {
+                for ((&j, a), tau) in columns.iter().zip(a).zip(tau) {
+                    gradient[j as usize] += a * tau;
+                    kept += values[j as usize] * tau;
+                }
             }
-            totals[0] += self.weight[i] * self.xi[i];
-            totals[1] += self.zeros[i] * self.sigma[i];
-            totals[2] += self.y[i] * self.sigma[i];
         }
-        totals
+        [dot(&self.weight, &self.xi), kept, dot(&self.y, &self.sigma)]
     }
 
     /// The rows' losses at `w` before intercept and hinge, by the fractional adversary itself.

@@ -3,7 +3,7 @@ use super::problem::RobustHinge;
 use crate::uncertainty::Deletions;
 
 /// Entries per block; at least, up to a number of blocks. Fixed by the data, never by the threads.
-const ENTRIES: usize = 1 << 14;
+const ENTRIES: usize = 1 << 13;
 const BLOCKS: usize = 64;
 
 /// A budget below this share of the total value is treated as none by the solver (not by the certificate).

@@ -1,0 +1,326 @@
+//! The point of the interior point method, and its step.
+
+use rayon::prelude::*;
+
+use super::block::Outer;
+use super::lengths::{Rates, TRIES};
+use super::problem::RobustHinge;
+use super::scaled::Scaled;
+use super::system::System;
+use crate::control::Control;
+use crate::error::Result;
+use crate::linalg::vector::{self, vectorized};
+
+/// Share of the way to the boundary that a step takes.
+const DAMPING: f64 = 0.995;
+/// Share of the mean product that a step aims at.
+const CENTRING: f64 = 0.1;
+
+/// The weights with their box, and the rows in blocks.
+pub(super) struct Interior {
+    pub scaled: Scaled,
+    intercept: bool,
+    /// Gondzio correctors per factorisation, at most.
+    correctors: usize,
+    w: Vec<f64>,
+    b: f64,
+    /// Multipliers of $w \ge -c$ and $w \le c$.
+    low: Vec<f64>,
+    high: Vec<f64>,
+    step: OuterMove,
+    trial: OuterMove,
+    /// The best point seen, in the solver's units: (objective, weights, intercept).
+    pub best: (f64, Vec<f64>, f64),
+    /// The largest dual value kept.
+    pub bound: f64,
+}
+
+#[derive(Debug, Clone)]
+struct OuterMove {
+    w: Vec<f64>,
+    b: f64,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl OuterMove {
+    fn zeros(p: usize) -> Self {
+        Self { w: vec![0.0; p], b: 0.0, low: vec![0.0; p], high: vec![0.0; p] }
+    }
+
+    fn outer<'a>(&'a self, values: &'a [f64]) -> Outer<'a> {
+        Outer { values, w: &self.w, b: self.b }
+    }
+}
+
+/// Sums over the present point.
+pub(super) struct Totals {
+    pub primal: f64,
+    pub dual: f64,
+    gradient: Vec<f64>,
+    imbalance: f64,
+    products: f64,
+    count: usize,
+}
+
+impl Interior {
+    pub(super) fn new(mut scaled: Scaled, shares: [f64; 2], intercept: bool) -> Self {
+        let p = scaled.boxes.len();
+        let values = scaled.deletions.values();
+        scaled.blocks.par_iter_mut().for_each(|block| block.start(values, shares));
+        let mut gradient = vec![0.0; p];
+        for block in &scaled.blocks {
+            block.totals(values, &mut gradient);
+        }
+        let typical = (vector::norm_sq(&gradient) / p as f64).sqrt();
+        let base = |g: f64| 0.5 * g.abs().max(typical) + 1e-3;
+        let low = gradient.iter().map(|&g| base(g) + (-g).max(0.0)).collect();
+        let high = gradient.iter().map(|&g| base(g) + g.max(0.0)).collect();
+        Self {
+            intercept,
+            // A corrector is a pass over the entries; a factorisation is worth about one in a hundred columns.
+            correctors: (1 + p / 100).min(5),
+            w: vec![0.0; p],
+            b: 0.0,
+            low,
+            high,
+            step: OuterMove::zeros(p),
+            trial: OuterMove::zeros(p),
+            best: (f64::INFINITY, vec![0.0; p], 0.0),
+            bound: f64::NEG_INFINITY,
+            scaled,
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let values = self.scaled.deletions.values();
+        let p = self.w.len();
+        let parts: Vec<_> = self
+            .scaled
+            .blocks
+            .par_iter()
+            .map(|block| {
+                let mut gradient = vec![0.0; p];
+                let (sums, products) =
+                    vectorized(|| (block.totals(values, &mut gradient), block.products()));
+                (gradient, sums, products)
+            })
+            .collect();
+        let mut gradient = vec![0.0; p];
+        let mut sums = [0.0; 3];
+        let (mut products, mut count) = (0.0, 2 * p);
+        for (part, part_sums, (part_products, part_count)) in parts {
+            vector::axpy(1.0, &part, &mut gradient);
+            vector::axpy(1.0, &part_sums, &mut sums);
+            products += part_products;
+            count += part_count;
+        }
+        let mut charge = 0.0;
+        for (j, (c, g)) in self.scaled.boxes.iter().zip(&gradient).enumerate() {
+            products += (self.w[j] + c) * self.low[j] + (c - self.w[j]) * self.high[j];
+            charge += c * g.abs();
+        }
+        let [primal, kept, imbalance] = sums;
+        let imbalance = if self.intercept { imbalance } else { 0.0 };
+        Totals { primal, dual: kept - charge, gradient, imbalance, products, count }
+    }
+
+    /// Keeps the dual point if its value is the largest so far.
+    pub(super) fn keep_bound(&mut self, value: f64) {
+        if value > self.bound {
+            self.bound = value;
+            self.scaled.blocks.par_iter_mut().for_each(|block| {
+                block.best_sigma.clone_from(&block.sigma);
+                block.best_tau.clone_from(&block.tau);
+            });
+        }
+    }
+
+    /// Evaluates the present weights exactly, with their best intercept, and keeps them if they are better.
+    pub(super) fn judge(&mut self, problem: &RobustHinge<'_>) {
+        let (blocks, set) = (&self.scaled.blocks, &self.scaled.deletions);
+        let parts: Vec<Vec<f64>> = blocks
+            .par_iter()
+            .map(|block| block.shortfalls(&self.w, set, &mut Vec::new()))
+            .collect();
+        let shortfalls = parts.concat();
+        let scaled = RobustHinge { margin: self.scaled.norm / shortfalls.len() as f64, ..*problem };
+        let b = scaled.best_intercept(&shortfalls, self.b);
+        let value = scaled.value(&shortfalls, b);
+        if value < self.best.0 {
+            self.best = (value, self.w.clone(), b);
+        }
+    }
+
+    pub(super) fn factor(&mut self) -> Result<System> {
+        let values = self.scaled.deletions.values();
+        self.scaled.blocks.par_iter_mut().for_each(|block| vectorized(|| block.factor(values)));
+        let (w, boxes) = (&self.w, &self.scaled.boxes);
+        let curvature: Vec<f64> = (0..w.len())
+            .map(|j| self.low[j] / (w[j] + boxes[j]) + self.high[j] / (boxes[j] - w[j]))
+            .collect();
+        System::new(&self.scaled.blocks, values, &curvature, self.intercept)
+    }
+
+    /// Predictor, weighted corrector, Gondzio correctors; returns the step lengths.
+    ///
+    /// The corrector aims at a fixed share of the mean product. The cube of what the predictor leaves, which is usual,
+    /// stays near 1 while steps are short, and keeps them short.
+    pub(super) fn direction(
+        &mut self,
+        system: &System,
+        totals: &Totals,
+        control: &Control,
+    ) -> Result<(f64, f64)> {
+        let residual: Vec<f64> =
+            (0..self.w.len()).map(|j| totals.gradient[j] + self.low[j] - self.high[j]).collect();
+        let predictor = |x: f64, _: f64, z: f64, _: f64| -x * z;
+        self.solve(system, &predictor, Some((&residual, totals.imbalance)));
+        std::mem::swap(&mut self.step, &mut self.trial);
+        for block in &mut self.scaled.blocks {
+            std::mem::swap(&mut block.step, &mut block.trial);
+        }
+        let (primals, duals) = self.lengths(&[0.0; TRIES]);
+        let (mut primal, mut dual) = (primals[0], duals[0]);
+
+        let goal = CENTRING * totals.products / totals.count as f64;
+        let weights = spread((primal * dual).max(1e-3), 1.0);
+        self.solve(system, &move |_, dx, _, dz| goal - dx * dz, None);
+        let (primals, duals) = self.lengths(&weights);
+        let (at_primal, at_dual) = (longest(&primals), longest(&duals));
+        self.combine(weights[at_primal], weights[at_dual]);
+        (primal, dual) = (primals[at_primal], duals[at_dual]);
+
+        for _ in 0..self.correctors {
+            control.check()?;
+            if primal.min(dual) > 0.98 {
+                break;
+            }
+            let (aim_primal, aim_dual) = ((primal + 0.4).min(1.0), (dual + 0.4).min(1.0));
+            let centre = move |x: f64, dx: f64, z: f64, dz: f64| {
+                let product = (x + aim_primal * dx) * (z + aim_dual * dz);
+                (product.clamp(0.1 * goal, 10.0 * goal) - product).max(-10.0 * goal)
+            };
+            let weights = spread(1.0 / TRIES as f64, 1.0);
+            self.solve(system, &centre, None);
+            let (primals, duals) = self.lengths(&weights);
+            let (at_primal, at_dual) = (longest(&primals), longest(&duals));
+            let (better_primal, better_dual) = (primals[at_primal] > primal, duals[at_dual] > dual);
+            let gain = (primals[at_primal] / primal).max(duals[at_dual] / dual);
+            self.combine(
+                if better_primal { weights[at_primal] } else { 0.0 },
+                if better_dual { weights[at_dual] } else { 0.0 },
+            );
+            primal = primal.max(primals[at_primal]);
+            dual = dual.max(duals[at_dual]);
+            if gain < 1.02 {
+                break;
+            }
+        }
+        Ok((primal, dual))
+    }
+
+    /// Solves for `trial`. The right-hand side of a product $xz$ is `target(x, dx, z, dz)` with `step` as
+    /// $(dx, dz)$; `residual` is what is left of the dual equations of the weights and the intercept.
+    fn solve(
+        &mut self,
+        system: &System,
+        target: &(impl Fn(f64, f64, f64, f64) -> f64 + Sync),
+        residual: Option<(&[f64], f64)>,
+    ) {
+        let p = self.w.len();
+        let values = self.scaled.deletions.values();
+        let boxes = &self.scaled.boxes;
+        let outer = self.step.outer(values);
+        let parts: Vec<(Vec<f64>, f64)> = self
+            .scaled
+            .blocks
+            .par_iter_mut()
+            .map(|block| {
+                let mut rhs = vec![0.0; p];
+                let rhs_b = vectorized(|| block.reduce(outer, target, &mut rhs));
+                (rhs, rhs_b)
+            })
+            .collect();
+        let (mut rhs, mut rhs_b) = residual.map_or((vec![0.0; p], 0.0), |(r, b)| (r.to_vec(), b));
+        for (part, part_b) in parts {
+            vector::axpy(1.0, &part, &mut rhs);
+            rhs_b += part_b;
+        }
+        let (step, trial) = (&self.step, &mut self.trial);
+        for j in 0..p {
+            let (below, above) = (self.w[j] + boxes[j], boxes[j] - self.w[j]);
+            trial.low[j] = target(below, step.w[j], self.low[j], step.low[j]);
+            trial.high[j] = target(above, -step.w[j], self.high[j], step.high[j]);
+            rhs[j] += trial.low[j] / below - trial.high[j] / above;
+        }
+        trial.b = system.solve(&mut rhs, rhs_b);
+        trial.w = rhs;
+        for (j, c) in boxes.iter().enumerate() {
+            let (below, above) = (self.w[j] + c, c - self.w[j]);
+            trial.low[j] = (trial.low[j] - self.low[j] * trial.w[j]) / below;
+            trial.high[j] = (trial.high[j] + self.high[j] * trial.w[j]) / above;
+        }
+        let outer = trial.outer(values);
+        self.scaled.blocks.par_iter_mut().for_each(|block| vectorized(|| block.expand(outer)));
+    }
+
+    /// Step lengths to the boundary, at most 1, along `step + weight * trial` for each weight.
+    fn lengths(&self, weights: &[f64; TRIES]) -> ([f64; TRIES], [f64; TRIES]) {
+        let values = self.scaled.deletions.values();
+        let (one, two) = (self.step.outer(values), self.trial.outer(values));
+        let parts: Vec<(Rates, Rates)> = self
+            .scaled
+            .blocks
+            .par_iter()
+            .map(|block| vectorized(|| block.rates(one, two, weights)))
+            .collect();
+        let (mut primal, mut dual) = (Rates::default(), Rates::default());
+        for (part_primal, part_dual) in parts {
+            primal.merge(&part_primal);
+            dual.merge(&part_dual);
+        }
+        for j in 0..self.w.len() {
+            let c = self.scaled.boxes[j];
+            let (step, trial) = (&self.step, &self.trial);
+            primal.see(self.w[j] + c, step.w[j], trial.w[j], weights);
+            primal.see(c - self.w[j], -step.w[j], -trial.w[j], weights);
+            dual.see(self.low[j], step.low[j], trial.low[j], weights);
+            dual.see(self.high[j], step.high[j], trial.high[j], weights);
+        }
+        (primal.lengths(), dual.lengths())
+    }
+
+    fn combine(&mut self, primal: f64, dual: f64) {
+        self.scaled.blocks.par_iter_mut().for_each(|block| {
+            vectorized(|| block.combine(primal, dual));
+        });
+        vector::axpy(primal, &self.trial.w, &mut self.step.w);
+        self.step.b += primal * self.trial.b;
+        vector::axpy(dual, &self.trial.low, &mut self.step.low);
+        vector::axpy(dual, &self.trial.high, &mut self.step.high);
+    }
+
+    pub(super) fn advance(&mut self, primal: f64, dual: f64) {
+        let (primal, dual) = (DAMPING * primal, DAMPING * dual);
+        let values = self.scaled.deletions.values();
+        let outer = self.step.outer(values);
+        self.scaled.blocks.par_iter_mut().for_each(|block| {
+            vectorized(|| block.advance(outer, primal, dual));
+        });
+        vector::axpy(primal, &self.step.w, &mut self.w);
+        self.b += primal * self.step.b;
+        vector::axpy(dual, &self.step.low, &mut self.low);
+        vector::axpy(dual, &self.step.high, &mut self.high);
+    }
+}
+
+/// Equally spaced weights from `first` to `last`.
+fn spread(first: f64, last: f64) -> [f64; TRIES] {
+    std::array::from_fn(|k| first + (last - first) * (k as f64 / (TRIES - 1) as f64))
+}
+
+/// Index of the largest length; the first of equals.
+fn longest(lengths: &[f64; TRIES]) -> usize {
+    (1..TRIES).fold(0, |best, k| if lengths[k] > lengths[best] { k } else { best })
+}
