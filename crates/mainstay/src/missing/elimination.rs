@@ -268,13 +268,10 @@ impl Block {
                 f: &self.f[row.clone()],
             };
             let n = columns.len();
-            let (along_u, along_q) =
-                entries.along(fit(&mut room.one, n), fit(&mut room.two, n));
+            let (along_u, along_q) = entries.along(fit(&mut room.one, n), fit(&mut room.two, n));
             let trial = &mut self.trial;
-            let (d_lambda, d_sigma) = self.pivots[i].solve(
-                trial.lambda[i] + along_u,
-                trial.sigma[i] - (along_q + self.y[i] * outer.b),
-            );
+            let (d_lambda, d_sigma) = self.pivots[i]
+                .solve(trial.lambda[i] + along_u, trial.sigma[i] - (along_q + self.y[i] * outer.b));
             let (d_alpha, d_tau) = (&mut trial.alpha[row.clone()], &mut trial.tau[row]);
             entries.expand((d_lambda, d_sigma), d_tau, d_alpha);
             let (sum_tau, sum_alpha) = (dot(entries.v, d_tau), sum(d_alpha));

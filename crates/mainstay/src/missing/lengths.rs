@@ -123,7 +123,8 @@ impl Falling<'_> {
     fn matter(&self, primal: f64, dual: f64, weights: &[f64; TRIES]) -> bool {
         let n = self.a.len();
         let (a, v, [w1, w2]) = (&self.a[..n], &self.v[..n], self.w.map(|x| &x[..n]));
-        let ([alpha1, alpha2], [tau1, tau2]) = (self.alpha.map(|x| &x[..n]), self.tau.map(|x| &x[..n]));
+        let ([alpha1, alpha2], [tau1, tau2]) =
+            (self.alpha.map(|x| &x[..n]), self.tau.map(|x| &x[..n]));
         let ([lambda1, lambda2], [sigma1, sigma2]) = (self.lambda, self.sigma);
         let [s, alpha, tau, q] = self.at.map(|x| &x[..n]);
         let (first, last) = (weights[0], weights[TRIES - 1]);

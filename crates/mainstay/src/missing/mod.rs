@@ -20,6 +20,7 @@ mod lengths;
 mod low_rank;
 mod perceptron;
 mod problem;
+mod round;
 mod scaled;
 mod solver;
 mod system;

@@ -1,14 +1,15 @@
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use super::round::{Learner, Rules};
 use super::values::{ValueRule, Values};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result, require};
 use crate::folds::generator;
-use crate::linalg::{Matrix, Row};
+use crate::linalg::Matrix;
 use crate::model::{Estimator, Fitted, Linear, Link, Model, Output};
-use crate::uncertainty::{Deletions, Gain, gains};
+use crate::uncertainty::Deletions;
 
 /// Parameters of [`MissingPerceptron`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,150 +84,6 @@ pub struct PerceptronState {
     learners: Vec<Learner>,
     /// Rounds so far.
     rounds: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Learner {
-    weights: Vec<f64>,
-    intercept: f64,
-    /// Sum of the hypotheses, up to round `counted[j]` for weight `j`.
-    sums: Vec<f64>,
-    counted: Vec<u64>,
-    intercept_sum: f64,
-    intercept_counted: u64,
-}
-
-impl Learner {
-    fn new(p: usize) -> Self {
-        Self {
-            weights: vec![0.0; p],
-            intercept: 0.0,
-            sums: vec![0.0; p],
-            counted: vec![0; p],
-            intercept_sum: 0.0,
-            intercept_counted: 0,
-        }
-    }
-
-    /// Mean of the hypotheses before rounds `0..rounds`.
-    fn average(&self, rounds: u64) -> (Vec<f64>, f64) {
-        let scale = 1.0 / rounds.max(1) as f64;
-        let weights = (0..self.weights.len())
-            .map(|j| {
-                let since = (rounds - self.counted[j]) as f64;
-                (self.sums[j] + since * self.weights[j]) * scale
-            })
-            .collect();
-        let since = (rounds - self.intercept_counted) as f64;
-        (weights, (self.intercept_sum + since * self.intercept) * scale)
-    }
-}
-
-/// What a round needs besides the learner and the row.
-struct Rules<'a> {
-    set: &'a Deletions,
-    demand: f64,
-    c: f64,
-    intercept: bool,
-    /// No set can gain more than this times the largest $y w_j x_j$, less `relief`; infinite with values of 0.
-    reach: f64,
-    relief: f64,
-}
-
-impl<'a> Rules<'a> {
-    fn new(set: &'a Deletions, params: &MissingPerceptronParams) -> Self {
-        let demand = params.margin / set.kept();
-        let least = set.values().iter().fold(f64::INFINITY, |m, v| m.min(*v));
-        let most = set.values().iter().fold(0.0, |m, v| f64::max(m, *v));
-        // Equal values: every deleted unit of value also relieves the demand.
-        let relief = if most <= least { demand * set.budget() } else { 0.0 };
-        let reach = if least == 0.0 { f64::INFINITY } else { set.budget() / least };
-        Self { set, demand, c: params.c, intercept: params.fit_intercept, reach, relief }
-    }
-}
-
-impl Learner {
-    /// One round: the worst deletion, and the update if it causes a loss. `round` counts from 0.
-    fn learn(
-        &mut self,
-        row: Row<'_>,
-        y: f64,
-        step: f64,
-        round: u64,
-        rules: &Rules<'_>,
-        items: &mut Vec<Gain>,
-    ) {
-        let (score, largest) = score_and_largest(row, &self.weights, y);
-        let intact = rules.demand * rules.set.total() - score - y * self.intercept;
-        if intact + (rules.reach * largest - rules.relief).max(0.0) <= 0.0 {
-            return;
-        }
-        gains(row, &self.weights, y, rules.demand, rules.set.values(), items);
-        let deleted = if items.is_empty() {
-            Vec::new()
-        } else {
-            let chosen = rules.set.exact(items);
-            if intact + chosen.gain <= 0.0 {
-                return;
-            }
-            chosen.features
-        };
-        if items.is_empty() && intact <= 0.0 {
-            return;
-        }
-        // Hypotheses up to and including this round are those before the update.
-        let now = round + 1;
-        let mut next_deleted = deleted.iter().copied().peekable();
-        for (j, x) in row.entries() {
-            if next_deleted.peek() == Some(&j) {
-                next_deleted.next();
-                continue;
-            }
-            if x == 0.0 {
-                continue;
-            }
-            self.sums[j] += (now - self.counted[j]) as f64 * self.weights[j];
-            self.counted[j] = now;
-            self.weights[j] = (self.weights[j] + y * step * x).clamp(-rules.c, rules.c);
-        }
-        if rules.intercept {
-            self.intercept_sum += (now - self.intercept_counted) as f64 * self.intercept;
-            self.intercept_counted = now;
-            self.intercept = (self.intercept + y * step).clamp(-rules.c, rules.c);
-        }
-    }
-}
-
-/// $y\,w^\top x$ and the largest $y\,w_jx_j$ (at least 0), in one pass.
-fn score_and_largest(row: Row<'_>, w: &[f64], y: f64) -> (f64, f64) {
-    match row {
-        Row::Dense(x) => {
-            let mut sums = [0.0; 8];
-            let mut tops = [0.0; 8];
-            let (x8, x_rest) = x.as_chunks::<8>();
-            let (w8, w_rest) = w.as_chunks::<8>();
-            for (x, w) in x8.iter().zip(w8) {
-                for k in 0..8 {
-                    let part = y * x[k] * w[k];
-                    sums[k] += part;
-                    tops[k] = if part > tops[k] { part } else { tops[k] };
-                }
-            }
-            let (mut sum, mut top) =
-                (sums.iter().sum::<f64>(), tops.iter().fold(0.0, |m: f64, v| m.max(*v)));
-            for (x, w) in x_rest.iter().zip(w_rest) {
-                sum += y * x * w;
-                top = top.max(y * x * w);
-            }
-            (sum, top)
-        }
-        Row::Sparse(indices, values) => {
-            indices.iter().zip(values).fold((0.0, 0.0), |(sum, top), (&j, x)| {
-                let part = y * x * w[j as usize];
-                (sum + part, f64::max(top, part))
-            })
-        }
-    }
 }
 
 impl MissingPerceptron {
