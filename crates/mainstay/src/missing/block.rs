@@ -91,6 +91,31 @@ impl Move {
             sigma: vec![0.0; rows],
         }
     }
+
+    fn clear(&mut self) {
+        for part in [
+            &mut self.alpha,
+            &mut self.tau,
+            &mut self.lambda,
+            &mut self.l,
+            &mut self.xi,
+            &mut self.r,
+            &mut self.sigma,
+        ] {
+            part.fill(0.0);
+        }
+    }
+}
+
+/// How the step of a block differs from that of the weights.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Lack {
+    #[default]
+    Nothing,
+    /// The weights start again from no step.
+    Everything,
+    /// `step` += weight * `trial` was done for the weights, with a weight of its own for either side.
+    Trial { primal: f64, dual: f64 },
 }
 
 /// What all rows share: values of the features, and a direction for the weights and the intercept.
@@ -130,10 +155,15 @@ impl Block {
         }
     }
 
-    /// `step` += weight * `trial`, with a weight of its own for either side.
+    /// Gives `step` what it lacks.
     #[inline(always)]
-    pub(super) fn combine(&mut self, primal: f64, dual: f64) {
+    pub(super) fn catch_up(&mut self, lack: Lack) {
         let (one, two) = (&mut self.step, &self.trial);
+        let (primal, dual) = match lack {
+            Lack::Nothing => return,
+            Lack::Everything => return one.clear(),
+            Lack::Trial { primal, dual } => (primal, dual),
+        };
         let add = |x: &mut [f64], y: &[f64], weight: f64| {
             if weight != 0.0 {
                 axpy(weight, y, x);

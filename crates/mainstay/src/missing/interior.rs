@@ -1,8 +1,11 @@
 //! The point of the interior point method, and its step.
+//!
+//! The entries of a block and their directions fit in a processor's own memory, so whatever can be done to a block at
+//! once is: a direction takes two passes over the blocks, one before and one after the system in the weights.
 
 use rayon::prelude::*;
 
-use super::block::Outer;
+use super::block::{Block, Lack, Outer};
 use super::lengths::{Rates, TRIES};
 use super::problem::RobustHinge;
 use super::scaled::Scaled;
@@ -29,6 +32,8 @@ pub(super) struct Interior {
     high: Vec<f64>,
     step: OuterMove,
     trial: OuterMove,
+    /// What the blocks' steps lack; they catch up in their next pass.
+    lack: Lack,
     /// The best point seen, in the solver's units: (objective, weights, intercept).
     pub best: (f64, Vec<f64>, f64),
     /// The largest dual value kept.
@@ -86,23 +91,32 @@ impl Interior {
             high,
             step: OuterMove::zeros(p),
             trial: OuterMove::zeros(p),
+            lack: Lack::Nothing,
             best: (f64::INFINITY, vec![0.0; p], 0.0),
             bound: f64::NEG_INFINITY,
             scaled,
         }
     }
 
-    pub(super) fn totals(&self) -> Totals {
+    /// The sums at the present point.
+    pub(super) fn totals(&mut self) -> Totals {
+        self.totals_after(|_| ())
+    }
+
+    /// The sums after `change` was made to every block.
+    fn totals_after(&mut self, change: impl Fn(&mut Block) + Sync) -> Totals {
         let values = self.scaled.deletions.values();
         let p = self.w.len();
         let parts: Vec<_> = self
             .scaled
             .blocks
-            .par_iter()
+            .par_iter_mut()
             .map(|block| {
                 let mut gradient = vec![0.0; p];
-                let (sums, products) =
-                    vectorized(|| (block.totals(values, &mut gradient), block.products()));
+                let (sums, products) = vectorized(|| {
+                    change(block);
+                    (block.totals(values, &mut gradient), block.products())
+                });
                 (gradient, sums, products)
             })
             .collect();
@@ -174,19 +188,17 @@ impl Interior {
     ) -> Result<(f64, f64)> {
         let residual: Vec<f64> =
             (0..self.w.len()).map(|j| totals.gradient[j] + self.low[j] - self.high[j]).collect();
+        self.step = OuterMove::zeros(self.w.len());
+        self.lack = Lack::Everything;
         let predictor = |x: f64, _: f64, z: f64, _: f64| -x * z;
-        self.solve(system, &predictor, Some((&residual, totals.imbalance)));
-        std::mem::swap(&mut self.step, &mut self.trial);
-        for block in &mut self.scaled.blocks {
-            std::mem::swap(&mut block.step, &mut block.trial);
-        }
-        let (primals, duals) = self.lengths(&[0.0; TRIES]);
-        let (mut primal, mut dual) = (primals[0], duals[0]);
+        let lengths = self.solve(system, &predictor, Some((&residual, totals.imbalance)), &[1.0; TRIES]);
+        self.combine(1.0, 1.0);
+        let (mut primal, mut dual) = (lengths.0[0], lengths.1[0]);
 
         let goal = CENTRING * totals.products / totals.count as f64;
         let weights = spread((primal * dual).max(1e-3), 1.0);
-        self.solve(system, &move |_, dx, _, dz| goal - dx * dz, None);
-        let (primals, duals) = self.lengths(&weights);
+        let (primals, duals) =
+            self.solve(system, &move |_, dx, _, dz| goal - dx * dz, None, &weights);
         let (at_primal, at_dual) = (longest(&primals), longest(&duals));
         self.combine(weights[at_primal], weights[at_dual]);
         (primal, dual) = (primals[at_primal], duals[at_dual]);
@@ -202,8 +214,7 @@ impl Interior {
                 (product.clamp(0.1 * goal, 10.0 * goal) - product).max(-10.0 * goal)
             };
             let weights = spread(1.0 / TRIES as f64, 1.0);
-            self.solve(system, &centre, None);
-            let (primals, duals) = self.lengths(&weights);
+            let (primals, duals) = self.solve(system, &centre, None, &weights);
             let (at_primal, at_dual) = (longest(&primals), longest(&duals));
             let (better_primal, better_dual) = (primals[at_primal] > primal, duals[at_dual] > dual);
             let gain = (primals[at_primal] / primal).max(duals[at_dual] / dual);
@@ -222,23 +233,31 @@ impl Interior {
 
     /// Solves for `trial`. The right-hand side of a product $xz$ is `target(x, dx, z, dz)` with `step` as
     /// $(dx, dz)$; `residual` is what is left of the dual equations of the weights and the intercept.
+    ///
+    /// Returns the step lengths to the boundary, at most 1, primal and dual, along `step + weight * trial` for
+    /// each weight.
     fn solve(
         &mut self,
         system: &System,
         target: &(impl Fn(f64, f64, f64, f64) -> f64 + Sync),
         residual: Option<(&[f64], f64)>,
-    ) {
+        weights: &[f64; TRIES],
+    ) -> ([f64; TRIES], [f64; TRIES]) {
         let p = self.w.len();
         let values = self.scaled.deletions.values();
         let boxes = &self.scaled.boxes;
         let outer = self.step.outer(values);
+        let lack = std::mem::take(&mut self.lack);
         let parts: Vec<(Vec<f64>, f64)> = self
             .scaled
             .blocks
             .par_iter_mut()
             .map(|block| {
                 let mut rhs = vec![0.0; p];
-                let rhs_b = vectorized(|| block.reduce(outer, target, &mut rhs));
+                let rhs_b = vectorized(|| {
+                    block.catch_up(lack);
+                    block.reduce(outer, target, &mut rhs)
+                });
                 (rhs, rhs_b)
             })
             .collect();
@@ -261,19 +280,17 @@ impl Interior {
             trial.low[j] = (trial.low[j] - self.low[j] * trial.w[j]) / below;
             trial.high[j] = (trial.high[j] + self.high[j] * trial.w[j]) / above;
         }
-        let outer = trial.outer(values);
-        self.scaled.blocks.par_iter_mut().for_each(|block| vectorized(|| block.expand(outer)));
-    }
-
-    /// Step lengths to the boundary, at most 1, along `step + weight * trial` for each weight.
-    fn lengths(&self, weights: &[f64; TRIES]) -> ([f64; TRIES], [f64; TRIES]) {
-        let values = self.scaled.deletions.values();
         let (one, two) = (self.step.outer(values), self.trial.outer(values));
         let parts: Vec<(Rates, Rates)> = self
             .scaled
             .blocks
-            .par_iter()
-            .map(|block| vectorized(|| block.rates(one, two, weights)))
+            .par_iter_mut()
+            .map(|block| {
+                vectorized(|| {
+                    block.expand(two);
+                    block.rates(one, two, weights)
+                })
+            })
             .collect();
         let (mut primal, mut dual) = (Rates::default(), Rates::default());
         for (part_primal, part_dual) in parts {
@@ -291,27 +308,29 @@ impl Interior {
         (primal.lengths(), dual.lengths())
     }
 
+    /// `step` += weight * `trial`, with a weight of its own for either side.
     fn combine(&mut self, primal: f64, dual: f64) {
-        self.scaled.blocks.par_iter_mut().for_each(|block| {
-            vectorized(|| block.combine(primal, dual));
-        });
+        self.lack = Lack::Trial { primal, dual };
         vector::axpy(primal, &self.trial.w, &mut self.step.w);
         self.step.b += primal * self.trial.b;
         vector::axpy(dual, &self.trial.low, &mut self.step.low);
         vector::axpy(dual, &self.trial.high, &mut self.step.high);
     }
 
-    pub(super) fn advance(&mut self, primal: f64, dual: f64) {
+    /// Moves along `step`, nearly as far as these lengths say; returns the sums at the new point.
+    pub(super) fn advance(&mut self, primal: f64, dual: f64) -> Totals {
         let (primal, dual) = (DAMPING * primal, DAMPING * dual);
-        let values = self.scaled.deletions.values();
-        let outer = self.step.outer(values);
-        self.scaled.blocks.par_iter_mut().for_each(|block| {
-            vectorized(|| block.advance(outer, primal, dual));
-        });
-        vector::axpy(primal, &self.step.w, &mut self.w);
-        self.b += primal * self.step.b;
-        vector::axpy(dual, &self.step.low, &mut self.low);
-        vector::axpy(dual, &self.step.high, &mut self.high);
+        let step = std::mem::replace(&mut self.step, OuterMove::zeros(0));
+        vector::axpy(primal, &step.w, &mut self.w);
+        self.b += primal * step.b;
+        vector::axpy(dual, &step.low, &mut self.low);
+        vector::axpy(dual, &step.high, &mut self.high);
+        let values = self.scaled.deletions.values().to_vec();
+        let lack = std::mem::take(&mut self.lack);
+        self.totals_after(|block| {
+            block.catch_up(lack);
+            block.advance(step.outer(&values), primal, dual);
+        })
     }
 }
 

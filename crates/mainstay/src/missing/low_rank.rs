@@ -188,11 +188,13 @@ impl ColumnSums {
         let mut terms = RowTerms::default();
         for block in blocks {
             for i in 0..block.rows() {
-                block.terms(i, values, &mut terms, |j, ea2, _, _| {
-                    let (large, small) = if ea2 > top[j] { (ea2, top[j]) } else { (top[j], ea2) };
-                    top[j] = large;
-                    rest[j] += small;
-                });
+                block.terms(i, values, &mut terms);
+                let columns = &block.columns[block.starts[i]..block.starts[i + 1]];
+                for (&j, &ea2) in columns.iter().zip(&terms.ea2) {
+                    let top = &mut top[j as usize];
+                    rest[j as usize] += ea2.min(*top);
+                    *top = ea2.max(*top);
+                }
             }
         }
         let total = top.iter().zip(&rest).map(|(a, b)| a + b).collect();
@@ -223,9 +225,10 @@ fn stack(
             let pivot = &block.pivots[i];
             let entries = block.starts[i]..block.starts[i + 1];
             let mut left = if block.rigid { 1.0 } else { block.l[i] / block.lambda[i] / pivot.a };
-            block.terms(i, values, &mut terms, |j, ea2, share, _| {
-                left += share * columns.without(j, ea2);
-            });
+            block.terms(i, values, &mut terms);
+            for (k, &j) in block.columns[entries.clone()].iter().enumerate() {
+                left += terms.share[k] * columns.without(j as usize, terms.ea2[k]);
+            }
             diagonal.push(left.max(f64::MIN_POSITIVE));
             let weight = (pivot.a / pivot.det).sqrt();
             beta.push(block.y[i] * weight);

@@ -98,7 +98,8 @@ fn blocks(
     mean: f64,
 ) -> Vec<Block> {
     let entries: usize = problem.x.values().len();
-    let size = ENTRIES.max(entries.div_ceil(BLOCKS));
+    // Every block sums vectors of the number of columns, which must stay cheap beside its entries.
+    let size = ENTRIES.max(8 * problem.x.ncols()).max(entries.div_ceil(BLOCKS));
     let total: f64 = values.iter().sum();
     let rigid = problem.deletions.budget() <= RIGID * problem.deletions.total();
     let fresh = || Block { starts: vec![0], rigid, ..Block::default() };

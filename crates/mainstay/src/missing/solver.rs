@@ -103,9 +103,9 @@ impl Interior {
         const SHORTEST: f64 = 1e-7;
         /// The answer is looked at once the gap of the iterates is this many times the one asked for.
         const NEAR: f64 = 100.0;
+        let mut totals = self.totals();
         for iteration in 0..max_iter {
             control.check()?;
-            let totals = self.totals();
             let norm = self.scaled.norm;
             let allowed = tol * (totals.primal / norm).max(1.0);
             // The exact objective is below that of the iterate, whose slack shrinks with the products.
@@ -122,9 +122,9 @@ impl Interior {
             if primal.max(dual) < SHORTEST || !(primal + dual).is_finite() {
                 break;
             }
-            self.advance(primal, dual);
+            totals = self.advance(primal, dual);
         }
-        self.keep_bound(self.totals().dual / self.scaled.norm);
+        self.keep_bound(totals.dual / self.scaled.norm);
         self.judge(problem);
         Ok(max_iter)
     }

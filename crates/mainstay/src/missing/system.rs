@@ -9,13 +9,15 @@
 //!
 //! The differences $D - u^2/A$ that remain on diagonals are summed from what is left after the largest term,
 //! never formed by subtraction: one entry of a row often holds nearly all of $A_i$.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use rayon::prelude::*;
 
-use super::block::Block;
+use super::block::{Block, pick};
 use super::low_rank::LowRank;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Dense, vector};
+use crate::linalg::vector::{self, vectorized};
+use crate::linalg::{Cholesky, Dense};
 
 /// Up to this many columns $S$ is formed whatever the number of rows: it is accurate and cheap.
 const NARROW: usize = 300;
@@ -75,11 +77,13 @@ impl Formed {
             .map(|group| {
                 let mut sum = (Dense::zeros(order, order), vec![0.0; order]);
                 for block in group {
-                    if dense {
-                        block.add_dense(values, intercept, &mut sum);
-                    } else {
-                        block.add_sparse(values, intercept, &mut sum);
-                    }
+                    vectorized(|| {
+                        if dense {
+                            block.add_dense(values, intercept, &mut sum);
+                        } else {
+                            block.add_sparse(values, intercept, &mut sum);
+                        }
+                    });
                 }
                 sum
             })
@@ -130,50 +134,63 @@ pub(super) fn regularised(matrix: &mut Dense) -> Result<Cholesky> {
     Err(Error::Numerical("normal equations of the interior point method".into()))
 }
 
-/// One row of $U$ and $\tilde Q$, entry by entry.
+/// One row of $U$ and $\tilde Q$, and what it adds to diagonals, entry by entry.
 #[derive(Default)]
 pub(super) struct RowTerms {
     pub u: Vec<f64>,
     pub q: Vec<f64>,
+    /// $E a^2$.
+    pub ea2: Vec<f64>,
+    /// Share of the entry in $A_i$, and that of all the others.
+    pub share: Vec<f64>,
+    pub rest: Vec<f64>,
+    room: Vec<f64>,
 }
 
 impl Block {
-    /// Fills $u_i$ and $\tilde q_i$; calls `diagonal(column, E a^2, share of A, rest of A / A)` for every entry.
-    pub(super) fn terms(
-        &self,
-        i: usize,
-        values: &[f64],
-        terms: &mut RowTerms,
-        mut diagonal: impl FnMut(usize, f64, f64, f64),
-    ) {
+    /// Fills the terms of row `i`.
+    #[inline(always)]
+    pub(super) fn terms(&self, i: usize, values: &[f64], terms: &mut RowTerms) {
         let pivot = &self.pivots[i];
         let ratio = pivot.g / pivot.a;
-        terms.u.clear();
-        terms.q.clear();
-        for e in self.starts[i]..self.starts[i + 1] {
-            let j = self.columns[e] as usize;
-            let (a, v) = (self.a[e], values[j]);
-            let curvature = self.tau[e] * self.q[e] * self.inverse[e];
-            let u = v * curvature * a;
-            let share = curvature * v * v;
-            let rest = if e == pivot.top { pivot.rest } else { pivot.a - share };
-            diagonal(j, curvature * a * a, share / pivot.a, rest / pivot.a);
-            terms.u.push(u);
-            terms.q.push(self.f[e] * a - ratio * u);
+        let row = self.starts[i]..self.starts[i + 1];
+        let n = row.len();
+        let mut room = std::mem::take(&mut terms.room);
+        let v = &pick(values, &self.columns[row.clone()], &mut room)[..n];
+        let RowTerms { u, q, ea2, share, rest, .. } = terms;
+        let [u, q, ea2, share, rest] = [u, q, ea2, share, rest].map(|part| {
+            part.resize(n, 0.0);
+            &mut part[..n]
+        });
+        let (a, f) = (&self.a[row.clone()][..n], &self.f[row.clone()][..n]);
+        let (tau, slack) = (&self.tau[row.clone()][..n], &self.q[row.clone()][..n]);
+        let inverse = &self.inverse[row.clone()][..n];
+        for k in 0..n {
+            let curvature = tau[k] * slack[k] * inverse[k];
+            u[k] = v[k] * curvature * a[k];
+            q[k] = f[k] * a[k] - ratio * u[k];
+            ea2[k] = curvature * a[k] * a[k];
+            share[k] = curvature * v[k] * v[k] / pivot.a;
+            rest[k] = 1.0 - share[k];
         }
+        if pivot.top < row.end {
+            rest[pivot.top - row.start] = pivot.rest / pivot.a;
+        }
+        terms.room = room;
     }
 
+    #[inline(always)]
     fn add_sparse(&self, values: &[f64], intercept: bool, sum: &mut (Dense, Vec<f64>)) {
         let (matrix, diagonal) = sum;
         let mut terms = RowTerms::default();
         for i in 0..self.rows() {
-            self.terms(i, values, &mut terms, |j, ea2, _, rest| diagonal[j] += ea2 * rest);
+            self.terms(i, values, &mut terms);
             let pivot = &self.pivots[i];
             let (by_u, by_q) = (-1.0 / pivot.a, pivot.a / pivot.det);
             let columns = &self.columns[self.starts[i]..self.starts[i + 1]];
             for (k, &column) in columns.iter().enumerate() {
                 let (u, q) = (by_u * terms.u[k], by_q * terms.q[k]);
-                diagonal[column as usize] += q * terms.q[k];
+                diagonal[column as usize] += terms.ea2[k] * terms.rest[k] + q * terms.q[k];
                 let row = matrix.row_mut(column as usize);
                 for ((&other, uk), qk) in columns[..k].iter().zip(&terms.u).zip(&terms.q) {
                     row[other as usize] += q * qk + u * uk;
@@ -190,6 +207,7 @@ impl Block {
         }
     }
 
+    #[inline(always)]
     fn add_dense(&self, values: &[f64], intercept: bool, sum: &mut (Dense, Vec<f64>)) {
         /// Rows laid out at a time.
         const HEIGHT: usize = 128;
@@ -201,16 +219,18 @@ impl Block {
             let mut slab = Dense::zeros(2 * rows.len(), order);
             let mut weights = Vec::with_capacity(2 * rows.len());
             for (k, i) in rows.enumerate() {
-                self.terms(i, values, &mut terms, |j, ea2, _, rest| diagonal[j] += ea2 * rest);
+                self.terms(i, values, &mut terms);
                 let pivot = &self.pivots[i];
                 let by_q = pivot.a / pivot.det;
                 weights.extend([-1.0 / pivot.a, by_q]);
-                let columns = &self.columns[self.starts[i]..self.starts[i + 1]];
-                for ((&column, u), q) in columns.iter().zip(&terms.u).zip(&terms.q) {
-                    slab[(2 * k, column as usize)] = *u;
-                    slab[(2 * k + 1, column as usize)] = *q;
-                    diagonal[column as usize] += by_q * q * q;
+                for k in 0..terms.q.len() {
+                    let q = terms.q[k];
+                    terms.ea2[k] = terms.ea2[k] * terms.rest[k] + by_q * q * q;
                 }
+                let columns = &self.columns[self.starts[i]..self.starts[i + 1]];
+                place(&terms.u, columns, slab.row_mut(2 * k));
+                place(&terms.q, columns, slab.row_mut(2 * k + 1));
+                add(&terms.ea2, columns, diagonal);
                 if intercept {
                     slab[(2 * k + 1, order - 1)] = self.y[i];
                     diagonal[order - 1] += by_q;
@@ -219,4 +239,34 @@ impl Block {
             slab.add_weighted_gram(0..slab.nrows(), &weights, matrix);
         }
     }
+}
+
+/// Puts the entries of a row at its columns.
+#[inline(always)]
+fn place(from: &[f64], columns: &[u32], to: &mut [f64]) {
+    if let Some(to) = whole(columns, to) {
+        to.copy_from_slice(from);
+    } else {
+        for (&j, x) in columns.iter().zip(from) {
+            to[j as usize] = *x;
+        }
+    }
+}
+
+/// Adds the entries of a row at its columns.
+#[inline(always)]
+fn add(from: &[f64], columns: &[u32], to: &mut [f64]) {
+    if let Some(to) = whole(columns, to) {
+        vector::axpy(1.0, from, to);
+    } else {
+        for (&j, x) in columns.iter().zip(from) {
+            to[j as usize] += x;
+        }
+    }
+}
+
+/// The beginning of `to` that a row without gaps covers.
+fn whole<'a>(columns: &[u32], to: &'a mut [f64]) -> Option<&'a mut [f64]> {
+    let last = columns.last().map_or(0, |j| *j as usize + 1);
+    (last == columns.len()).then(|| &mut to[..last])
 }
