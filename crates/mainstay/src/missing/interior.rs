@@ -18,6 +18,8 @@ use crate::linalg::vector::{self, vectorized};
 const DAMPING: f64 = 0.995;
 /// Share of the mean product that a step aims at.
 const CENTRING: f64 = 0.1;
+/// How much longer a step a Gondzio corrector asks for.
+const FURTHER: f64 = 0.7;
 
 /// The weights with their box, and the rows in blocks.
 pub(super) struct Interior {
@@ -191,7 +193,8 @@ impl Interior {
         self.step = OuterMove::zeros(self.w.len());
         self.lack = Lack::Everything;
         let predictor = |x: f64, _: f64, z: f64, _: f64| -x * z;
-        let lengths = self.solve(system, &predictor, Some((&residual, totals.imbalance)), &[1.0; TRIES]);
+        let lengths =
+            self.solve(system, &predictor, Some((&residual, totals.imbalance)), &[1.0; TRIES]);
         self.combine(1.0, 1.0);
         let (mut primal, mut dual) = (lengths.0[0], lengths.1[0]);
 
@@ -208,7 +211,7 @@ impl Interior {
             if primal.min(dual) > 0.98 {
                 break;
             }
-            let (aim_primal, aim_dual) = ((primal + 0.4).min(1.0), (dual + 0.4).min(1.0));
+            let (aim_primal, aim_dual) = ((primal + FURTHER).min(1.0), (dual + FURTHER).min(1.0));
             let centre = move |x: f64, dx: f64, z: f64, dz: f64| {
                 let product = (x + aim_primal * dx) * (z + aim_dual * dz);
                 (product.clamp(0.1 * goal, 10.0 * goal) - product).max(-10.0 * goal)
