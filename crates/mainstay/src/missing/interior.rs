@@ -79,14 +79,15 @@ impl Interior {
         for block in &scaled.blocks {
             block.totals(values, &mut gradient);
         }
+        // A corrector is two passes over the entries; a factorisation costs as much as one for every hundred of its order.
+        let rows: usize = scaled.blocks.iter().map(Block::rows).sum();
         let typical = (vector::norm_sq(&gradient) / p as f64).sqrt();
         let base = |g: f64| 0.5 * g.abs().max(typical) + 1e-3;
         let low = gradient.iter().map(|&g| base(g) + (-g).max(0.0)).collect();
         let high = gradient.iter().map(|&g| base(g) + g.max(0.0)).collect();
         Self {
             intercept,
-            // A corrector is a pass over the entries; a factorisation is worth about one in a hundred columns.
-            correctors: (1 + p / 100).min(5),
+            correctors: (1 + p.min(rows) / 100).min(5),
             w: vec![0.0; p],
             b: 0.0,
             low,

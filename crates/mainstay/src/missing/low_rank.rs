@@ -113,7 +113,7 @@ impl LowRank {
         let mut x = self.invert(rhs);
         let mut residual = rhs.to_vec();
         vector::axpy(-1.0, &self.multiply(&x), &mut residual);
-        let enough = 1e-15 * vector::norm(rhs);
+        let enough = 1e-13 * vector::norm(rhs);
         let mut best = (vector::norm(&residual), x.clone());
         let mut along = self.invert(&residual);
         let mut power = vector::dot(&residual, &along);
