@@ -119,6 +119,7 @@ struct Falling<'a> {
 
 impl Falling<'_> {
     /// Whether any entry falls faster than the rates already known. No branches: most rows do not matter.
+    #[expect(clippy::needless_bitwise_bool, reason = "a lazy operator would branch at every entry")]
     #[inline(always)]
     fn matter(&self, primal: f64, dual: f64, weights: &[f64; TRIES]) -> bool {
         let n = self.a.len();
