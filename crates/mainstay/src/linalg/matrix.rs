@@ -168,6 +168,14 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Number of entries stored.
+    pub fn stored(self) -> usize {
+        match self {
+            Self::Dense(values) => values.len(),
+            Self::Sparse(indices, _) => indices.len(),
+        }
+    }
+
     /// (column, value) of every stored entry; a dense row yields its zeros too.
     pub fn entries(self) -> impl Iterator<Item = (usize, f64)> + 'a {
         let (indices, values) = match self {

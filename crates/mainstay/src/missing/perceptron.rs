@@ -233,11 +233,10 @@ impl PerceptronState {
             .map_err(|e| Error::BadModel(format!("state of the perceptron: {e}")))?;
         let p = state.values.len();
         let sound = |l: &Learner| {
-            [&l.weights, &l.sums].iter().all(|v| v.len() == p && v.iter().all(|x| x.is_finite()))
-                && l.counted.len() == p
-                && l.counted.iter().chain([&l.intercept_counted]).all(|c| *c <= state.rounds)
+            let parts = [&l.weights, &l.changes];
+            parts.iter().all(|v| v.len() == p && v.iter().all(|x| x.is_finite()))
                 && l.intercept.is_finite()
-                && l.intercept_sum.is_finite()
+                && l.intercept_changes.is_finite()
         };
         if p == 0 || state.learners.is_empty() || !state.learners.iter().all(sound) {
             return Err(Error::BadModel("the state of the perceptron is damaged".into()));

@@ -3,19 +3,21 @@
 use serde::{Deserialize, Serialize};
 
 use super::perceptron::MissingPerceptronParams;
-use crate::linalg::Row;
+use crate::linalg::{Row, vector::vectorized};
 use crate::uncertainty::{Deletions, Gain, gains};
 
-/// One binary problem: the present hypothesis, and the sum of all so far.
+/// One binary problem: the present hypothesis, and what turns it into the mean of all so far.
+///
+/// A change made in round $t$ (the first is 1) holds in all hypotheses but those before the first $t$ rounds. With $c$
+/// the sum of the changes times their rounds, the hypotheses before $T$ rounds sum to $Tw - c$; weights that do not change
+/// need no work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Learner {
     pub weights: Vec<f64>,
     pub intercept: f64,
-    /// Sum of the hypotheses, up to round `counted[j]` for weight `j`.
-    pub sums: Vec<f64>,
-    pub counted: Vec<u64>,
-    pub intercept_sum: f64,
-    pub intercept_counted: u64,
+    /// Sum of the changes of every weight, each times its round.
+    pub changes: Vec<f64>,
+    pub intercept_changes: f64,
 }
 
 impl Learner {
@@ -23,24 +25,16 @@ impl Learner {
         Self {
             weights: vec![0.0; p],
             intercept: 0.0,
-            sums: vec![0.0; p],
-            counted: vec![0; p],
-            intercept_sum: 0.0,
-            intercept_counted: 0,
+            changes: vec![0.0; p],
+            intercept_changes: 0.0,
         }
     }
 
-    /// Mean of the hypotheses before rounds `0..rounds`.
+    /// Mean of the hypotheses before each of `rounds` rounds.
     pub(super) fn average(&self, rounds: u64) -> (Vec<f64>, f64) {
-        let scale = 1.0 / rounds.max(1) as f64;
-        let weights = (0..self.weights.len())
-            .map(|j| {
-                let since = (rounds - self.counted[j]) as f64;
-                (self.sums[j] + since * self.weights[j]) * scale
-            })
-            .collect();
-        let since = (rounds - self.intercept_counted) as f64;
-        (weights, (self.intercept_sum + since * self.intercept) * scale)
+        let rounds = rounds.max(1) as f64;
+        let weights = self.weights.iter().zip(&self.changes).map(|(w, c)| w - c / rounds).collect();
+        (weights, self.intercept - self.intercept_changes / rounds)
     }
 }
 
@@ -96,26 +90,45 @@ impl Learner {
         if items.is_empty() && intact <= 0.0 {
             return;
         }
-        // Hypotheses up to and including this round are those before the update.
-        let now = round + 1;
-        let mut next_deleted = deleted.iter().copied().peekable();
-        for (j, x) in row.entries() {
-            if next_deleted.peek() == Some(&j) {
-                next_deleted.next();
-                continue;
+        let rate = Rate { step: y * step, round: (round + 1) as f64, c: rules.c };
+        let kept: Vec<(usize, f64, f64)> =
+            deleted.iter().map(|&j| (j, self.weights[j], self.changes[j])).collect();
+        match row {
+            Row::Dense(x) => vectorized(|| {
+                for ((w, changes), x) in self.weights.iter_mut().zip(&mut self.changes).zip(x) {
+                    rate.change(w, changes, *x);
+                }
+            }),
+            Row::Sparse(indices, values) => {
+                for (&j, x) in indices.iter().zip(values) {
+                    rate.change(&mut self.weights[j as usize], &mut self.changes[j as usize], *x);
+                }
             }
-            if x == 0.0 {
-                continue;
-            }
-            self.sums[j] += (now - self.counted[j]) as f64 * self.weights[j];
-            self.counted[j] = now;
-            self.weights[j] = (self.weights[j] + y * step * x).clamp(-rules.c, rules.c);
+        }
+        for (j, weight, changes) in kept {
+            (self.weights[j], self.changes[j]) = (weight, changes);
         }
         if rules.intercept {
-            self.intercept_sum += (now - self.intercept_counted) as f64 * self.intercept;
-            self.intercept_counted = now;
-            self.intercept = (self.intercept + y * step).clamp(-rules.c, rules.c);
+            rate.change(&mut self.intercept, &mut self.intercept_changes, 1.0);
         }
+    }
+}
+
+/// How an update changes a weight.
+#[derive(Clone, Copy)]
+struct Rate {
+    /// $y\tau$.
+    step: f64,
+    round: f64,
+    c: f64,
+}
+
+impl Rate {
+    #[inline]
+    fn change(self, weight: &mut f64, changes: &mut f64, x: f64) {
+        let next = (*weight + self.step * x).max(-self.c).min(self.c);
+        *changes += self.round * (next - *weight);
+        *weight = next;
     }
 }
 
