@@ -136,7 +136,7 @@ def cases(_data):
     )
 
 
-def growth():
+def growth(_data):
     """How time and memory grow."""
 
     def planes(n, p):

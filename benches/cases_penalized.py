@@ -95,7 +95,7 @@ def cases(_data):
     )
 
 
-def growth():
+def growth(_data):
     """How time and memory grow."""
     def fit(n, p):
         X, y = clouds(n, p)

@@ -37,7 +37,7 @@ def cases(_data):
     yield case(40_000, 50, 1)
 
 
-def growth():
+def growth(_data):
     """How time and memory grow."""
     def search(n, p):
         X, y = data(n, p)

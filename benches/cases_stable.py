@@ -161,7 +161,7 @@ def cases(data):
         yield Case(f"{title}, 1,000,000 x 20", [Contender(OURS, run, gap)], rounds=1)
 
 
-def growth():
+def growth(_data):
     """How time and memory grow."""
 
     def fit(model, n, p):

@@ -43,6 +43,8 @@ class Case:
     bars: list = field(default_factory=list)
     rounds: int = 5
     note: str = ""
+    #: A promise about our own time, where there is one.
+    limit: float | None = None
 
 
 @dataclass
@@ -81,6 +83,9 @@ def table(results):
             gap = f"{result.gaps[name]:.1e}" if name in result.gaps else ""
             ratio = "" if k == 0 else f"{result.ratio(name):.2f}"
             bar = ""
+            if k == 0 and result.case.limit is not None:
+                limit = result.case.limit
+                bar = f"<= {limit:g} s: {'kept' if result.seconds[name] <= limit else 'MISSED'}"
             for promise, value in result.kept():
                 if promise.peer == name:
                     bar = f">= {promise.ratio:g}: {'kept' if value >= promise.ratio else 'MISSED'}"

@@ -37,7 +37,7 @@ def main():
             results.append(harness.measure(case))
             print(harness.table(results[-1:]), flush=True)
         text = [f"## {module.TITLE}", "", harness.table(results), ""]
-        for line in getattr(module, "growth", lambda: [])():
+        for line in getattr(module, "growth", lambda data: [])(args.data):
             print(line, flush=True)
             text.append(line)
         section = ROOT / "benches" / "results" / f"{group}.md"
