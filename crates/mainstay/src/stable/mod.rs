@@ -13,6 +13,7 @@ mod cv;
 mod estimator;
 mod fit;
 mod interior;
+mod least;
 mod master;
 pub mod problem;
 mod reduce;

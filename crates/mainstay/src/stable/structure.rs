@@ -3,11 +3,11 @@
 
 use super::certificate::{Dual, certify};
 use super::interior::{self, Limits, Solution};
+use super::least::{LeastHinge, evened, faint};
 use super::problem::{Point, Problem, RowLoss, Target};
 use super::reduce::Reduced;
-use crate::data::Standardize;
 use crate::error::Result;
-use crate::linalg::{Dense, Matrix, Row, vector};
+use crate::linalg::{Dense, Matrix};
 
 /// Shares below this part of a row's weight are rounding noise of the solver.
 const NOISE: f64 = 1e-4;
@@ -79,14 +79,6 @@ fn best_intercept(y: &[f64], scores: &[f64], weights: &[f64]) -> f64 {
     0.0
 }
 
-/// The smallest total hinge loss $k^*$ of any hyperplane, and the shares of the rows that prove it.
-#[derive(Debug)]
-pub(super) struct LeastHinge {
-    k: f64,
-    share: Vec<f64>,
-    n_iter: usize,
-}
-
 /// Zero weights with their proof, if `k` of a two-class problem is below $k^*$.
 ///
 /// The multipliers behind $k^*$ add up to $k^*$ and have $\sum \beta_i y_i x_i^\top = 0$; scaled down to $k$ they are
@@ -98,12 +90,9 @@ pub(super) fn dead_fit(
     limits: Limits<'_>,
 ) -> Result<Option<Solution>> {
     let Target::Signs(y) = &problem.target else { return Ok(None) };
-    let known = match least {
-        Some(known) => known,
-        None => least.insert(least_hinge(problem, limits)?),
-    };
+    let known = LeastHinge::of(problem, least, limits)?;
     let total: f64 = known.share.iter().sum();
-    if problem.k >= known.k.min(total) {
+    if problem.k >= known.lower.min(total) {
         return Ok(None);
     }
     let slope = match problem.loss {
@@ -146,13 +135,12 @@ pub(super) fn expose_dead_fit(
             {
                 (solution.dual, solution.certificate) = (proven.dual, proven.certificate);
             }
-            let smallest = least.as_ref().map_or(0.0, |known| known.k);
-            let constant = least_constant_hinge(problem);
-            if smallest >= constant * (1.0 - 1e-6) && problem.loss == RowLoss::Hinge {
+            let known = LeastHinge::of(problem, least, limits)?;
+            if problem.loss == RowLoss::Hinge && known.hopeless(problem) {
                 // Even the classical SVM does nothing with these features.
-                (true, problem.total())
+                (true, (problem.total(), problem.total()))
             } else {
-                (problem.k <= smallest, smallest)
+                (problem.k <= known.lower, (known.lower, known.upper))
             }
         }
         Target::Classes { .. } => {
@@ -160,7 +148,7 @@ pub(super) fn expose_dead_fit(
             let even = Reduced::new(&x, problem.fit_intercept)?;
             let same = Problem { x: &x, ..problem.clone() };
             if usable(&same, &even, problem.k, limits)? {
-                (false, 0.0)
+                (false, (0.0, 0.0))
             } else {
                 (true, bisect(&same, &even, limits)?)
             }
@@ -172,22 +160,31 @@ pub(super) fn expose_dead_fit(
     solution.certificate.primal = objective;
     solution.warm = reduced.constant(&constant.intercept);
     solution.point = constant;
-    let total = problem.total();
     let strength = if problem.loss == RowLoss::Logistic { "alpha" } else { "C" };
-    let advice = if smallest < total * (1.0 - 1e-6) {
-        format!(
-            "the smallest usable k is {} (a fraction of {:.4})",
-            smallest.floor() + 1.0,
-            ((smallest / total) * 1e4).ceil() / 1e4
-        )
-    } else {
-        "no k helps: the features do not tell the classes apart better than a constant".to_owned()
-    };
+    let advice = advice(smallest, problem.total());
     Ok(Some(format!(
         "k = {} is so small that zero weights are optimal for every {strength}, so the model is \
          constant; {advice}",
         (problem.k * 1e4).round() / 1e4
     )))
+}
+
+/// Which `k` to take where the largest useless one lies between `low` and `high`.
+fn advice((low, high): (f64, f64), total: f64) -> String {
+    let next = |k: f64| k.floor() + 1.0;
+    let share = |k: f64| (k / total * 1e4).ceil() / 1e4;
+    if high >= total * (1.0 - 1e-6) {
+        "no k helps: the features do not tell the classes apart better than a constant".to_owned()
+    } else if next(low) >= next(high) {
+        format!("the smallest usable k is {} (a fraction of {:.4})", next(high), share(high))
+    } else {
+        format!(
+            "the smallest usable k is between {} and {} (a fraction of {:.4})",
+            next(low),
+            next(high),
+            share(high)
+        )
+    }
 }
 
 /// The best point without weights: the same problem with one row a class and no features.
@@ -219,58 +216,6 @@ fn best_constant(problem: &Problem<'_>, limits: Limits<'_>) -> Result<Point> {
     Ok(point)
 }
 
-/// The features in units in which a faint ridge is faint for all of them. What hyperplanes can do at all does not
-/// depend on the units, nor on the origin where the intercept is free.
-fn evened(problem: &Problem<'_>) -> Matrix {
-    match problem.x {
-        Matrix::Dense(_) if problem.fit_intercept => {
-            Standardize::learn(problem.x, None).apply(problem.x).into()
-        }
-        x => {
-            let mut largest = vec![0.0_f64; x.ncols()];
-            for (j, v) in x.rows().flat_map(Row::entries) {
-                largest[j] = largest[j].max(v.abs());
-            }
-            let scale = |top: &f64| if *top > 1e-300 { 1.0 / top } else { 1.0 };
-            x.scale_columns(&largest.iter().map(scale).collect::<Vec<_>>())
-        }
-    }
-}
-
-/// A ridge too weak to matter, in the units of the features.
-fn faint(problem: &Problem<'_>, reduced: &Reduced<'_>) -> f64 {
-    let size = vector::norm_sq(reduced.features.z.values()) / problem.n() as f64;
-    1e-8 * size.max(f64::MIN_POSITIVE) / reduced.ridge(1.0)
-}
-
-/// The smallest total hinge loss of any constant.
-fn least_constant_hinge(problem: &Problem<'_>) -> f64 {
-    let mut sides = [0.0; 2];
-    for (i, c) in problem.weights.iter().enumerate() {
-        sides[problem.target.label(i)] += c;
-    }
-    if problem.fit_intercept { 2.0 * sides[0].min(sides[1]) } else { sides[0] + sides[1] }
-}
-
-fn least_hinge(problem: &Problem<'_>, limits: Limits<'_>) -> Result<LeastHinge> {
-    let x = evened(problem);
-    let reduced = Reduced::new(&x, problem.fit_intercept)?;
-    let hinge = Problem {
-        x: &x,
-        loss: RowLoss::Hinge,
-        k: problem.total(),
-        ridge: faint(problem, &reduced),
-        scale: 1.0,
-        ..problem.clone()
-    };
-    let found = interior::solve(&hinge, &reduced, None, Limits { narrow: false, ..limits })?;
-    let losses = hinge.losses(&hinge.scores(&found.point));
-    let k = losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum();
-    // With all rows in the worst case it is the pulls that say how much each counts.
-    let share = found.dual.pull.iter().map(|v| v.abs()).collect();
-    Ok(LeastHinge { k, share, n_iter: found.n_iter })
-}
-
 /// Whether weights help at `k` when they cost next to nothing.
 fn usable(
     problem: &Problem<'_>,
@@ -284,11 +229,11 @@ fn usable(
     Ok(found.certificate.primal < (1.0 - 1e-4) * constant)
 }
 
-/// The largest useless `k`, to a thousandth of the total weight.
-fn bisect(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> Result<f64> {
+/// Bounds on the largest useless `k`, a thousandth of the total weight apart.
+fn bisect(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> Result<(f64, f64)> {
     let total = problem.total();
     if !usable(problem, reduced, total, limits)? {
-        return Ok(total);
+        return Ok((total, total));
     }
     let (mut low, mut high) = (problem.k, total);
     while high - low > 1e-3 * total {
@@ -299,5 +244,5 @@ fn bisect(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> R
             low = middle;
         }
     }
-    Ok(low)
+    Ok((low, high))
 }

@@ -12,7 +12,7 @@ use crate::stable::reduce::Features;
 /// Only rows whose weight has changed by more than [`STALE`] of itself are touched. That leaves every
 /// Newton step that much of the error it had, which a next step removes.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(in crate::stable) struct Kept {
     gram: Dense,
     weights: Vec<f64>,
 }
@@ -20,17 +20,22 @@ pub(super) struct Kept {
 const STALE: f64 = 0.15;
 
 impl Kept {
-    pub(super) fn new(features: &Features) -> Self {
+    pub(in crate::stable) fn new(features: &Features) -> Self {
         let order = features.z.ncols();
         Self { gram: Dense::zeros(order, order), weights: vec![0.0; features.z.nrows()] }
     }
 
-    fn update(&mut self, features: &Features, rows: &RowsAt) {
+    /// Takes the weights `wanted`; changes of less than `floor` are not worth the trouble.
+    pub(in crate::stable) fn update(
+        &mut self,
+        features: &Features,
+        wanted: impl Iterator<Item = f64>,
+        floor: f64,
+    ) {
         let mut change = vec![0.0; self.weights.len()];
         let mut any = false;
-        let wanted = rows.share.iter().zip(&rows.bend).map(|(a, bend)| a * bend);
         for ((change, have), want) in change.iter_mut().zip(&mut self.weights).zip(wanted) {
-            if (want - *have).abs() > STALE * want.max(*have) {
+            if (want - *have).abs() > floor.max(STALE * want.max(*have)) {
                 *change = want - *have;
                 *have = want;
                 any = true;
@@ -40,6 +45,13 @@ impl Kept {
             let gram = features.z.weighted_gram(&change);
             vector::axpy(1.0, gram.data(), self.gram.data_mut());
         }
+    }
+
+    /// The matrix with `more` on its diagonal.
+    pub(in crate::stable) fn damped(&self, more: f64) -> Dense {
+        let mut matrix = self.gram.clone();
+        (0..matrix.nrows()).for_each(|j| matrix[(j, j)] += more);
+        matrix
     }
 
     /// $\tfrac{2\rho}{\lambda} I_w + Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$, less what
@@ -52,7 +64,8 @@ impl Kept {
         ridge: f64,
         width: f64,
     ) -> Result<System> {
-        self.update(features, rows);
+        let wanted = rows.share.iter().zip(&rows.bend).map(|(a, bend)| a * bend);
+        self.update(features, wanted, 0.0);
         let gain = rows.gain(problem, width);
         let steep: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s).collect();
         let weights: Vec<f64> = steep.iter().zip(&rows.slope).map(|(d, s)| d * s).collect();

@@ -16,7 +16,7 @@
 mod curvature;
 mod rows;
 
-use curvature::Kept;
+pub(super) use curvature::Kept;
 use rows::{Reference, RowsAt};
 
 use super::certificate::{Dual, bound};

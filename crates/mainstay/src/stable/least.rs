@@ -1,0 +1,335 @@
+//! How large `k` must be for the classes to be told apart at all.
+//!
+//! $k^* = \min_{w,b} \sum c_i \max(0, 1 - y_i f_i)$, the smallest total hinge loss of any hyperplane, is also the largest
+//! $\sum \beta_i$ with $0 \le \beta \le c$ and $\sum \beta_i y_i (x_i, 1) = 0$ (linear programming duality). Any hyperplane bounds it
+//! from above and any such $\beta$ from below.
+//!
+//! Few rows: the interior point finds it. Many rows: it is enclosed, to a thousandth of the total weight, by Newton's
+//! method on the smoothed hinges
+//! $$\sum_i c_i h \ln\bigl(1 + e^{o_i + (1 - y_i f_i)/h}\bigr),$$
+//! whose slopes $\beta_i = c_i / (1 + e^{-t_i})$ lie between their bounds and add up to zero at the minimum. The exponents $t$
+//! become the next offsets $o$ (the method of multipliers with an entropy), so that $h$ need not become small. Slopes
+//! change little from step to step, and so does the curvature, which is kept ([`Kept`]).
+
+use super::augmented::Kept;
+use super::interior::{self, Limits, System};
+use super::problem::{Problem, RowLoss, Target, softplus};
+use super::reduce::{Features, Reduced};
+use crate::data::Standardize;
+use crate::error::Result;
+use crate::linalg::{Matrix, Row, vector};
+
+/// Relative to the total weight: how closely $k^*$ is enclosed.
+const PRECISION: f64 = 1e-3;
+/// Fewer rows, or fewer for each column, are left to the interior point.
+const LEAST_ROWS: usize = 1000;
+const LEAST_TIMES: usize = 16;
+/// Rows are sampled where there are this many times as many.
+const SAMPLE: usize = 8;
+/// Most Newton steps.
+const STEPS: usize = 60;
+/// Curvatures below this part of a row's largest are left as they are.
+const FLAT: f64 = 0.01;
+
+/// What is known of $k^*$.
+#[derive(Debug)]
+pub(super) struct LeastHinge {
+    /// No `k` up to here is usable.
+    pub lower: f64,
+    /// Every `k` above this is usable.
+    pub upper: f64,
+    /// $\beta$, the proof of the lower bound.
+    pub share: Vec<f64>,
+    pub n_iter: usize,
+    /// Whether the two bounds agree up to the accuracy of the solver.
+    exact: bool,
+}
+
+impl LeastHinge {
+    /// What is known of `problem`, or enough of it to tell whether its `k` is usable and whether any is.
+    pub(super) fn of<'l>(
+        problem: &Problem<'_>,
+        known: &'l mut Option<Self>,
+        limits: Limits<'_>,
+    ) -> Result<&'l Self> {
+        let enough = match known.take().filter(|known| known.decides(problem)) {
+            Some(enough) => enough,
+            None => Self::find(problem, limits)?,
+        };
+        Ok(known.insert(enough))
+    }
+
+    /// Whether not even all rows together let the features do better than a constant.
+    pub(super) fn hopeless(&self, problem: &Problem<'_>) -> bool {
+        self.upper >= least_constant_hinge(problem) * (1.0 - 1e-6)
+    }
+
+    fn decides(&self, problem: &Problem<'_>) -> bool {
+        let outside = problem.k <= self.lower || problem.k > self.upper;
+        self.exact || (outside && !self.hopeless(problem))
+    }
+
+    fn find(problem: &Problem<'_>, limits: Limits<'_>) -> Result<Self> {
+        let x = evened(problem);
+        let reduced = Reduced::new(&x, problem.fit_intercept)?;
+        let enclosed = enclose(problem, &reduced.features, limits)?;
+        match enclosed.filter(|found| found.decides(problem)) {
+            Some(found) => Ok(found),
+            None => solve(problem, &x, &reduced, limits),
+        }
+    }
+}
+
+/// $k^*$ by the interior point.
+fn solve(
+    problem: &Problem<'_>,
+    x: &Matrix,
+    reduced: &Reduced<'_>,
+    limits: Limits<'_>,
+) -> Result<LeastHinge> {
+    let hinge = Problem {
+        x,
+        loss: RowLoss::Hinge,
+        k: problem.total(),
+        ridge: faint(problem, reduced),
+        scale: 1.0,
+        ..problem.clone()
+    };
+    let found = interior::solve(&hinge, reduced, None, Limits { narrow: false, ..limits })?;
+    let losses = hinge.losses(&hinge.scores(&found.point));
+    let k = losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum();
+    // With all rows in the worst case it is the pulls that say how much each counts.
+    let share = found.dual.pull.iter().map(|v| v.abs()).collect();
+    Ok(LeastHinge { lower: k, upper: k, share, n_iter: found.n_iter, exact: true })
+}
+
+/// Bounds on $k^*$ of a problem with many rows; `None` where they are not found.
+fn enclose(
+    problem: &Problem<'_>,
+    features: &Features,
+    limits: Limits<'_>,
+) -> Result<Option<LeastHinge>> {
+    let Target::Signs(y) = &problem.target else { return Ok(None) };
+    let n = problem.n();
+    if n < LEAST_ROWS.max(LEAST_TIMES * features.z.ncols()) {
+        return Ok(None);
+    }
+    let mut steps = 0;
+    let started = Smoothed::start(features, y, problem.weights, 0.2, &mut steps, limits)?;
+    let Some((mut smoothed, mut open)) = started else { return Ok(None) };
+    let wanted = PRECISION * problem.total();
+    while open > wanted {
+        smoothed.offset.clone_from(&smoothed.exponent);
+        smoothed.width *= (wanted / open).sqrt().clamp(0.5, 1.0);
+        smoothed.look();
+        match smoothed.settle(&mut steps, limits)? {
+            Some(left) => open = left,
+            None => return Ok(None),
+        }
+    }
+    let Some(share) = smoothed.balanced(limits)? else { return Ok(None) };
+    let lower = share.iter().sum();
+    let upper = smoothed.hinges();
+    Ok(Some(LeastHinge { lower, upper, share, n_iter: steps, exact: false }))
+}
+
+/// Smoothed hinges at some hyperplane.
+struct Smoothed<'r> {
+    features: &'r Features,
+    y: &'r [f64],
+    c: &'r [f64],
+    v: Vec<f64>,
+    /// $y f$.
+    margin: Vec<f64>,
+    /// $o$.
+    offset: Vec<f64>,
+    /// $h$.
+    width: f64,
+    /// $t$.
+    exponent: Vec<f64>,
+    /// $\beta$.
+    share: Vec<f64>,
+    /// $\beta (1 - \beta/c)$: $h$ times the curvature.
+    room: Vec<f64>,
+    kept: Kept,
+}
+
+impl<'r> Smoothed<'r> {
+    fn new(features: &'r Features, y: &'r [f64], c: &'r [f64], v: Vec<f64>, width: f64) -> Self {
+        let zero = || vec![0.0; y.len()];
+        let margin = features.scores(&v).iter().zip(y).map(|(f, y)| f * y).collect();
+        let kept = Kept::new(features);
+        let (offset, exponent, share, room) = (zero(), zero(), zero(), zero());
+        Self { features, y, c, v, margin, offset, width, exponent, share, room, kept }
+    }
+
+    /// The minimum for `width`, come to by way of samples and larger widths, with what is open there.
+    fn start(
+        features: &'r Features,
+        y: &'r [f64],
+        c: &'r [f64],
+        width: f64,
+        steps: &mut usize,
+        limits: Limits<'_>,
+    ) -> Result<Option<(Self, f64)>> {
+        let some = y.len() / SAMPLE;
+        let mut smoothed = if some >= (LEAST_ROWS / 2).max(LEAST_TIMES * features.z.ncols()) {
+            let sample = features.select(&(0..some).collect::<Vec<_>>());
+            let found = Smoothed::start(&sample, &y[..some], &c[..some], 0.3, steps, limits)?;
+            let Some((found, _)) = found else { return Ok(None) };
+            Self::new(features, y, c, found.v, width)
+        } else {
+            let mut smoothed = Self::new(features, y, c, vec![0.0; features.z.ncols()], 1.0);
+            smoothed.look();
+            if smoothed.settle(steps, limits)?.is_none() {
+                return Ok(None);
+            }
+            smoothed.width = width;
+            smoothed
+        };
+        smoothed.look();
+        Ok(smoothed.settle(steps, limits)?.map(|open| (smoothed, open)))
+    }
+
+    /// Slopes and curvatures at the margins.
+    fn look(&mut self) {
+        let rows = self.share.iter_mut().zip(&mut self.room).zip(&mut self.exponent);
+        let given = self.offset.iter().zip(&self.margin).zip(self.c);
+        for (((share, room), exponent), ((offset, margin), c)) in rows.zip(given) {
+            *exponent = offset + (1.0 - margin) / self.width;
+            let e = (-exponent.abs()).exp();
+            let (small, large) = (e / (1.0 + e), 1.0 / (1.0 + e));
+            *share = c * if *exponent > 0.0 { large } else { small };
+            *room = c * small * large;
+        }
+    }
+
+    /// Newton steps until another would gain little of what is open; returns that, or `None` where
+    /// the steps do not get there.
+    fn settle(&mut self, steps: &mut usize, limits: Limits<'_>) -> Result<Option<f64>> {
+        while *steps < STEPS {
+            limits.control.check()?;
+            *steps += 1;
+            let pull: Vec<f64> = self.share.iter().zip(self.y).map(|(a, y)| a * y).collect();
+            let pulled = self.features.z.tr_mul_vec(&pull);
+            // A row's weight on the diagonal holds the columns that hardly any row has.
+            let row = self.c.iter().sum::<f64>() / self.c.len() as f64;
+            self.kept.update(self.features, self.room.iter().copied(), 0.25 * FLAT * row);
+            let Ok(system) = System::factor(self.kept.damped(row * self.width)) else {
+                return Ok(None);
+            };
+            limits.control.check()?;
+            let mut v = system.solve(&pulled);
+            vector::scale(&mut v, self.width);
+            let fall = vector::dot(&pulled, &v);
+            if !self.descend(&v, fall) {
+                return Ok(None);
+            }
+            let open = self.open();
+            if fall <= 0.03 * open {
+                return Ok(Some(open));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A step along `v`, shortened until the smoothed hinges fall as they should; whether there is one.
+    fn descend(&mut self, v: &[f64], fall: f64) -> bool {
+        let moves = self.features.scores(v);
+        let old = self.margin.clone();
+        let before = self.value();
+        let noise = 1e-13 * before;
+        let mut step = 1.0;
+        while step > 1e-6 {
+            for (((m, old), f), y) in self.margin.iter_mut().zip(&old).zip(&moves).zip(self.y) {
+                *m = old + step * y * f;
+            }
+            // Also false for values that are not numbers.
+            if self.value() <= before - 1e-4 * step * fall + noise {
+                vector::axpy(step, v, &mut self.v);
+                self.look();
+                return true;
+            }
+            step *= 0.5;
+        }
+        false
+    }
+
+    fn value(&self) -> f64 {
+        let rows = self.margin.iter().zip(&self.offset).zip(self.c);
+        let loss = |((m, o), c): ((&f64, &f64), &f64)| c * softplus(o + (1.0 - m) / self.width);
+        self.width * rows.map(loss).sum::<f64>()
+    }
+
+    /// The hinge losses: an upper bound.
+    fn hinges(&self) -> f64 {
+        self.margin.iter().zip(self.c).map(|(m, c)| c * (1.0 - m).max(0.0)).sum()
+    }
+
+    /// By how much $\sum c \max(0, 1 - yf)$ exceeds $\sum \beta (1 - yf)$, which is $\sum \beta$ at the minimum.
+    fn open(&self) -> f64 {
+        let met: f64 = self.share.iter().zip(&self.margin).map(|(a, m)| a * (1.0 - m)).sum();
+        self.hinges() - met
+    }
+
+    /// Shares near the slopes with $\sum \beta_i y_i (x_i, 1) = 0$: every share moves in proportion to its distance
+    /// from its bounds.
+    fn balanced(&self, limits: Limits<'_>) -> Result<Option<Vec<f64>>> {
+        const ROUNDS: usize = 12;
+        let z = &self.features.z;
+        let total: f64 = self.c.iter().sum();
+        let mut exact = Kept::new(self.features);
+        exact.update(self.features, self.room.iter().copied(), 0.0);
+        let Ok(system) = System::factor(exact.damped(0.0)) else { return Ok(None) };
+        let mut share = self.share.clone();
+        let mut best = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            limits.control.check()?;
+            let pull: Vec<f64> = share.iter().zip(self.y).map(|(a, y)| a * y).collect();
+            let pulled = z.tr_mul_vec(&pull);
+            let off = pulled.iter().fold(0.0_f64, |top, r| top.max(r.abs())) / total;
+            if off <= 1e-15 || (off <= 1e-11 && off > 0.5 * best) {
+                return Ok(Some(share));
+            }
+            best = best.min(off);
+            let moves = z.mul_vec(&system.solve(&pulled));
+            for (((a, c), y), f) in share.iter_mut().zip(self.c).zip(self.y).zip(&moves) {
+                *a = (*a - *a * (1.0 - *a / c) * y * f).clamp(0.0, *c);
+            }
+        }
+        Ok((best <= 1e-11).then_some(share))
+    }
+}
+
+/// The features in units in which a faint ridge is faint for all of them. What hyperplanes can do at all does not
+/// depend on the units, nor on the origin where the intercept is free.
+pub(super) fn evened(problem: &Problem<'_>) -> Matrix {
+    match problem.x {
+        Matrix::Dense(_) if problem.fit_intercept => {
+            Standardize::learn(problem.x, None).apply(problem.x).into()
+        }
+        x => {
+            let mut largest = vec![0.0_f64; x.ncols()];
+            for (j, v) in x.rows().flat_map(Row::entries) {
+                largest[j] = largest[j].max(v.abs());
+            }
+            let scale = |top: &f64| if *top > 1e-300 { 1.0 / top } else { 1.0 };
+            x.scale_columns(&largest.iter().map(scale).collect::<Vec<_>>())
+        }
+    }
+}
+
+/// A ridge too weak to matter, in the units of the features.
+pub(super) fn faint(problem: &Problem<'_>, reduced: &Reduced<'_>) -> f64 {
+    let size = vector::norm_sq(reduced.features.z.values()) / problem.n() as f64;
+    1e-8 * size.max(f64::MIN_POSITIVE) / reduced.ridge(1.0)
+}
+
+/// The smallest total hinge loss of any constant.
+fn least_constant_hinge(problem: &Problem<'_>) -> f64 {
+    let mut sides = [0.0; 2];
+    for (i, c) in problem.weights.iter().enumerate() {
+        sides[problem.target.label(i)] += c;
+    }
+    if problem.fit_intercept { 2.0 * sides[0].min(sides[1]) } else { sides[0] + sides[1] }
+}
