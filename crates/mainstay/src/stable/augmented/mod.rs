@@ -35,8 +35,10 @@ const SAMPLE: usize = 8;
 const STEPS: usize = 60;
 /// The width shrinks at most by this factor with every change of reference.
 const SHRINK: f64 = 0.25;
-/// A threshold of less than this width is sharp.
+/// A threshold is sharp if its width is less than this part of it (a row at zero scores loses about 1).
 const SHARP: f64 = 0.1;
+/// Relative changes of the objective that may be rounding.
+const NOISE: f64 = 1e-13;
 /// Relative gap asked of the sample.
 const ROUGH: f64 = 3e-3;
 
@@ -228,9 +230,12 @@ impl<'r, 'a> Newton<'r, 'a> {
                 return Ok(steps);
             }
             let enough = 0.25 * tol * objective;
+            if open <= enough && fall <= NOISE * objective {
+                return Ok(steps);
+            }
             if fall <= open && open > enough {
                 self.crowded = !self.patient
-                    && self.reference.width < SHARP
+                    && self.reference.width < SHARP * self.rows.theta.min(1.0)
                     && 2 * self.rows.between(self.problem.weights) > self.problem.n();
                 if self.crowded {
                     return Ok(steps);
@@ -248,7 +253,7 @@ impl<'r, 'a> Newton<'r, 'a> {
     /// as it should; whether there is one.
     fn descend(&mut self, v: &[f64], moves: &[f64], fall: f64) -> bool {
         let before = self.value();
-        let noise = 1e-13 * before.abs();
+        let noise = NOISE * before.abs();
         let old_v = self.v.clone();
         let old = self.rows.clone();
         let mut step = 1.0;
