@@ -177,13 +177,20 @@ impl Recipe {
             Some(found) if gap(&found) <= self.tol => return Ok(found),
             other => other.filter(|found| gap(found) <= 1e-3),
         };
-        let found = interior::solve(problem, reduced, near.as_ref().or(warm), limits)?;
-        if gap(&found) <= self.tol || problem.q() > 1 {
+        // In turns from here, each from where the other one ended.
+        let polished = |found: Solution| -> Result<Solution> {
+            if gap(&found) <= self.tol || problem.q() > 1 {
+                return Ok(found);
+            }
+            let again = augmented::polish(problem, reduced, &found, limits)?;
+            Ok(again.into_iter().fold(found, interior::better))
+        };
+        let found = interior::directly(problem, reduced, near.as_ref().or(warm), limits)?;
+        let found = polished(found)?;
+        if gap(&found) <= self.tol {
             return Ok(found);
         }
-        // The other one once more, from where this one ended.
-        let again = augmented::polish(problem, reduced, &found, limits)?;
-        Ok(again.into_iter().fold(found, interior::better))
+        polished(interior::insist(problem, reduced, found, limits)?)
     }
 
     fn assemble(&self, merged: &Merged, given: &[f64], pieces: Vec<Piece>) -> Fitted {

@@ -52,20 +52,39 @@ pub(super) struct Solution {
     pub warm: Vec<f64>,
 }
 
-/// Solves `problem`; `reduced` holds its features. `warm` is the solution of a neighbour; where that
-/// start does not lead to the asked gap, a cold one is tried, and where that fails by far (the squared
-/// hinge on separable data of large numbers), shorter steps and then the way from strong
-/// regularisation to the asked one.
+/// Solves `problem`; `reduced` holds its features. `warm` is the solution of a neighbour.
 pub(super) fn solve(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
     warm: Option<&Solution>,
     limits: Limits<'_>,
 ) -> Result<Solution> {
-    let mut found = solve_from(problem, reduced, warm, limits)?;
-    if warm.is_some() && found.certificate.gap() > limits.tol {
-        found = better(found, solve_from(problem, reduced, None, limits)?);
+    let found = directly(problem, reduced, warm, limits)?;
+    insist(problem, reduced, found, limits)
+}
+
+/// The usual way; where the start from a neighbour does not lead to the asked gap, also a cold one.
+pub(super) fn directly(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    warm: Option<&Solution>,
+    limits: Limits<'_>,
+) -> Result<Solution> {
+    let found = solve_from(problem, reduced, warm, limits)?;
+    if warm.is_none() || found.certificate.gap() <= limits.tol {
+        return Ok(found);
     }
+    Ok(better(found, solve_from(problem, reduced, None, limits)?))
+}
+
+/// Where `found` is not good enough (the squared hinge on separable data of large numbers): shorter steps, and then
+/// the way from strong regularisation to the asked one.
+pub(super) fn insist(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    mut found: Solution,
+    limits: Limits<'_>,
+) -> Result<Solution> {
     let strict = Limits { strict: true, ..limits };
     if problem.loss == RowLoss::SquaredHinge && found.certificate.gap() > limits.tol {
         found = better(found, solve_from(problem, reduced, None, strict)?);
