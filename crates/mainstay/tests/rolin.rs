@@ -449,6 +449,38 @@ fn bad_parameters_are_named() {
     assert!(matches!(error, Error::InvalidParam { name: "k", .. }), "{error}");
 }
 
+/// No matrix of rows by rows is made: 40,000 rows would need 13 GB for one.
+#[test]
+fn many_rows_are_no_obstacle() {
+    let (n, p) = (40_000, 3);
+    let (rows, labels) = two_clouds(1, n, p, 2.0);
+    let data = dataset(&rows, &labels);
+    let params = RolinParams { n_repeats: 1, ..RolinParams::default() };
+    let fitted = fit(params.clone(), &data);
+    fitted.model.validate().unwrap();
+    let predicted = fitted.model.predict(data.features()).unwrap();
+    let right = predicted.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
+    // Two unit clouds two apart: the best rule is right on 84 %.
+    assert!(right as f64 > 0.83 * n as f64, "{right}");
+    let control = Control::new();
+    control.cancel();
+    let stopped = params.check().unwrap().fit(&data, &control);
+    assert!(matches!(stopped, Err(Error::Interrupted)));
+}
+
+/// Data without a clear gap between small singular values and rounding take the slower road.
+#[test]
+fn ill_conditioned_wide_rows_keep_their_small_directions() {
+    let (n, p) = (12, 20);
+    let (mut rows, labels) = two_clouds(3, n, p, 1.0);
+    // One feature far larger than the others: squares of the rest vanish beside its own.
+    rows.iter_mut().step_by(p).for_each(|v| *v *= 1e7);
+    let params = RolinParams { normalize: Normalize::Fixed(false), ..paper() };
+    let fitted = fit(RolinParams { k: Some(8), ..params }, &dataset(&rows, &labels));
+    fitted.model.validate().unwrap();
+    assert_eq!(number(&fitted, "k"), 8.0);
+}
+
 #[test]
 fn a_class_smaller_than_the_folds_is_mentioned() {
     let (rows, _) = two_clouds(1, 12, 3, 1.0);

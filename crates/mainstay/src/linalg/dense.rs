@@ -158,6 +158,13 @@ impl Dense {
         product(self.view(), other.view().transpose())
     }
 
+    /// `self * other'` without the first `skip` columns of both.
+    #[must_use]
+    pub fn mul_tr_beyond(&self, other: &Self, skip: usize) -> Self {
+        let skip = skip.min(self.ncols);
+        product(self.view().get(.., skip..), other.view().get(.., skip..).transpose())
+    }
+
     /// `self * self'`, both triangles filled.
     #[must_use]
     pub fn outer_gram(&self) -> Self {
