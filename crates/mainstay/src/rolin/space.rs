@@ -53,7 +53,8 @@ impl Space {
             return Ok(Self { rows, unit, gram: None, scaling, basis: Basis::Features });
         }
         let gram = rows.outer_gram();
-        if let Some(spectrum) = Spectrum::from_gram(&gram)? {
+        // Centred rows add up to zero.
+        if let Some(spectrum) = Spectrum::from_gram(&gram, usize::from(normalize))? {
             let rows = spectrum.rows();
             let basis = Basis::Samples(spectrum);
             return Ok(Self { rows, unit, gram: Some(gram), scaling, basis });

@@ -29,7 +29,7 @@ impl Spectrum {
     /// singular value decomposition.
     pub(super) fn new(rows: &Dense) -> Result<(Self, Dense)> {
         if rows.ncols() <= rows.nrows()
-            && let Some((d, v)) = clear_pairs(&rows.tr_mul(rows))?
+            && let Some((d, v)) = clear_pairs(&rows.tr_mul(rows), 0)?
         {
             let mut u = rows.mul(&v);
             divide_columns(&mut u, &d);
@@ -45,8 +45,8 @@ impl Spectrum {
 
     /// From the inner products of the rows; `None` where squaring has cost too many digits to tell small
     /// singular values from zeros.
-    pub(super) fn from_gram(gram: &Dense) -> Result<Option<Self>> {
-        Ok(clear_pairs(gram)?.map(|(d, u)| Self { u, rank: d.len(), d }))
+    pub(super) fn from_gram(gram: &Dense, nulls: usize) -> Result<Option<Self>> {
+        Ok(clear_pairs(gram, nulls)?.map(|(d, u)| Self { u, rank: d.len(), d }))
     }
 
     /// The rows in principal coordinates, U D.
@@ -92,22 +92,24 @@ impl SplitSpectrum {
         let block = |rows: &[usize]| {
             Dense::from_fn(rows.len(), split.train.len(), |i, j| gram[(rows[i], split.train[j])])
         };
-        let Some(train) = Spectrum::from_gram(&block(&split.train))? else { return Ok(None) };
+        let Some(train) = Spectrum::from_gram(&block(&split.train), 0)? else { return Ok(None) };
         let mut holdout = block(&split.holdout).mul(&train.u);
         divide_columns(&mut holdout, &train.d);
         Ok(Some(Self { train, holdout }))
     }
 }
 
-/// Roots of the eigenvalues of inner products, descending, with their vectors as columns; those that are
-/// nothing but rounding are left out. `None` if one is neither clear nor nothing.
-fn clear_pairs(gram: &Dense) -> Result<Option<(Vec<f64>, Dense)>> {
+/// Roots of the eigenvalues of inner products, descending, with their vectors as columns. `None` unless
+/// all are clear but `nulls` of them, which are known to be zero and left out: from inner products alone a
+/// small singular value cannot be told from rounding.
+fn clear_pairs(gram: &Dense, nulls: usize) -> Result<Option<(Vec<f64>, Dense)>> {
     let eigen = SymmetricEigen::new(gram)?;
     let n = eigen.values.len();
     let largest = eigen.values.last().copied().unwrap_or(0.0);
     let clear = |v: &f64| *v >= CLEAR * largest;
     let nothing = |v: &f64| v.abs() <= NOTHING * largest;
-    if largest <= 0.0 || !eigen.values.iter().all(|v| clear(v) || nothing(v)) {
+    let unclear: Vec<f64> = eigen.values.iter().copied().filter(|v| !clear(v)).collect();
+    if largest <= 0.0 || unclear.len() > nulls || !unclear.iter().all(nothing) {
         return Ok(None);
     }
     let d: Vec<f64> =
@@ -136,7 +138,7 @@ mod tests {
             let rows = waves(n, p, |_| 1.0);
             let svd = Svd::new(&rows).unwrap();
             let (found, v) = Spectrum::new(&rows).unwrap();
-            let other = Spectrum::from_gram(&rows.outer_gram()).unwrap();
+            let other = Spectrum::from_gram(&rows.outer_gram(), 0).unwrap();
             for spectrum in std::iter::once(&found).chain(&other) {
                 assert_eq!(spectrum.rank, found.rank);
                 for (d, s) in spectrum.d.iter().zip(&svd.s) {
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn small_columns_are_neither_lost_nor_taken_for_rounding() {
         let rows = waves(8, 3, |j| [1.0, 1e-5, 1e-9][j]);
-        assert!(clear_pairs(&rows.tr_mul(&rows)).unwrap().is_none());
+        assert!(clear_pairs(&rows.tr_mul(&rows), 1).unwrap().is_none());
         assert_eq!(Spectrum::new(&rows).unwrap().0.rank, 3);
         let twice = Dense::from_fn(8, 4, |i, j| rows[(i, 0)] + f64::from(u8::from(j % 2 == 1)));
         assert_eq!(Spectrum::new(&twice).unwrap().0.rank, 2);
