@@ -75,13 +75,24 @@ fn the_fast_search_finds_what_the_literal_algorithms_find() {
         (Loss::SquaredHinge, literal::Loss::SquaredHinge),
         (Loss::ModifiedHuber, literal::Loss::ModifiedHuber),
     ];
-    for (seed, (n, p, distance)) in
-        [(18, 4, 2.0), (16, 24, 1.5), (24, 6, 1.0), (20, 5, 6.0)].into_iter().enumerate()
-    {
-        for (ours, theirs) in losses {
-            let (rows, labels) = uneven(seed as u64, n, p, distance);
+    // The last one has a feature far larger than the others, which inner products cannot take.
+    let cases = [
+        (18, 4, 2.0, 1.0),
+        (16, 24, 1.5, 1.0),
+        (24, 6, 1.0, 1.0),
+        (20, 5, 6.0, 1.0),
+        (16, 24, 1.5, 2e4),
+    ];
+    let even: Vec<f64> = (0..6).map(|j| 0.01 + 0.3 * f64::from(j)).collect();
+    let grids = [vec![0.01, 0.1, 0.4, 2.0], even];
+    for (seed, (n, p, distance, first)) in cases.into_iter().enumerate() {
+        for (ours, theirs, b_maxs) in
+            losses.iter().flat_map(|&(a, b)| grids.iter().map(move |grid| (a, b, grid.clone())))
+        {
+            let (mut rows, labels) = uneven(seed as u64, n, p, distance);
+            rows.iter_mut().step_by(p).for_each(|v| *v *= first);
             let data = dataset(&rows, &labels);
-            let (sigma_ratios, b_maxs) = (vec![1.0, 3.0, 10.0], vec![0.01, 0.1, 0.4, 2.0]);
+            let sigma_ratios = vec![1.0, 3.0, 10.0];
             let params = RolinParams {
                 loss: ours,
                 sigma_ratios: Some(sigma_ratios.clone()),
@@ -466,6 +477,14 @@ fn many_rows_are_no_obstacle() {
     control.cancel();
     let stopped = params.check().unwrap().fit(&data, &control);
     assert!(matches!(stopped, Err(Error::Interrupted)));
+}
+
+#[test]
+fn directions_that_are_left_out_are_mentioned() {
+    let (rows, labels) = two_clouds(1, 2_001, 420, 2.0);
+    let params = RolinParams { n_repeats: 1, n_folds: 2, ..RolinParams::default() };
+    let fitted = fit(params, &dataset(&rows, &labels));
+    assert!(fitted.warnings.iter().any(|w| w.contains("400 leading")), "{:?}", fitted.warnings);
 }
 
 /// Data without a clear gap between small singular values and rounding take the slower road.

@@ -84,6 +84,7 @@ impl Extended {
         let mut fitted = Fitted::new(model, self.n_folds * self.n_repeats)
             .with("candidates", table(&judged, &views));
         fitted.warnings.extend(fold_warning(data, self.n_folds));
+        fitted.warnings.extend(View::warning(&views));
         Ok(fitted)
     }
 

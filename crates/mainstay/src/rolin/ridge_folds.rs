@@ -52,39 +52,28 @@ pub(super) fn scores(
     ridges: &[f64],
     control: &Control,
 ) -> Result<Vec<Vec<Vec<f64>>>> {
-    let by_columns = view.d.len() * splits.folds <= view.u.nrows();
-    let found: Vec<Vec<Vec<f64>>> = if by_columns {
-        let rows = view.rows();
-        let parts: Vec<SplitScores> = splits
-            .all
-            .par_iter()
-            .map(|split| {
-                control.check()?;
-                leave_out_columns(view, &rows, split, labels, ridges)
-            })
-            .collect::<Result<_>>()?;
-        let mut out =
-            vec![vec![vec![0.0; view.u.nrows() * splits.count()]; ridges.len()]; labels.len()];
-        for (j, (split, part)) in splits.all.iter().zip(&parts).enumerate() {
-            for (class, part) in part.iter().enumerate() {
-                for (r, scores) in part.iter().enumerate() {
-                    for (&i, s) in split.holdout.iter().zip(scores) {
-                        out[class][r][splits.place(j, i)] = *s;
-                    }
+    let rows = view.rows();
+    let one_split = |split: &Split| {
+        control.check()?;
+        if view.d.len() <= split.holdout.len() {
+            leave_out_columns(view, &rows, split, labels, ridges)
+        } else {
+            leave_out_rows(view, split, labels, ridges)
+        }
+    };
+    let parts: Vec<SplitScores> = splits.all.par_iter().map(one_split).collect::<Result<_>>()?;
+    let mut out =
+        vec![vec![vec![0.0; view.u.nrows() * splits.count()]; ridges.len()]; labels.len()];
+    for (j, (split, part)) in splits.all.iter().zip(&parts).enumerate() {
+        for (class, part) in part.iter().enumerate() {
+            for (r, scores) in part.iter().enumerate() {
+                for (&i, s) in split.holdout.iter().zip(scores) {
+                    out[class][r][splits.place(j, i)] = *s;
                 }
             }
         }
-        out
-    } else {
-        let per_ridge: Vec<Vec<Vec<f64>>> = ridges
-            .par_iter()
-            .map(|&ridge| leave_out_rows(view, splits, labels, ridge, control))
-            .collect::<Result<_>>()?;
-        (0..labels.len())
-            .map(|class| per_ridge.iter().map(|classes| classes[class].clone()).collect())
-            .collect()
-    };
-    Ok(found)
+    }
+    Ok(out)
 }
 
 /// Scores of the holdout rows of one split, for every class and ridge.
@@ -131,45 +120,36 @@ fn leave_out_columns(
 }
 
 /// Many columns: with the hat matrix H of all rows, the residuals of fold F after fitting on the others
-/// are $(I - H_{FF})^{-1} (y - Hy)_F$ exactly.
+/// are $(I - H_{FF})^{-1} (y - Hy)_F$ exactly; only $H_{FF}$ is ever made. O(f^2 r + f^3) a ridge.
 fn leave_out_rows(
     view: &View,
-    splits: &Repeats<'_>,
+    split: &Split,
     labels: &[Vec<f64>],
-    ridge: f64,
-    control: &Control,
-) -> Result<Vec<Vec<f64>>> {
-    let n = view.u.nrows();
-    let shares: Vec<f64> = view.d.iter().map(|d| d * d / (d * d + ridge)).collect();
-    let mut shrunk = view.u.clone();
-    for i in 0..n {
-        shrunk.row_mut(i).iter_mut().zip(&shares).for_each(|(v, s)| *v *= s);
-    }
-    let mut hat = shrunk.mul_tr(&view.u);
-    for v in hat.data_mut() {
-        *v += 1.0 / n as f64;
-    }
-    let residuals: Vec<Vec<f64>> = labels
-        .iter()
-        .map(|y| hat.mul_vec(y).iter().zip(y).map(|(fit, y)| y - fit).collect())
-        .collect();
-    let mut scores = vec![vec![0.0; n * splits.count()]; labels.len()];
-    for (j, split) in splits.all.iter().enumerate() {
-        control.check()?;
-        let fold = &split.holdout;
-        let mut left = Dense::from_fn(fold.len(), fold.len(), |a, b| -hat[(fold[a], fold[b])]);
+    ridges: &[f64],
+) -> Result<SplitScores> {
+    let fold = view.u.select_rows(&split.holdout);
+    let share = 1.0 / view.u.nrows() as f64;
+    let sums: Vec<(f64, Vec<f64>)> =
+        labels.iter().map(|y| (y.iter().sum(), view.u.tr_mul_vec(y))).collect();
+    let mut out = vec![Vec::new(); labels.len()];
+    for ridge in ridges {
+        let shrink: Vec<f64> = view.d.iter().map(|d| d * d / (d * d + ridge)).collect();
+        let shrunk = Dense::from_fn(fold.nrows(), fold.ncols(), |i, j| fold[(i, j)] * shrink[j]);
+        let mut left = shrunk.mul_tr(&fold);
+        left.data_mut().iter_mut().for_each(|h| *h = -share - *h);
         left.add_diagonal(1.0);
         let factor = Cholesky::new(&left)
             .ok_or_else(|| Error::Numerical("leaving a fold out of a ridge regression".into()))?;
-        for (class, y) in labels.iter().enumerate() {
-            let mut residual: Vec<f64> = fold.iter().map(|&i| residuals[class][i]).collect();
-            factor.solve_in_place(&mut residual);
-            for (&i, r) in fold.iter().zip(residual) {
-                scores[class][splits.place(j, i)] = y[i] - r;
-            }
+        for ((y, (sum, uty)), out) in labels.iter().zip(&sums).zip(&mut out) {
+            let fits = shrunk.mul_vec(uty);
+            let held = || split.holdout.iter().map(|&i| y[i]);
+            let mut residuals: Vec<f64> =
+                held().zip(fits).map(|(y, fit)| y - fit - sum * share).collect();
+            factor.solve_in_place(&mut residuals);
+            out.push(held().zip(residuals).map(|(y, r)| y - r).collect());
         }
     }
-    Ok(scores)
+    Ok(out)
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ impl Search {
         let bounds = Bounds { even: EvenGrid::of(&values), values };
         let mut out = self.untried(k);
         let robust = self.cv == CvRule::Robust;
-        let most = (1.0 + self.rules.slack) * cheapest * labels.len() as f64;
+        // Rounding must not give up a candidate that ties with the limit.
+        let most = (1.0 + 1e-12) * (1.0 + self.rules.slack) * cheapest * labels.len() as f64;
         let mut sums = vec![0.0; out.len()];
         let mut tails = Vec::with_capacity(labels.len());
         for ((split, labels), margins) in prepared.splits.iter().zip(labels).zip(&top.margins) {

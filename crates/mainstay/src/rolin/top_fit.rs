@@ -25,6 +25,8 @@ pub(super) const EXACT: f64 = 1e-20;
 /// A curvature from elsewhere is good enough while it makes the promised decrease this much smaller
 /// from step to step; a fresh one costs about as much as ten steps.
 const STALE: f64 = 3e-3;
+/// What a curvature from elsewhere leaves after a step is not squared: it has to promise this much less.
+const STALE_ENOUGH: f64 = 1e-4;
 
 /// A minimiser, and what the next fit can start from.
 #[derive(Debug, Clone, Default)]
@@ -114,10 +116,10 @@ pub(super) fn minimise(
             (step, decrease)
         };
         let stale = kept.as_ref().map(&newton).filter(|(_, decrease)| *decrease <= STALE * last);
-        let (step, decrease) = if let Some(found) = stale {
-            found
+        let ((step, decrease), enough) = if let Some(found) = stale {
+            (found, STALE_ENOUGH * enough)
         } else {
-            newton(kept.insert(Curvature::new(rows, weights, ridge)?))
+            (newton(kept.insert(Curvature::new(rows, weights, ridge)?)), enough)
         };
         last = decrease;
         let along = rows.mul_vec(&step);

@@ -27,6 +27,8 @@ pub(super) struct View {
     pub(super) u: Dense,
     /// Singular values.
     pub(super) d: Vec<f64>,
+    /// Share of the rows' variation that the coordinates hold.
+    held: f64,
     /// Every centred feature was divided by its scale; infinite for a constant one.
     scales: Vec<f64>,
 }
@@ -95,7 +97,12 @@ impl View {
             let svd = Svd::new(&rows)?;
             (svd.u, svd.s)
         };
-        Ok(Self { scales, ..Self::keep(name, &u, d) })
+        let total = vector::norm_sq(rows.data());
+        let mut view = Self { scales, ..Self::keep(name, &u, d) };
+        if rows.nrows() > MANY_ROWS && total > 0.0 {
+            view.held = vector::norm_sq(&view.d) / total;
+        }
+        Ok(view)
     }
 
     /// From the matrix of inner products of rows (centred or not).
@@ -108,7 +115,19 @@ impl View {
         let floor = FLOOR * d.first().copied().unwrap_or(0.0);
         let rank = d.iter().take_while(|v| **v > floor).count();
         d.truncate(rank);
-        Self { name, u: u.columns(0, rank), d, scales: Vec::new() }
+        Self { name, u: u.columns(0, rank), d, held: 1.0, scales: Vec::new() }
+    }
+
+    /// Says so if some view leaves out a part of the data that may matter.
+    pub(super) fn warning(views: &[Self]) -> Option<String> {
+        let least = views.iter().map(|v| v.held).fold(1.0, f64::min);
+        (least < 0.99).then(|| {
+            format!(
+                "with more than {MANY_ROWS} rows only the {LEADING} leading principal directions are \
+                 used; under one scaling they hold {:.0} % of the variation",
+                100.0 * least
+            )
+        })
     }
 
     /// Rows in principal coordinates.
