@@ -262,7 +262,15 @@ impl Dense {
     }
 
     pub(super) fn from_view(view: MatRef<'_, f64>) -> Self {
-        Self::from_fn(view.nrows(), view.ncols(), |i, j| view[(i, j)])
+        let mut out = Self::zeros(view.nrows(), view.ncols());
+        let ncols = out.ncols;
+        let data = out.data_mut();
+        for j in 0..ncols {
+            for (i, v) in view.col(j).iter().enumerate() {
+                data[i * ncols + j] = *v;
+            }
+        }
+        out
     }
 }
 

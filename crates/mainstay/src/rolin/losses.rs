@@ -71,11 +71,9 @@ impl PaperLoss {
     pub(super) fn weights(self, margins: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let scale = self.factor() / margins.len().max(1) as f64;
         if self.0 == Loss::Logistic {
-            let scaled = |&m: &f64| {
-                let (slope, curvature) = logistic_slopes(m);
-                (scale * slope, scale * curvature)
-            };
-            return vectorized(|| margins.iter().map(scaled).unzip());
+            let mut out = (vec![0.0; margins.len()], vec![0.0; margins.len()]);
+            vectorized(|| logistic_weights(margins, scale, &mut out.0, &mut out.1));
+            return out;
         }
         let loss = self.0.get();
         margins
@@ -252,6 +250,15 @@ fn logistic_slopes(m: f64) -> (f64, f64) {
     let share = 1.0 / (1.0 + e);
     let slope = if m >= 0.0 { -e * share } else { -share };
     (slope, e * share * share)
+}
+
+/// `scale` times slope and curvature at every margin.
+#[inline(always)]
+fn logistic_weights(margins: &[f64], scale: f64, slopes: &mut [f64], curvatures: &mut [f64]) {
+    for ((m, s), c) in margins.iter().zip(slopes).zip(curvatures) {
+        let (slope, curvature) = logistic_slopes(*m);
+        (*s, *c) = (scale * slope, scale * curvature);
+    }
 }
 
 #[inline(always)]

@@ -71,7 +71,7 @@ pub(super) fn calc_beta(
     psi: Psi,
     ridge: f64,
 ) -> Result<Beta> {
-    let signed = top_fit::signed_rows(&spectrum.u, y, psi.k);
+    let signed = top_fit::signed_columns(Dense::zeros(0, y.len()), &spectrum.u, y, psi.k);
     let start = Fit::default();
     let fit = top_fit::minimise(loss, &signed, &vec![ridge; psi.k + 1], start, top_fit::EXACT)?;
     let mut top = top_weights(spectrum, &fit.theta);

@@ -35,17 +35,14 @@ fn primal(
     strengths: &[f64],
     control: &Control,
 ) -> Result<Vec<(Vec<f64>, f64)>> {
-    let mut signed = Vec::with_capacity(rows.nrows() * (rows.ncols() + 1));
-    for (i, y) in y.iter().enumerate() {
-        signed.push(*y);
-        signed.extend(rows.row(i).iter().map(|v| y * v));
-    }
-    let signed = Dense::from_rows(rows.nrows(), rows.ncols() + 1, signed);
+    let signed = Dense::from_fn(rows.ncols() + 1, rows.nrows(), |j, i| {
+        if j == 0 { y[i] } else { y[i] * rows[(i, j - 1)] }
+    });
     let mut theta = Vec::new();
     let mut out = Vec::new();
     for &strength in strengths {
         control.check()?;
-        let mut ridge = vec![strength; signed.ncols()];
+        let mut ridge = vec![strength; signed.nrows()];
         ridge[0] = INTERCEPT_RIDGE;
         theta = top_fit::minimise(loss, &signed, &ridge, Fit::from_theta(theta), ENOUGH)?.theta;
         out.push((theta[1..].to_vec(), theta[0]));

@@ -12,7 +12,7 @@ use super::spectrum::SplitSpectrum;
 use super::top_fit::{self, Fit};
 use crate::control::Control;
 use crate::error::Result;
-use crate::linalg::vector;
+use crate::linalg::{Dense, vector};
 
 /// The top fits of one k on every split.
 pub(super) struct TopFits {
@@ -39,7 +39,8 @@ impl Search {
             Some(k) => (k, k),
             None => (1.min(prepared.limit), prepared.limit),
         };
-        let mut fits = vec![Fit::default(); labels.len()];
+        let none = |labels: &Labels| (Dense::zeros(0, labels.train.len()), Fit::default());
+        let mut fits: Vec<(Dense, Fit)> = labels.iter().map(none).collect();
         let mut tops: Vec<TopFits> = Vec::new();
         for k in first..=last {
             control.check()?;
@@ -57,19 +58,21 @@ impl Search {
         Ok((first, tops))
     }
 
-    /// Replaces the `fits` for a smaller k by those for `k`.
+    /// Replaces the signed columns and `fits` for a smaller k by those for `k`.
     fn top_fits(
         &self,
         prepared: &Prepared,
         labels: &[Labels],
         k: usize,
-        fits: &mut [Fit],
+        fits: &mut [(Dense, Fit)],
     ) -> Result<TopFits> {
         let ridge = vec![self.ridge; k + 1];
-        let one = |((split, labels), fit): ((&SplitSpectrum, &Labels), &mut Fit)| {
-            let signed = top_fit::signed_rows(&split.train.u, &labels.train, k);
+        let one = |((split, labels), kept): ((&SplitSpectrum, &Labels), &mut (Dense, Fit))| {
+            let (signed, fit) = kept;
+            let known = std::mem::replace(signed, Dense::zeros(0, 0));
+            *signed = top_fit::signed_columns(known, &split.train.u, &labels.train, k);
             let start = std::mem::take(fit);
-            *fit = top_fit::minimise(self.loss, &signed, &ridge, start, top_fit::EXACT)?;
+            *fit = top_fit::minimise(self.loss, signed, &ridge, start, top_fit::EXACT)?;
             let holdout = holdout_margins(split, &labels.holdout, &fit.theta);
             Ok((fit.margins.clone(), holdout))
         };
