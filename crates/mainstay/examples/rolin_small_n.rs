@@ -145,16 +145,17 @@ impl Study {
 
     /// One line of the final table.
     fn summary(&self, n: usize, table: &[Vec<f64>]) -> String {
-        let mut line = format!("| {n} ({}, {}) |", table.len(), self.repeats);
+        let mut cells = vec![format!("{n} ({}, {})", table.len(), self.repeats)];
         for m in 1..self.methods.len() {
             let ratios: Vec<f64> = table.iter().map(|row| row[m] / row[0]).collect();
             let better = ratios.iter().filter(|r| **r > 1.0).count();
             let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-            line += &format!(" {mean:.3} / {:.3} [{better}] |", median(ratios));
+            cells.push(format!("{mean:.3} / {:.3} [{better}]", median(ratios)));
         }
         let best = |m: usize| table.iter().filter(|row| row.iter().all(|v| row[m] <= *v)).count();
         let wins: Vec<String> = (0..self.methods.len()).map(|m| best(m).to_string()).collect();
-        line + &format!(" {} |", wins.join(", "))
+        cells.push(wins.join(", "));
+        format!("| {} |", cells.join(" | "))
     }
 }
 

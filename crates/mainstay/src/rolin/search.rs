@@ -137,9 +137,9 @@ impl Search {
         }
         let mut order: Vec<usize> = (0..tops.len()).collect();
         order.sort_by(|&a, &b| tops[a].judgement.cost.total_cmp(&tops[b].judgement.cost));
-        let tails = |&t: &usize, cheapest: f64| {
+        let tails = |&t: &usize, cheapest: f64| -> Result<Vec<Candidate>> {
             control.check()?;
-            self.judge_tails(prepared, labels, (first + t, &tops[t]), cheapest)
+            Ok(self.judge_tails(prepared, labels, (first + t, &tops[t]), cheapest))
         };
         let Some((lead, rest)) = order.split_first() else { return Ok(out) };
         let leading = tails(lead, cheapest)?;

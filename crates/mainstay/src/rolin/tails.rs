@@ -14,7 +14,6 @@ use super::space::Prepared;
 use super::spectrum::SplitSpectrum;
 use super::tops::TopFits;
 use super::{CvRule, Scoring};
-use crate::error::Result;
 use crate::linalg::Dense;
 
 /// Everything about the tail of one split at one k.
@@ -43,7 +42,7 @@ impl Search {
         labels: &[Labels],
         (k, top): (usize, &TopFits),
         cheapest: f64,
-    ) -> Result<Vec<Candidate>> {
+    ) -> Vec<Candidate> {
         let values: Vec<f64> = self.b_maxs.iter().map(|b| b * prepared.space.unit).collect();
         let bounds = Bounds { even: EvenGrid::of(&values), values };
         let mut out = self.untried(k);
@@ -75,7 +74,7 @@ impl Search {
         if robust {
             self.add_costs(&tails, &bounds, cheapest, &mut out);
         }
-        Ok(out)
+        out
     }
 
     /// One candidate for each pair of ratio and bound.
