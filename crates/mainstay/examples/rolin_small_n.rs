@@ -1,11 +1,12 @@
 //! Test losses from few training rows: the extended ROLIN against its rivals on real sets.
 //!
-//!     cargo run --example rolin_small_n -- DIR GROUP N REPEATS LOSS METHOD...
+//!     cargo run --release --example rolin_small_n -- DIR GROUP N REPEATS LOSS METHOD...
 //!
-//! DIR holds plain CSV files written by `docs/methods/rolin_encode.py`; GROUP is `dev`, `val` (every
-//! second set by name) or `all`. A METHOD is one of the names in [`method`] or the path of a JSON file
-//! with a `Recipe`. Prints, for every set, the trimmed mean test loss of every method, then the ratios
-//! of all methods to the first.
+//! `docs/methods/rolin_table.py` prepares the data and calls this. DIR holds plain CSV files, the label
+//! (+1 or -1) last; GROUP is `dev`, `val` (every second set by name) or `all`; N is one or more numbers of
+//! training rows, with commas between. A METHOD is one of the names in [`method`] or the path of a JSON
+//! file with a `Recipe`. Prints, for every n and set, the trimmed mean test loss of every method, and at
+//! the end a table of the ratios of all methods to the first.
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
@@ -20,7 +21,6 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "an experiment, run by hand")]
 
 use std::fs;
-use std::time::Instant;
 
 use mainstay::Control;
 use mainstay::data::Dataset;
@@ -105,13 +105,70 @@ fn median(mut values: Vec<f64>) -> f64 {
     if values.len() % 2 == 1 { values[half] } else { f64::midpoint(values[half - 1], values[half]) }
 }
 
+/// What is compared.
+struct Study {
+    repeats: u64,
+    loss: Loss,
+    methods: Vec<String>,
+}
+
+impl Study {
+    /// Test loss of every method for one random choice of n training rows.
+    fn draw(&self, set: &Set, n: usize, seed: u64) -> Vec<f64> {
+        let mut rng = generator(seed);
+        let mut order: Vec<usize> = (0..set.rows.len()).collect();
+        let both = |rows: &[usize]| rows.iter().any(|&i| set.labels[i] != set.labels[rows[0]]);
+        order.shuffle(&mut rng);
+        while !both(&order[..n]) || !both(&order[n..]) {
+            order.shuffle(&mut rng);
+        }
+        let (train, test) = order.split_at(n);
+        let (train, test) = (pick(set, train), pick(set, test));
+        let one = |name: &String| test_loss(&method(name, self.loss, &train), self.loss, &test);
+        self.methods.iter().map(one).collect()
+    }
+
+    /// Trimmed mean test losses: one row a set, one column a method.
+    fn losses(&self, sets: &[Set], n: usize) -> Vec<Vec<f64>> {
+        let mut table = Vec::new();
+        for set in sets.iter().filter(|set| set.rows.len() >= n + 30) {
+            let draws: Vec<Vec<f64>> =
+                (0..self.repeats).into_par_iter().map(|seed| self.draw(set, n, seed)).collect();
+            let column = |m: usize| trimmed(draws.iter().map(|draw| draw[m]).collect());
+            let row: Vec<f64> = (0..self.methods.len()).map(column).collect();
+            let cells: Vec<String> = row.iter().map(|v| format!("{v:.4}")).collect();
+            println!("{n},{},{}", set.name, cells.join(","));
+            table.push(row);
+        }
+        table
+    }
+
+    /// One line of the final table.
+    fn summary(&self, n: usize, table: &[Vec<f64>]) -> String {
+        let mut cells = vec![format!("{n} ({}, {})", table.len(), self.repeats)];
+        for m in 1..self.methods.len() {
+            let ratios: Vec<f64> = table.iter().map(|row| row[m] / row[0]).collect();
+            let better = ratios.iter().filter(|r| **r > 1.0).count();
+            let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+            cells.push(format!("{mean:.3} / {:.3} [{better}]", median(ratios)));
+        }
+        let best = |m: usize| table.iter().filter(|row| row.iter().all(|v| row[m] <= *v)).count();
+        let wins: Vec<String> = (0..self.methods.len()).map(|m| best(m).to_string()).collect();
+        cells.push(wins.join(", "));
+        format!("| {} |", cells.join(" | "))
+    }
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [dir, group, n, repeats, loss, methods @ ..] = args.as_slice() else {
+    let [dir, group, ns, repeats, loss, methods @ ..] = args.as_slice() else {
         panic!("DIR GROUP N REPEATS LOSS METHOD...")
     };
-    let (n, repeats): (usize, u64) = (n.parse().unwrap(), repeats.parse().unwrap());
-    let loss: Loss = serde_json::from_value(json!(loss)).unwrap();
+    let study = Study {
+        repeats: repeats.parse().unwrap(),
+        loss: serde_json::from_value(json!(loss)).unwrap(),
+        methods: methods.to_vec(),
+    };
     let mut paths: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
     paths.sort();
     let chosen = paths.iter().enumerate().filter(|(i, _)| match group.as_str() {
@@ -119,60 +176,14 @@ fn main() {
         "val" => i % 2 == 1,
         _ => true,
     });
-    println!("set,{}", methods.join(","));
-    let mut table: Vec<Vec<f64>> = Vec::new();
-    let mut seconds = vec![0.0; methods.len()];
-    for (_, path) in chosen {
-        let set = read(path);
-        if set.rows.len() < n + 30 {
-            continue;
-        }
-        let draws: Vec<Vec<(f64, f64)>> = (0..repeats)
-            .into_par_iter()
-            .map(|seed| {
-                let mut rng = generator(seed);
-                let mut order: Vec<usize> = (0..set.rows.len()).collect();
-                let both =
-                    |rows: &[usize]| rows.iter().any(|&i| set.labels[i] != set.labels[rows[0]]);
-                order.shuffle(&mut rng);
-                while !both(&order[..n]) || !both(&order[n..]) {
-                    order.shuffle(&mut rng);
-                }
-                let (train, test) = order.split_at(n);
-                let (train, test) = (pick(&set, train), pick(&set, test));
-                let one = |name: &String| {
-                    let start = Instant::now();
-                    let fitted = method(name, loss, &train);
-                    (test_loss(&fitted, loss, &test), start.elapsed().as_secs_f64())
-                };
-                methods.iter().map(one).collect()
-            })
-            .collect();
-        let row: Vec<f64> = (0..methods.len())
-            .map(|m| trimmed(draws.iter().map(|draw| draw[m].0).collect()))
-            .collect();
-        for (m, s) in seconds.iter_mut().enumerate() {
-            *s += draws.iter().map(|draw| draw[m].1).sum::<f64>();
-        }
-        let cells: Vec<String> = row.iter().map(|v| format!("{v:.4}")).collect();
-        println!("{},{}", set.name, cells.join(","));
-        table.push(row);
-    }
-    println!(
-        "# {loss:?}, n = {n}, {} sets, {repeats} draws; ratios to {}",
-        table.len(),
-        methods[0]
-    );
-    let best = |m: usize| table.iter().filter(|row| row.iter().all(|v| row[m] <= *v)).count();
-    for (m, name) in methods.iter().enumerate() {
-        let ratios: Vec<f64> = table.iter().map(|row| row[m] / row[0]).collect();
-        let worse = ratios.iter().filter(|r| **r > 1.0).count();
-        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-        println!(
-            "# {name}: mean {mean:.3} median {:.3}, first is better on {worse}, best on {}, {:.1} s",
-            median(ratios),
-            best(m),
-            seconds[m]
-        );
-    }
+    let sets: Vec<Set> = chosen.map(|(_, path)| read(path)).collect();
+    println!("n,set,{}", methods.join(","));
+    let one = |n: &str| {
+        let n = n.parse().unwrap();
+        study.summary(n, &study.losses(&sets, n))
+    };
+    let lines: Vec<String> = ns.split(',').map(one).collect();
+    println!("\n| n (sets, draws) | {} | best on |", methods[1..].join(" | "));
+    println!("|{}", "---|".repeat(methods.len() + 1));
+    println!("{}", lines.join("\n"));
 }

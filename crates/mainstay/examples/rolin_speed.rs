@@ -1,6 +1,6 @@
 //! Seconds of the paper's full search and of the extended variant: n = 200 rows, 25 splits.
 //!
-//!     cargo run --release --example rolin_speed -- P...
+//!     cargo run --release --example rolin_speed -- [paper] [extended] P...
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
@@ -25,7 +25,11 @@ use mainstay::rolin::{RolinParams, Variant};
 use rand_distr::{Distribution, StandardNormal};
 
 fn main() {
-    for p in std::env::args().skip(1) {
+    let (sizes, names): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|word| word.parse::<usize>().is_ok());
+    let mut variants = vec![Variant::Paper, Variant::Extended];
+    variants.retain(|v| names.is_empty() || names.contains(&format!("{v:?}").to_lowercase()));
+    for p in sizes {
         let (n, p): (usize, usize) = (200, p.parse().unwrap());
         let mut rng = generator(0);
         let labels: Vec<usize> = (0..n).map(|i| i % 2).collect();
@@ -43,7 +47,7 @@ fn main() {
         }
         let data = Dataset::new(x.into(), labels, 2).unwrap();
         let control = Control::new().with_threads(1);
-        for variant in [Variant::Paper, Variant::Extended] {
+        for &variant in &variants {
             let params = RolinParams { variant, ..RolinParams::default() };
             let start = Instant::now();
             let fitted = params.check().unwrap().fit(&data, &control).unwrap();

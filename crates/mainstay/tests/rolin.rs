@@ -75,13 +75,24 @@ fn the_fast_search_finds_what_the_literal_algorithms_find() {
         (Loss::SquaredHinge, literal::Loss::SquaredHinge),
         (Loss::ModifiedHuber, literal::Loss::ModifiedHuber),
     ];
-    for (seed, (n, p, distance)) in
-        [(18, 4, 2.0), (16, 24, 1.5), (24, 6, 1.0), (20, 5, 6.0)].into_iter().enumerate()
-    {
-        for (ours, theirs) in losses {
-            let (rows, labels) = uneven(seed as u64, n, p, distance);
+    // The last one has a feature far larger than the others, which inner products cannot take.
+    let cases = [
+        (18, 4, 2.0, 1.0),
+        (16, 24, 1.5, 1.0),
+        (24, 6, 1.0, 1.0),
+        (20, 5, 6.0, 1.0),
+        (16, 24, 1.5, 2e4),
+    ];
+    let even: Vec<f64> = (0..6).map(|j| 0.01 + 0.3 * f64::from(j)).collect();
+    let grids = [vec![0.01, 0.1, 0.4, 2.0], even];
+    for (seed, (n, p, distance, first)) in cases.into_iter().enumerate() {
+        for (ours, theirs, b_maxs) in
+            losses.iter().flat_map(|&(a, b)| grids.iter().map(move |grid| (a, b, grid.clone())))
+        {
+            let (mut rows, labels) = uneven(seed as u64, n, p, distance);
+            rows.iter_mut().step_by(p).for_each(|v| *v *= first);
             let data = dataset(&rows, &labels);
-            let (sigma_ratios, b_maxs) = (vec![1.0, 3.0, 10.0], vec![0.01, 0.1, 0.4, 2.0]);
+            let sigma_ratios = vec![1.0, 3.0, 10.0];
             let params = RolinParams {
                 loss: ours,
                 sigma_ratios: Some(sigma_ratios.clone()),
@@ -447,6 +458,46 @@ fn bad_parameters_are_named() {
     let params = RolinParams { k: Some(4), ..paper() };
     let error = params.check().unwrap().fit(&dataset(&rows, &labels), &Control::new()).unwrap_err();
     assert!(matches!(error, Error::InvalidParam { name: "k", .. }), "{error}");
+}
+
+/// No matrix of rows by rows is made: 40,000 rows would need 13 GB for one.
+#[test]
+fn many_rows_are_no_obstacle() {
+    let (n, p) = (40_000, 3);
+    let (rows, labels) = two_clouds(1, n, p, 2.0);
+    let data = dataset(&rows, &labels);
+    let params = RolinParams { n_repeats: 1, ..RolinParams::default() };
+    let fitted = fit(params.clone(), &data);
+    fitted.model.validate().unwrap();
+    let predicted = fitted.model.predict(data.features()).unwrap();
+    let right = predicted.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
+    // Two unit clouds two apart: the best rule is right on 84 %.
+    assert!(right as f64 > 0.83 * n as f64, "{right}");
+    let control = Control::new();
+    control.cancel();
+    let stopped = params.check().unwrap().fit(&data, &control);
+    assert!(matches!(stopped, Err(Error::Interrupted)));
+}
+
+#[test]
+fn directions_that_are_left_out_are_mentioned() {
+    let (rows, labels) = two_clouds(1, 2_001, 420, 2.0);
+    let params = RolinParams { n_repeats: 1, n_folds: 2, ..RolinParams::default() };
+    let fitted = fit(params, &dataset(&rows, &labels));
+    assert!(fitted.warnings.iter().any(|w| w.contains("400 leading")), "{:?}", fitted.warnings);
+}
+
+/// Data without a clear gap between small singular values and rounding take the slower road.
+#[test]
+fn ill_conditioned_wide_rows_keep_their_small_directions() {
+    let (n, p) = (12, 20);
+    let (mut rows, labels) = two_clouds(3, n, p, 1.0);
+    // One feature far larger than the others: squares of the rest vanish beside its own.
+    rows.iter_mut().step_by(p).for_each(|v| *v *= 1e7);
+    let params = RolinParams { normalize: Normalize::Fixed(false), ..paper() };
+    let fitted = fit(RolinParams { k: Some(8), ..params }, &dataset(&rows, &labels));
+    fitted.model.validate().unwrap();
+    assert_eq!(number(&fitted, "k"), 8.0);
 }
 
 #[test]

@@ -158,6 +158,13 @@ impl Dense {
         product(self.view(), other.view().transpose())
     }
 
+    /// `self * other'` without the first `skip` columns of both.
+    #[must_use]
+    pub fn mul_tr_beyond(&self, other: &Self, skip: usize) -> Self {
+        let skip = skip.min(self.ncols);
+        product(self.view().get(.., skip..), other.view().get(.., skip..).transpose())
+    }
+
     /// `self * self'`, both triangles filled.
     #[must_use]
     pub fn outer_gram(&self) -> Self {
@@ -255,7 +262,15 @@ impl Dense {
     }
 
     pub(super) fn from_view(view: MatRef<'_, f64>) -> Self {
-        Self::from_fn(view.nrows(), view.ncols(), |i, j| view[(i, j)])
+        let mut out = Self::zeros(view.nrows(), view.ncols());
+        let ncols = out.ncols;
+        let data = out.data_mut();
+        for j in 0..ncols {
+            for (i, v) in view.col(j).iter().enumerate() {
+                data[i * ncols + j] = *v;
+            }
+        }
+        out
     }
 }
 

@@ -120,6 +120,9 @@ impl SymmetricEigen {
     /// Decomposes `a` (its lower triangle is read).
     pub fn new(a: &Dense) -> Result<Self> {
         finite(a, "symmetric eigendecomposition")?;
+        if a.nrows() == 0 {
+            return Ok(Self { values: Vec::new(), vectors: Dense::zeros(0, 0) });
+        }
         let eigen = a
             .view()
             .self_adjoint_eigen(Side::Lower)
@@ -131,6 +134,9 @@ impl SymmetricEigen {
     /// The eigenvalues of `a` alone (its lower triangle is read), ascending.
     pub fn values(a: &Dense) -> Result<Vec<f64>> {
         finite(a, "symmetric eigenvalues")?;
+        if a.nrows() == 0 {
+            return Ok(Vec::new());
+        }
         a.view()
             .self_adjoint_eigenvalues(Side::Lower)
             .map_err(|_| Error::Numerical("symmetric eigenvalues".into()))
@@ -264,6 +270,13 @@ mod tests {
         for (found, wanted) in gram.mul_vec(&x).iter().zip(b) {
             assert!((found - wanted).abs() < 1e-10);
         }
+    }
+
+    #[test]
+    fn a_matrix_of_order_zero_has_no_eigenvalues() {
+        let nothing = Dense::zeros(0, 0);
+        assert!(SymmetricEigen::new(&nothing).unwrap().values.is_empty());
+        assert!(SymmetricEigen::values(&nothing).unwrap().is_empty());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod dense;
 mod factor;
 mod gram;
+mod growing;
 mod low_rank;
 mod matrix;
 mod pivoted;
@@ -17,6 +18,7 @@ pub mod vector;
 pub use dense::Dense;
 pub use factor::{Cholesky, Lq, Lu, Svd, SymmetricEigen, psd_factor, qr_triangle, thin_qr};
 pub use gram::GramSum;
+pub use growing::GrowingCholesky;
 pub use low_rank::DiagonalPlusRows;
 pub use matrix::{Csr, Matrix, Row};
 pub use pivoted::PivotedCholesky;

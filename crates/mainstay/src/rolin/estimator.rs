@@ -285,19 +285,9 @@ impl Rolin {
     }
 }
 
-/// The hat matrices of the extended variant have as many rows and columns; more would not fit.
-const MOST_ROWS: usize = 10_000;
-
 impl Estimator for Rolin {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
-        if p.variant == Variant::Extended && data.len() > MOST_ROWS {
-            return Err(Error::BadData(format!(
-                "{} rows: the extended variant is for few samples and keeps a matrix of rows by rows, \
-                 at most {MOST_ROWS}; use fewer rows or a method for many (l2 with alpha=cv)",
-                data.len()
-            )));
-        }
         let fitted = match p.variant {
             Variant::Paper => Paper {
                 loss: PaperLoss(p.loss),

@@ -7,27 +7,28 @@
 //! how far it can be believed, and the average of all, weighted by calibrated out-of-fold loss, is again
 //! one linear function.
 //!
-//! Out-of-fold scores of ridge regressions cost no refit: with the hat matrix H of all rows, the
-//! residuals of fold F after fitting on the others are $(I - H_{FF})^{-1} (y - Hy)_F$ exactly, so one
-//! decomposition for each scaling serves all strengths, splits and classes.
+//! Out-of-fold scores of ridge regressions cost no refit ([`super::ridge_folds`]); from many rows only the
+//! leading principal coordinates are kept ([`super::view`]), so that nothing of order rows by rows is made.
 
 use rayon::prelude::*;
 
 use super::calibrate::{Calibration, calibrate};
+use super::candidate::{Family, Judged, Raw, average, table};
 use super::kernel::{Gram, KernelKind};
 use super::losses::PaperLoss;
 use super::paper::{fold_warning, link};
 use super::recipe::{Group, Recipe};
 use super::ridge_fit;
+use super::ridge_folds::{self, Repeats};
 use super::view::{Ranges, View};
 use super::{Normalize, Scoring};
 use crate::control::Control;
 use crate::data::Dataset;
-use crate::error::{Error, Result};
-use crate::folds::{Split, stratified};
-use crate::linalg::{Cholesky, Dense, vector};
+use crate::error::Result;
+use crate::folds::stratified;
+use crate::linalg::vector;
 use crate::loss::Loss;
-use crate::model::{Fitted, Linear, Model, Output};
+use crate::model::{Fitted, Linear, Model};
 
 /// Checked settings.
 #[derive(Debug, Clone)]
@@ -40,31 +41,6 @@ pub(super) struct Extended {
     pub(super) kernel: KernelKind,
     pub(super) seed: u64,
     pub(super) recipe: Recipe,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Robust,
-    Penalised,
-}
-
-/// One candidate before calibration.
-struct Raw {
-    view: usize,
-    family: Family,
-    strength: f64,
-    /// Out-of-fold scores, one row for each repetition.
-    scores: Vec<f64>,
-    /// Fit on all rows, in principal coordinates.
-    weights: Vec<f64>,
-    intercept: f64,
-}
-
-/// One candidate with its place in the average.
-struct Judged {
-    raw: Raw,
-    calibration: Calibration,
-    weight: f64,
 }
 
 impl Extended {
@@ -108,6 +84,7 @@ impl Extended {
         let mut fitted = Fitted::new(model, self.n_folds * self.n_repeats)
             .with("candidates", table(&judged, &views));
         fitted.warnings.extend(fold_warning(data, self.n_folds));
+        fitted.warnings.extend(View::warning(&views));
         Ok(fitted)
     }
 
@@ -122,7 +99,7 @@ impl Extended {
         let ranges = Ranges::learn(&x);
         let one = |name: &&'static str| {
             control.check()?;
-            View::new(&x, &ranges, name)
+            View::new(&x, &ranges, name, control)
         };
         let views = names.par_iter().map(one).collect::<Result<_>>()?;
         Ok((views, ranges.means))
@@ -136,10 +113,11 @@ impl Extended {
             (0..data.n_classes()).map(|class| data.signs(class)).collect()
         };
         let splits = stratified(data.labels(), self.n_folds, self.n_repeats, self.seed);
+        let splits = Repeats::new(&splits, data.len());
         let mut raw: Vec<Vec<Raw>> = labels.iter().map(|_| Vec::new()).collect();
         for (v, view) in views.iter().enumerate() {
             control.check()?;
-            self.add_robust(v, view, &splits, &labels, &mut raw)?;
+            self.add_robust(v, view, &splits, &labels, control, &mut raw)?;
             for (y, raw) in labels.iter().zip(&mut raw) {
                 self.add_penalised(v, view, &splits, y, control, raw)?;
             }
@@ -153,21 +131,22 @@ impl Extended {
         &self,
         index: usize,
         view: &View,
-        splits: &[Split],
+        splits: &Repeats<'_>,
         labels: &[Vec<f64>],
+        control: &Control,
         out: &mut [Vec<Raw>],
     ) -> Result<()> {
         let total = vector::norm_sq(&view.d);
-        let found: Vec<Vec<Raw>> = self
-            .recipe
-            .robust
-            .strengths
-            .par_iter()
-            .map(|&strength| robust(index, view, splits, labels, (strength, strength * total)))
-            .collect::<Result<_>>()?;
-        for per_class in found {
-            for (out, raw) in out.iter_mut().zip(per_class) {
-                out.push(raw);
+        let strengths = &self.recipe.robust.strengths;
+        let ridges: Vec<f64> = strengths.iter().map(|s| s * total).collect();
+        let scores = ridge_folds::scores(view, splits, labels, &ridges, control)?;
+        for ((y, out), scores) in labels.iter().zip(out).zip(scores) {
+            for ((&strength, ridge), scores) in strengths.iter().zip(&ridges).zip(scores) {
+                let mut weights = view.u.tr_mul_vec(y);
+                weights.iter_mut().zip(&view.d).for_each(|(w, d)| *w *= d / (d * d + ridge));
+                let intercept = y.iter().sum::<f64>() / y.len() as f64;
+                let family = Family::Robust;
+                out.push(Raw { view: index, family, strength, scores, weights, intercept });
             }
         }
         Ok(())
@@ -177,7 +156,7 @@ impl Extended {
         &self,
         index: usize,
         view: &View,
-        splits: &[Split],
+        splits: &Repeats<'_>,
         y: &[f64],
         control: &Control,
         out: &mut Vec<Raw>,
@@ -185,9 +164,7 @@ impl Extended {
         let group = &self.recipe.penalised;
         let n = y.len();
         // Repetitions fight the noise of small folds; larger samples need fewer.
-        let per_repeat = folds_per_repeat(splits, n);
-        let repeats = self.recipe.penalised_rows.div_ceil(n).max(1);
-        let splits = &splits[..splits.len().min(repeats * per_repeat)];
+        let splits = splits.first(self.recipe.penalised_rows.div_ceil(n).max(1));
         let rows = view.rows();
         let mean_square = if view.d.is_empty() { 1.0 } else { vector::norm_sq(&view.d) / n as f64 };
         let strengths: Vec<f64> = group.strengths.iter().map(|s| s * mean_square).collect();
@@ -195,6 +172,7 @@ impl Extended {
         let loss = PaperLoss(if self.loss == Loss::Hinge { Loss::SquaredHinge } else { self.loss });
         let everything: Vec<usize> = (0..n).collect();
         let jobs: Vec<&[usize]> = splits
+            .all
             .iter()
             .map(|s| s.train.as_slice())
             .chain(std::iter::once(everything.as_slice()))
@@ -204,17 +182,16 @@ impl Extended {
             .map(|train| {
                 control.check()?;
                 let labels: Vec<f64> = train.iter().map(|&i| y[i]).collect();
-                ridge_fit::path(loss, &rows.select_rows(train), &labels, &strengths)
+                ridge_fit::path(loss, &rows.select_rows(train), &labels, &strengths, control)
             })
             .collect::<Result<_>>()?;
         let Some((full, folds)) = paths.split_last() else { return Ok(()) };
         for (s, &strength) in group.strengths.iter().enumerate() {
-            let mut scores = vec![0.0; n * splits.len().div_ceil(per_repeat)];
-            for (j, (split, path)) in splits.iter().zip(folds).enumerate() {
-                let repeat = j / per_repeat;
+            let mut scores = vec![0.0; n * splits.count()];
+            for (j, (split, path)) in splits.all.iter().zip(folds).enumerate() {
                 let (w, b) = &path[s];
                 for &i in &split.holdout {
-                    scores[repeat * n + i] = vector::dot(rows.row(i), w) + b;
+                    scores[splits.place(j, i)] = vector::dot(rows.row(i), w) + b;
                 }
             }
             let (weights, intercept) = full[s].clone();
@@ -261,146 +238,6 @@ impl Extended {
         match family {
             Family::Robust => &self.recipe.robust,
             Family::Penalised => &self.recipe.penalised,
-        }
-    }
-}
-
-fn folds_per_repeat(splits: &[Split], n: usize) -> usize {
-    let mut seen = 0;
-    for (j, split) in splits.iter().enumerate() {
-        seen += split.holdout.len();
-        if seen >= n {
-            return j + 1;
-        }
-    }
-    splits.len().max(1)
-}
-
-/// Ridge regression on the labels, out of fold and on all rows, for every class at once.
-fn robust(
-    index: usize,
-    view: &View,
-    splits: &[Split],
-    labels: &[Vec<f64>],
-    (strength, ridge): (f64, f64),
-) -> Result<Vec<Raw>> {
-    let n = view.u.nrows();
-    let shares: Vec<f64> = view.d.iter().map(|d| d * d / (d * d + ridge)).collect();
-    let mut shrunk = view.u.clone();
-    for i in 0..n {
-        shrunk.row_mut(i).iter_mut().zip(&shares).for_each(|(v, s)| *v *= s);
-    }
-    let mut hat = shrunk.mul_tr(&view.u);
-    for v in hat.data_mut() {
-        *v += 1.0 / n as f64;
-    }
-    let per_repeat = folds_per_repeat(splits, n);
-    let residuals: Vec<Vec<f64>> = labels
-        .iter()
-        .map(|y| hat.mul_vec(y).iter().zip(y).map(|(fit, y)| y - fit).collect())
-        .collect();
-    let repeats = splits.len().div_ceil(per_repeat);
-    let mut scores = vec![vec![0.0; n * repeats]; labels.len()];
-    for (j, split) in splits.iter().enumerate() {
-        let fold = &split.holdout;
-        let mut left = Dense::from_fn(fold.len(), fold.len(), |a, b| -hat[(fold[a], fold[b])]);
-        left.add_diagonal(1.0);
-        let factor = Cholesky::new(&left)
-            .ok_or_else(|| Error::Numerical("leaving a fold out of a ridge regression".into()))?;
-        for (class, y) in labels.iter().enumerate() {
-            let mut residual: Vec<f64> = fold.iter().map(|&i| residuals[class][i]).collect();
-            factor.solve_in_place(&mut residual);
-            for (&i, r) in fold.iter().zip(residual) {
-                scores[class][j / per_repeat * n + i] = y[i] - r;
-            }
-        }
-    }
-    let answers = labels.iter().zip(scores).map(|(y, scores)| {
-        let mut weights = view.u.tr_mul_vec(y);
-        weights.iter_mut().zip(&view.d).for_each(|(w, d)| *w *= d / (d * d + ridge));
-        let intercept = y.iter().sum::<f64>() / n as f64;
-        Raw { view: index, family: Family::Robust, strength, scores, weights, intercept }
-    });
-    Ok(answers.collect())
-}
-
-/// The weighted sum of calibrated candidates: principal coordinates of each view, and the intercept.
-fn average(judged: &[Judged], views: &[View]) -> (Vec<Vec<f64>>, f64) {
-    let mut sums: Vec<Vec<f64>> = views.iter().map(|v| vec![0.0; v.d.len()]).collect();
-    let mut intercept = 0.0;
-    for j in judged {
-        let scale = j.weight * j.calibration.scale;
-        vector::axpy(scale, &j.raw.weights, &mut sums[j.raw.view]);
-        intercept += scale * j.raw.intercept + j.weight * j.calibration.shift;
-    }
-    (sums, intercept)
-}
-
-fn table(judged: &[Vec<Judged>], views: &[View]) -> Output {
-    let all = || judged.iter().enumerate().flat_map(|(c, js)| js.iter().map(move |j| (c, j)));
-    let texts = |of: &dyn Fn(&Judged) -> &'static str| {
-        Output::Texts(all().map(|(_, j)| of(j).to_owned()).collect())
-    };
-    let numbers = |of: &dyn Fn(&Judged) -> f64| Output::Vector(all().map(|(_, j)| of(j)).collect());
-    let mut columns = Vec::new();
-    if judged.len() > 1 {
-        let classes = all().map(|(c, _)| i64::try_from(c).unwrap_or(i64::MAX)).collect();
-        columns.push(("class".to_owned(), Output::Integers(classes)));
-    }
-    columns.extend([
-        ("scaling".to_owned(), texts(&|j| views[j.raw.view].name)),
-        (
-            "family".to_owned(),
-            texts(&|j| match j.raw.family {
-                Family::Robust => "robust",
-                Family::Penalised => "penalised",
-            }),
-        ),
-        ("strength".to_owned(), numbers(&|j| j.raw.strength)),
-        ("scale".to_owned(), numbers(&|j| j.calibration.scale)),
-        ("shift".to_owned(), numbers(&|j| j.calibration.shift)),
-        ("loss".to_owned(), numbers(&|j| j.calibration.loss)),
-        ("error".to_owned(), numbers(&|j| j.calibration.error)),
-        ("weight".to_owned(), numbers(&|j| j.weight)),
-    ]);
-    Output::Table(columns)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Leaving a fold out through the hat matrix is refitting on the other rows.
-    #[test]
-    fn scores_out_of_fold_are_those_of_refits() {
-        let (n, p) = (17, 5);
-        let x = Dense::from_fn(n, p, |i, j| ((i * 5 + j * 3 + i * j) as f64 * 0.9).sin());
-        let y: Vec<f64> = (0..n).map(|i| if (i * i) % 3 == 1 { 1.0 } else { -1.0 }).collect();
-        let classes: Vec<usize> = y.iter().map(|y| usize::from(*y > 0.0)).collect();
-        let view = View::new(&x, &Ranges::learn(&x), "range").unwrap();
-        let splits = stratified(&classes, 5, 2, 3);
-        let rows = view.rows();
-        for ridge in [1e-2, 1.0, 30.0] {
-            let found = robust(0, &view, &splits, std::slice::from_ref(&y), (1.0, ridge)).unwrap();
-            for (j, split) in splits.iter().enumerate() {
-                let count = split.train.len() as f64;
-                let train = rows.select_rows(&split.train);
-                let means = train.tr_mul_vec(&vec![1.0 / count; split.train.len()]);
-                let mean = split.train.iter().map(|&i| y[i]).sum::<f64>() / count;
-                let centred =
-                    Dense::from_fn(train.nrows(), train.ncols(), |i, k| train[(i, k)] - means[k]);
-                let target: Vec<f64> = split.train.iter().map(|&i| y[i] - mean).collect();
-                let mut normal = centred.tr_mul(&centred);
-                normal.add_diagonal(ridge);
-                let w = Cholesky::new(&normal).unwrap().solve(&centred.tr_mul_vec(&target));
-                for &i in &split.holdout {
-                    let away: Vec<f64> =
-                        rows.row(i).iter().zip(&means).map(|(v, m)| v - m).collect();
-                    let wanted = mean + vector::dot(&away, &w);
-                    let score = found[0].scores[j / 5 * n + i];
-                    assert!((score - wanted).abs() <= 1e-11, "{score} {wanted}");
-                }
-            }
         }
     }
 }

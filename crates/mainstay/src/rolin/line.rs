@@ -1,6 +1,7 @@
 //! Minimising a mean loss along a line: step 14 of Algorithm 1 and the line search of the top fit.
 
 use super::losses::PaperLoss;
+use crate::linalg::vector;
 use crate::loss::Loss;
 
 /// The smallest minimiser over `[0, top]` of the mean loss at the margins `base + c * slope`.
@@ -8,11 +9,24 @@ use crate::loss::Loss;
 /// The loss is convex in `c`, so the answer for a smaller bound is the clip of the one for a larger
 /// bound: one call serves every `b_max` of a grid.
 pub(super) fn least_along(loss: PaperLoss, base: &[f64], slope: &[f64], top: f64) -> f64 {
+    least_along_from(loss, base, slope, &loss.weights(base), top)
+}
+
+/// The same, where `weights` are the slopes and curvatures of the loss at `base`: many directions can
+/// share them.
+pub(super) fn least_along_from(
+    loss: PaperLoss,
+    base: &[f64],
+    slope: &[f64],
+    weights: &(Vec<f64>, Vec<f64>),
+    top: f64,
+) -> f64 {
     if loss.0 == Loss::Hinge {
-        least_hinge(base, slope, top)
-    } else {
-        least_smooth(loss, base, slope, (0.0, 0.0), top)
+        return least_hinge(base, slope, top);
     }
+    let bent: Vec<f64> = slope.iter().zip(&weights.1).map(|(s, w)| s * w).collect();
+    let at_zero = (vector::dot(slope, &weights.0), vector::dot(slope, &bent));
+    least_from(at_zero, |c| loss.derivatives_along(base, slope, c), top)
 }
 
 /// The same for a smooth loss plus `extra.0 * c + extra.1 * c^2 / 2`: Newton's method on the slope
@@ -28,7 +42,12 @@ pub(super) fn least_smooth(
         let (first, second) = loss.derivatives_along(base, slope, c);
         (first + extra.0 + extra.1 * c, second + extra.1)
     };
-    let (mut first, mut second) = at(0.0);
+    least_from(at(0.0), at, top)
+}
+
+/// The smallest minimiser over `[0, top]` of a convex function with slope and curvature `at`.
+fn least_from(at_zero: (f64, f64), at: impl Fn(f64) -> (f64, f64), top: f64) -> f64 {
+    let (mut first, mut second) = at_zero;
     if first >= 0.0 || first.is_nan() {
         return 0.0;
     }

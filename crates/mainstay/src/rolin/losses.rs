@@ -27,6 +27,29 @@ impl PaperLoss {
         self.factor() * sum / base.len().max(1) as f64
     }
 
+    /// Mean losses at the margins `base + c * slope` for the first `count` points c of `grid`.
+    ///
+    /// Logistic loss: two exponentials a row serve all points, since from one to the next $e^{-m}$ is
+    /// multiplied by the same factor.
+    pub(super) fn mean_on_grid(
+        self,
+        base: &[f64],
+        slope: &[f64],
+        grid: EvenGrid,
+        count: usize,
+    ) -> Vec<f64> {
+        let last = grid.at(count.saturating_sub(1));
+        let reach = slope.iter().fold(0.0, |m: f64, s| m.max(s.abs())) * (last - grid.first);
+        if self.0 != Loss::Logistic || count < 3 || reach.is_nan() || reach > REACH {
+            return (0..count).map(|j| self.mean_along(base, slope, grid.at(j))).collect();
+        }
+        let mut sums = vectorized(|| logistic_on_grid(base, slope, grid, count));
+        for sum in &mut sums {
+            *sum *= self.factor() / base.len().max(1) as f64;
+        }
+        sums
+    }
+
     /// Mean loss at the given margins.
     pub(super) fn mean(self, margins: &[f64]) -> f64 {
         self.mean_along(margins, margins, 0.0)
@@ -48,17 +71,37 @@ impl PaperLoss {
     pub(super) fn weights(self, margins: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let scale = self.factor() / margins.len().max(1) as f64;
         if self.0 == Loss::Logistic {
-            let scaled = |&m: &f64| {
-                let (slope, curvature) = logistic_slopes(m);
-                (scale * slope, scale * curvature)
-            };
-            return vectorized(|| margins.iter().map(scaled).unzip());
+            let mut out = (vec![0.0; margins.len()], vec![0.0; margins.len()]);
+            vectorized(|| logistic_weights(margins, scale, &mut out.0, &mut out.1));
+            return out;
         }
         let loss = self.0.get();
         margins
             .iter()
             .map(|&m| (scale * loss.slope(m), scale * loss.curvature(m).unwrap_or(0.0)))
             .unzip()
+    }
+}
+
+/// Points at equal distances.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct EvenGrid {
+    first: f64,
+    step: f64,
+}
+
+impl EvenGrid {
+    /// `points` as such a grid, if they ascend and are one to rounding.
+    pub(super) fn of(points: &[f64]) -> Option<Self> {
+        let (&first, &last) = (points.first()?, points.last()?);
+        let step = (last - first) / (points.len() as f64 - 1.0).max(1.0);
+        let grid = Self { first, step };
+        let close = |(j, v): (usize, &f64)| (v - grid.at(j)).abs() <= 1e-14 * last.abs();
+        (step > 0.0 && points.iter().enumerate().all(close)).then_some(grid)
+    }
+
+    fn at(self, j: usize) -> f64 {
+        self.first + self.step * j as f64
     }
 }
 
@@ -81,11 +124,12 @@ fn derivatives(loss: &impl MarginLoss, base: &[f64], slope: &[f64], c: f64) -> (
 /// Margins handled together, so that the compiler can use vector registers.
 const LANES: usize = 8;
 
-/// $e^x$ for $x \le 0$ to about one unit in the last place, without branches or calls: $x = k \ln 2 + r$,
-/// a Taylor polynomial for $e^r$ (its remainder is below 1e-17 for $|r| \le \frac12\ln 2$), and k put
-/// into the exponent. Below -708 it stays at $e^{-708}$.
+/// $e^x$ for $x \le 700$ to about one unit in the last place, without branches or calls:
+/// $x = k \ln 2 + r$, a Taylor polynomial for $e^r$ (its remainder is below 1e-17 for
+/// $|r| \le \frac12\ln 2$), summed over even and odd powers at once, and k put into the exponent. Below
+/// -708 it stays at $e^{-708}$.
 #[inline(always)]
-fn exp_negative(x: f64) -> f64 {
+fn exponential(x: f64) -> f64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -108,29 +152,43 @@ fn exp_negative(x: f64) -> f64 {
     let shifted = x * std::f64::consts::LOG2_E + SHIFT;
     let k = shifted - SHIFT;
     let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    let mut sum = INVERSE_FACTORIALS[0];
-    for c in &INVERSE_FACTORIALS[1..] {
-        sum = sum * r + c;
+    let square = r * r;
+    let (mut odd, mut even) = (INVERSE_FACTORIALS[0], INVERSE_FACTORIALS[1]);
+    for j in 1..6 {
+        odd = odd * square + INVERSE_FACTORIALS[2 * j];
+        even = even * square + INVERSE_FACTORIALS[2 * j + 1];
     }
+    let sum = (odd * square + INVERSE_FACTORIALS[12]) + even * r;
     let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
     (sum * r + 1.0) * scale
 }
 
+/// $\ln \prod (1 + q_l)$, from positive parts only: small values keep their relative accuracy.
+#[inline(always)]
+fn logarithm(q: &[f64; LANES]) -> f64 {
+    let both = |a: f64, b: f64| a + b + a * b;
+    let q: [f64; 4] = std::array::from_fn(|l| both(q[l], q[l + 4]));
+    both(both(q[0], q[2]), both(q[1], q[3])).ln_1p()
+}
+
 /// $\sum \ln(1 + e^{-m})$ at $m$ = `base + c * slope`, with one logarithm for many terms:
-/// $q = \prod (1 + e_i) - 1$ is built from positive parts only, so small losses keep their relative
-/// accuracy.
+/// $q = \prod (1 + e_i) - 1$.
 #[inline(always)]
 fn logistic_sum(base: &[f64], slope: &[f64], c: f64) -> f64 {
-    let logarithm = |q: &[f64; LANES]| q.iter().fold(0.0, |a, b| a + b + a * b).ln_1p();
     let (mut sum, mut linear, mut q) = (0.0, [0.0; LANES], [0.0; LANES]);
     let (base_lanes, base_rest) = base.as_chunks::<LANES>();
     let (slope_lanes, slope_rest) = slope.as_chunks::<LANES>();
+    for (l, (b, s)) in base_rest.iter().zip(slope_rest).enumerate() {
+        let m = b + c * s;
+        linear[l] += (-m).max(0.0);
+        q[l] = exponential(-m.abs());
+    }
     // At most 2^64 a lane: all together stay finite.
-    for (base, slope) in base_lanes.chunks(64).zip(slope_lanes.chunks(64)) {
+    for (base, slope) in base_lanes.chunks(63).zip(slope_lanes.chunks(63)) {
         for (b, s) in base.iter().zip(slope) {
             for l in 0..LANES {
                 let m = b[l] + c * s[l];
-                let e = exp_negative(-m.abs());
+                let e = exponential(-m.abs());
                 linear[l] += (-m).max(0.0);
                 q[l] += e + q[l] * e;
             }
@@ -138,21 +196,69 @@ fn logistic_sum(base: &[f64], slope: &[f64], c: f64) -> f64 {
         sum += logarithm(&q);
         q = [0.0; LANES];
     }
-    for (l, (b, s)) in base_rest.iter().zip(slope_rest).enumerate() {
-        let m = b + c * s;
-        linear[l] += (-m).max(0.0);
-        q[l] = exp_negative(-m.abs());
+    if base_lanes.is_empty() {
+        sum = logarithm(&q);
     }
-    sum + logarithm(&q) + linear.iter().sum::<f64>()
+    sum + linear.iter().sum::<f64>()
+}
+
+/// How far margins may move along a grid: $(1 + e^5)^{128}$ is still finite.
+const REACH: f64 = 5.0;
+
+/// The same at every point of a grid. A row is counted by $\ln(1+e^{-m})$ if its first margin is not
+/// negative and by $-m + \ln(1 + e^m)$ otherwise, so that what is multiplied starts at most at 1.
+#[inline(always)]
+fn logistic_on_grid(base: &[f64], slope: &[f64], grid: EvenGrid, count: usize) -> Vec<f64> {
+    let padded = base.len().next_multiple_of(LANES);
+    let (mut terms, mut factors) = (vec![0.0; padded], vec![1.0; padded]);
+    for ((e, f), (b, s)) in terms.iter_mut().zip(&mut factors).zip(base.iter().zip(slope)) {
+        let m = b + grid.first * s;
+        *e = exponential(-m.abs());
+        *f = exponential(if m < 0.0 { grid.step * s } else { -grid.step * s });
+    }
+    let (mut constant, mut linear) = (0.0, 0.0);
+    for (b, s) in base.iter().zip(slope) {
+        let m = b + grid.first * s;
+        if m < 0.0 {
+            constant -= m;
+            linear -= grid.step * s;
+        }
+    }
+    let (terms, factors) = (terms.as_chunks_mut::<LANES>().0, factors.as_chunks::<LANES>().0);
+    let mut sums = Vec::with_capacity(count);
+    for j in 0..count {
+        let mut sum = constant + linear * j as f64;
+        for (terms, factors) in terms.chunks_mut(16).zip(factors.chunks(16)) {
+            let mut q = [0.0; LANES];
+            for (e, f) in terms.iter_mut().zip(factors) {
+                for l in 0..LANES {
+                    q[l] += e[l] + q[l] * e[l];
+                    e[l] *= f[l];
+                }
+            }
+            sum += logarithm(&q);
+        }
+        sums.push(sum);
+    }
+    sums
 }
 
 /// Slope and curvature of $\ln(1 + e^{-m})$ from one exponential.
 #[inline(always)]
 fn logistic_slopes(m: f64) -> (f64, f64) {
-    let e = exp_negative(-m.abs());
+    let e = exponential(-m.abs());
     let share = 1.0 / (1.0 + e);
     let slope = if m >= 0.0 { -e * share } else { -share };
     (slope, e * share * share)
+}
+
+/// `scale` times slope and curvature at every margin.
+#[inline(always)]
+fn logistic_weights(margins: &[f64], scale: f64, slopes: &mut [f64], curvatures: &mut [f64]) {
+    for ((m, s), c) in margins.iter().zip(slopes).zip(curvatures) {
+        let (slope, curvature) = logistic_slopes(*m);
+        (*s, *c) = (scale * slope, scale * curvature);
+    }
 }
 
 #[inline(always)]
@@ -185,10 +291,12 @@ mod tests {
     fn our_exponential_is_the_usual_one() {
         for i in 0..=70_000 {
             let x = -f64::from(i) * 0.01;
-            let (found, wanted) = (exp_negative(x), x.exp());
+            let (found, wanted) = (exponential(x), x.exp());
+            assert!((found - wanted).abs() <= 1e-15 * wanted, "{x}: {found} {wanted}");
+            let (found, wanted) = (exponential(-x * 1e-3), (-x * 1e-3).exp());
             assert!((found - wanted).abs() <= 1e-15 * wanted, "{x}: {found} {wanted}");
         }
-        assert!(exp_negative(-1e300) < 1e-300 && exp_negative(f64::NEG_INFINITY) < 1e-300);
+        assert!(exponential(-1e300) < 1e-300 && exponential(f64::NEG_INFINITY) < 1e-300);
     }
 
     #[test]
@@ -211,5 +319,26 @@ mod tests {
         let tiny = [40.0; 50];
         let wanted = 50.0 * Logistic.value(40.0);
         assert!((logistic_sum(&tiny, &tiny, 0.0) - wanted).abs() <= 1e-14 * wanted);
+    }
+
+    #[test]
+    fn a_grid_of_points_equals_one_point_at_a_time() {
+        let points: Vec<f64> = (0..10).map(|j| 0.01 + 0.04 * f64::from(j)).collect();
+        let grid = EvenGrid::of(&points).unwrap();
+        assert!(EvenGrid::of(&[1.0, 2.0, 4.0]).is_none() && EvenGrid::of(&[2.0, 1.0]).is_none());
+        for loss in [Loss::Logistic, Loss::SquaredHinge].map(PaperLoss) {
+            for (rows, size, tilt) in
+                [(5, 1.0, 1.0), (40, 3.0, 0.5), (163, 30.0, 9.0), (300, 700.0, 40.0)]
+            {
+                let wave = |i: i32, f: f64| (f64::from(i) * f).sin();
+                let base: Vec<f64> = (0..rows).map(|i| size * wave(i, 0.7)).collect();
+                let slope: Vec<f64> = (0..rows).map(|i| tilt * wave(i, 1.3)).collect();
+                let found = loss.mean_on_grid(&base, &slope, grid, points.len());
+                for (found, c) in found.iter().zip(&points) {
+                    let wanted = loss.mean_along(&base, &slope, *c);
+                    assert!((found - wanted).abs() <= 1e-13 * wanted, "{rows}: {found} {wanted}");
+                }
+            }
+        }
     }
 }

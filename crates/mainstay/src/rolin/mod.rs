@@ -7,6 +7,7 @@
 //! the idea but averages calibrated candidates instead of choosing one.
 
 mod calibrate;
+mod candidate;
 mod estimator;
 mod extended;
 mod hinge;
@@ -17,10 +18,14 @@ mod paper;
 mod problem;
 mod recipe;
 mod ridge_fit;
+mod ridge_folds;
 pub mod rules;
 mod search;
 mod space;
+mod spectrum;
+mod tails;
 mod top_fit;
+mod tops;
 mod view;
 
 pub use estimator::{

@@ -5,15 +5,16 @@ use super::losses::PaperLoss;
 use super::problem::{Beta, Psi, calc_beta};
 use super::rules::Thresholds;
 use super::search::{Candidate, Found, Search};
-use super::space::{Prepared, Space, Spectrum};
+use super::space::{Prepared, Space};
 use super::{CvRule, Normalize, Scoring};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::folds::{linear_grid, stratified};
-use crate::linalg::{Dense, vector};
+use crate::linalg::{Dense, Matrix, vector};
 use crate::loss::Loss;
 use crate::model::{Fitted, Linear, Link, Model, Output};
+use rayon::prelude::*;
 
 /// Checked settings.
 #[derive(Debug, Clone)]
@@ -64,18 +65,18 @@ impl Paper {
         } else {
             Vec::new()
         };
-        let mut spaces = Vec::new();
-        for flag in normalizations {
-            control.check()?;
-            let space = match &gram {
-                Some(gram) => Space::from_kernel(&gram.values)?,
-                None => Space::new(data.features(), flag)?,
-            };
-            spaces.push(Prepared::new(space, &splits, control)?);
-        }
-        let full: Vec<Spectrum> =
-            spaces.iter().map(|s| Spectrum::new(&s.space.rows)).collect::<Result<_>>()?;
-        self.check_k(&spaces, &full)?;
+        let spaces: Vec<Prepared> = normalizations
+            .into_par_iter()
+            .map(|flag| {
+                control.check()?;
+                let space = match &gram {
+                    Some(gram) => Space::from_kernel(&gram.values)?,
+                    None => Space::new(data.features(), flag)?,
+                };
+                Prepared::new(space, &splits, control)
+            })
+            .collect::<Result<_>>()?;
+        self.check_k(&spaces)?;
         let classes: Vec<usize> =
             if data.n_classes() == 2 { vec![1] } else { (0..data.n_classes()).collect() };
         let mut answers = Vec::new();
@@ -83,16 +84,18 @@ impl Paper {
             let y = data.signs(class);
             let found =
                 if search_needed { plan.run(&spaces, &splits, &y, control)? } else { plan.only() };
-            answers.push(self.answer(found, &spaces, &full, &y)?);
+            answers.push(self.answer(found, &spaces, &y)?);
         }
-        let mut fitted = self.report(&answers, &spaces, splits.len(), |parts, link| match &gram {
-            Some(gram) => gram.model(data, parts.coef.clone(), parts.intercept.clone(), link),
-            None => Model::Linear(Linear {
-                coef: parts.coef.clone(),
-                intercept: parts.intercept.clone(),
-                link,
-            }),
-        });
+        let parts = Parts::new(&answers, &spaces, data.features());
+        let mut fitted =
+            self.report(&answers, &spaces, splits.len(), parts, |parts, link| match &gram {
+                Some(gram) => gram.model(data, parts.coef.clone(), parts.intercept.clone(), link),
+                None => Model::Linear(Linear {
+                    coef: parts.coef.clone(),
+                    intercept: parts.intercept.clone(),
+                    link,
+                }),
+            });
         if search_needed {
             fitted.warnings.extend(fold_warning(data, self.n_folds));
         }
@@ -119,12 +122,11 @@ impl Paper {
         Search { baseline: !only_tail, ..search }
     }
 
-    fn check_k(&self, spaces: &[Prepared], full: &[Spectrum]) -> Result<()> {
+    fn check_k(&self, spaces: &[Prepared]) -> Result<()> {
         let Some(k) = self.k else { return Ok(()) };
-        let supported = |(s, f): (&Prepared, &Spectrum)| {
-            if s.splits.is_empty() { f.rank.min(f.u.nrows().saturating_sub(1)) } else { s.limit }
-        };
-        let largest = spaces.iter().zip(full).map(supported).min().unwrap_or(0);
+        let supported =
+            |s: &Prepared| if s.splits.is_empty() { s.full.supports() } else { s.limit };
+        let largest = spaces.iter().map(supported).min().unwrap_or(0);
         if k <= largest {
             return Ok(());
         }
@@ -132,23 +134,17 @@ impl Paper {
         Err(Error::param("k", k, rule))
     }
 
-    fn answer(
-        &self,
-        found: Found,
-        spaces: &[Prepared],
-        full: &[Spectrum],
-        y: &[f64],
-    ) -> Result<Answer> {
-        let (spectrum, unit) = (&full[found.space], spaces[found.space].space.unit);
-        let scaled = Psi { b_max: found.psi.b_max * unit, ..found.psi };
-        let beta = calc_beta(self.loss, spectrum, y, scaled, self.ridge)?;
+    fn answer(&self, found: Found, spaces: &[Prepared], y: &[f64]) -> Result<Answer> {
+        let prepared = &spaces[found.space];
+        let scaled = Psi { b_max: found.psi.b_max * prepared.space.unit, ..found.psi };
+        let beta = calc_beta(self.loss, &prepared.full, y, scaled, self.ridge)?;
         Ok(Answer {
             space: found.space,
             psi: found.psi,
             k_max: found.k_max[found.space],
             candidates: found.candidates,
             beta,
-            rank: spectrum.rank,
+            rank: prepared.full.rank,
         })
     }
 
@@ -157,12 +153,9 @@ impl Paper {
         answers: &[Answer],
         spaces: &[Prepared],
         splits: usize,
+        parts: Parts,
         model: impl Fn(&Parts, Link) -> Model,
     ) -> Fitted {
-        let mut parts = Parts::default();
-        for a in answers {
-            parts.add(&a.beta, &spaces[a.space].space);
-        }
         let model = model(&parts, link(self.loss.0));
         let one_or_all = |values: Vec<f64>| match values.as_slice() {
             [value] => Output::Number(*value),
@@ -233,9 +226,18 @@ struct Parts {
 }
 
 impl Parts {
-    fn add(&mut self, beta: &Beta, space: &Space) {
-        let (top, top_shift) = space.features(&beta.top);
-        let (direction, direction_shift) = space.features(&beta.direction);
+    fn new(answers: &[Answer], spaces: &[Prepared], x: &Matrix) -> Self {
+        let mut parts = Self::default();
+        for a in answers {
+            parts.add(&a.beta, &spaces[a.space], x);
+        }
+        parts
+    }
+
+    fn add(&mut self, beta: &Beta, prepared: &Prepared, x: &Matrix) {
+        let features = |c: &[f64]| prepared.space.features(x, &prepared.coordinates(c));
+        let (top, top_shift) = features(&beta.top);
+        let (direction, direction_shift) = features(&beta.direction);
         let tail: Vec<f64> = direction.iter().map(|v| v * beta.length).collect();
         let mut coef = top.clone();
         vector::axpy(1.0, &tail, &mut coef);

@@ -8,8 +8,8 @@
 
 use super::line::least_along;
 use super::losses::PaperLoss;
-use super::space::Spectrum;
-use super::top_fit;
+use super::spectrum::Spectrum;
+use super::top_fit::{self, Fit};
 use crate::error::Result;
 use crate::linalg::{Dense, vector};
 
@@ -21,7 +21,7 @@ pub(super) struct Psi {
     pub(super) b_max: f64,
 }
 
-/// The parts of $\beta$, in the coordinates of a [`super::space::Space`].
+/// The parts of $\beta$, in principal coordinates.
 #[derive(Debug, Clone)]
 pub(super) struct Beta {
     pub(super) intercept: f64,
@@ -71,9 +71,10 @@ pub(super) fn calc_beta(
     psi: Psi,
     ridge: f64,
 ) -> Result<Beta> {
-    let signed = top_fit::signed_rows(&spectrum.u, y, psi.k);
-    let theta = top_fit::minimise(loss, &signed, &vec![ridge; psi.k + 1], &[], top_fit::EXACT)?;
-    let mut top = top_weights(spectrum, &theta);
+    let signed = top_fit::signed_columns(Dense::zeros(0, y.len()), &spectrum.u, y, psi.k);
+    let start = Fit::default();
+    let fit = top_fit::minimise(loss, &signed, &vec![ridge; psi.k + 1], start, top_fit::EXACT)?;
+    let mut top = top_weights(spectrum, &fit.theta);
     top.resize(spectrum.d.len(), 0.0);
     let uty = spectrum.u.tr_mul_vec(y);
     let mut nu = vec![0.0; spectrum.d.len()];
@@ -83,12 +84,7 @@ pub(super) fn calc_beta(
         let along: Vec<f64> = nu.iter().zip(&spectrum.d).map(|(v, d)| v * d).collect();
         let mut slope = spectrum.u.mul_vec(&along);
         slope.iter_mut().zip(y).for_each(|(s, y)| *s *= y);
-        length = least_along(loss, &signed.mul_vec(&theta), &slope, psi.b_max);
+        length = least_along(loss, &fit.margins, &slope, psi.b_max);
     }
-    Ok(Beta {
-        intercept: theta[0],
-        top: spectrum.v.mul_vec(&top),
-        direction: spectrum.v.mul_vec(&nu),
-        length,
-    })
+    Ok(Beta { intercept: fit.theta[0], top, direction: nu, length })
 }

@@ -2,7 +2,8 @@
 
 use super::line::least_smooth;
 use super::losses::PaperLoss;
-use super::top_fit;
+use super::top_fit::{self, Fit};
+use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, vector};
 
@@ -18,11 +19,12 @@ pub(super) fn path(
     rows: &Dense,
     y: &[f64],
     strengths: &[f64],
+    control: &Control,
 ) -> Result<Vec<(Vec<f64>, f64)>> {
     if 2 * rows.ncols() > rows.nrows() {
-        dual(loss, rows, y, strengths)
+        dual(loss, rows, y, strengths, control)
     } else {
-        primal(loss, rows, y, strengths)
+        primal(loss, rows, y, strengths, control)
     }
 }
 
@@ -31,19 +33,18 @@ fn primal(
     rows: &Dense,
     y: &[f64],
     strengths: &[f64],
+    control: &Control,
 ) -> Result<Vec<(Vec<f64>, f64)>> {
-    let mut signed = Vec::with_capacity(rows.nrows() * (rows.ncols() + 1));
-    for (i, y) in y.iter().enumerate() {
-        signed.push(*y);
-        signed.extend(rows.row(i).iter().map(|v| y * v));
-    }
-    let signed = Dense::from_rows(rows.nrows(), rows.ncols() + 1, signed);
+    let signed = Dense::from_fn(rows.ncols() + 1, rows.nrows(), |j, i| {
+        if j == 0 { y[i] } else { y[i] * rows[(i, j - 1)] }
+    });
     let mut theta = Vec::new();
     let mut out = Vec::new();
     for &strength in strengths {
-        let mut ridge = vec![strength; signed.ncols()];
+        control.check()?;
+        let mut ridge = vec![strength; signed.nrows()];
         ridge[0] = INTERCEPT_RIDGE;
-        theta = top_fit::minimise(loss, &signed, &ridge, &theta, ENOUGH)?;
+        theta = top_fit::minimise(loss, &signed, &ridge, Fit::from_theta(theta), ENOUGH)?.theta;
         out.push((theta[1..].to_vec(), theta[0]));
     }
     Ok(out)
@@ -58,6 +59,7 @@ fn dual(
     rows: &Dense,
     y: &[f64],
     strengths: &[f64],
+    control: &Control,
 ) -> Result<Vec<(Vec<f64>, f64)>> {
     let n = rows.nrows();
     let kernel = rows.outer_gram();
@@ -67,6 +69,7 @@ fn dual(
     for &strength in strengths {
         let lambda = strength * n as f64;
         for _ in 0..60 {
+            control.check()?;
             let scores: Vec<f64> = fitted.iter().map(|f| f + intercept).collect();
             let margins: Vec<f64> = scores.iter().zip(y).map(|(f, y)| f * y).collect();
             let (slopes, curvatures) = loss.weights(&margins);
@@ -131,8 +134,8 @@ mod tests {
         for loss in [Loss::Logistic, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss) {
             let strengths = [10.0, 1.0, 1e-2, 1e-4];
             let (a, b) = (
-                primal(loss, &rows, &y, &strengths).unwrap(),
-                dual(loss, &rows, &y, &strengths).unwrap(),
+                primal(loss, &rows, &y, &strengths, &Control::new()).unwrap(),
+                dual(loss, &rows, &y, &strengths, &Control::new()).unwrap(),
             );
             for (k, ((w, b0), (v, b1))) in a.iter().zip(&b).enumerate() {
                 let value = |w: &[f64], b: f64| {

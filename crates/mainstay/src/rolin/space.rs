@@ -1,12 +1,13 @@
 //! The data in an orthonormal basis of their row space: the one place where the number of features
 //! appears.
 
+use super::spectrum::{Spectrum, SplitSpectrum};
 use super::view::View;
 use crate::control::Control;
 use crate::data::Standardize;
 use crate::error::Result;
 use crate::folds::Split;
-use crate::linalg::{Dense, Lq, Matrix, Svd, vector};
+use crate::linalg::{Dense, Lq, Matrix, vector};
 use rayon::prelude::*;
 
 /// Rows of (scaled) data as coordinates, and the way back to weights of features.
@@ -16,6 +17,8 @@ pub(super) struct Space {
     pub(super) rows: Dense,
     /// A power of two that keeps squares away from overflow and underflow.
     pub(super) unit: f64,
+    /// Inner products of the rows, where they are accurate enough to replace the rows.
+    gram: Option<Dense>,
     scaling: Option<Standardize>,
     basis: Basis,
 }
@@ -25,6 +28,8 @@ pub(super) struct Space {
 enum Basis {
     /// The coordinates are the features.
     Features,
+    /// Principal coordinates: the basis vectors are weighted sums of the samples.
+    Samples(Spectrum),
     /// An orthonormal basis of the row space.
     RowSpace(Lq),
     /// Feature space of a kernel: what comes back are weights of the training rows.
@@ -32,8 +37,11 @@ enum Basis {
 }
 
 impl Space {
-    /// Reading R9: raw rows, or z-scores by mean and deviation of all rows. For p > n the rows are
-    /// replaced by the lower triangle of X = L Q', O(n^2 p).
+    /// Reading R9: raw rows, or z-scores by mean and deviation of all rows.
+    ///
+    /// For p > n the rows are replaced by coordinates in their span, O(n^2 p). Inner products are
+    /// enough for that where their eigenvalues are well apart from rounding; they cost a quarter of the
+    /// triangle of X = L Q', which serves the other cases.
     pub(super) fn new(x: &Matrix, normalize: bool) -> Result<Self> {
         let scaling = normalize.then(|| Standardize::learn(x, None));
         let mut rows = scaling.as_ref().map_or_else(|| x.to_dense(), |s| s.apply(x));
@@ -41,25 +49,34 @@ impl Space {
         if unit != 1.0 {
             vector::scale(rows.data_mut(), 1.0 / unit);
         }
-        let wide = rows.ncols() > rows.nrows();
-        let basis = if wide { Basis::RowSpace(Lq::new(&rows)?) } else { Basis::Features };
-        if let Basis::RowSpace(basis) = &basis {
-            rows = basis.lower();
+        if rows.ncols() <= rows.nrows() {
+            return Ok(Self { rows, unit, gram: None, scaling, basis: Basis::Features });
         }
-        Ok(Self { rows, unit, scaling, basis })
+        let gram = rows.outer_gram();
+        // Centred rows add up to zero.
+        if let Some(spectrum) = Spectrum::from_gram(&gram, usize::from(normalize))? {
+            let rows = spectrum.rows();
+            let basis = Basis::Samples(spectrum);
+            return Ok(Self { rows, unit, gram: Some(gram), scaling, basis });
+        }
+        let basis = Lq::new(&rows)?;
+        let rows = basis.lower();
+        Ok(Self { rows, unit, gram: None, scaling, basis: Basis::RowSpace(basis) })
     }
 
     /// The feature space of a kernel, from the matrix of its values at the training rows.
     pub(super) fn from_kernel(gram: &Dense) -> Result<Self> {
         let view = View::from_kernel(gram)?;
-        Ok(Self { rows: view.rows(), unit: 1.0, scaling: None, basis: Basis::Kernel(view) })
+        let (rows, basis) = (view.rows(), Basis::Kernel(view));
+        Ok(Self { rows, unit: 1.0, gram: None, scaling: None, basis })
     }
 
-    /// Weights of the coordinates -> weights of the features as the user gave them (of the training
+    /// Weights of the coordinates -> weights of the features `x` as the user gave them (of the training
     /// rows, with a kernel), and what the intercept loses to centring.
-    pub(super) fn features(&self, coordinates: &[f64]) -> (Vec<f64>, f64) {
+    pub(super) fn features(&self, x: &Matrix, coordinates: &[f64]) -> (Vec<f64>, f64) {
         let mut w = match &self.basis {
             Basis::Features => coordinates.to_vec(),
+            Basis::Samples(spectrum) => self.pull(x, &spectrum.row_weights(coordinates)),
             Basis::RowSpace(basis) => basis.apply(coordinates),
             Basis::Kernel(view) => view.row_weights(coordinates),
         };
@@ -70,9 +87,31 @@ impl Space {
         }
     }
 
+    /// The sum of the scaled rows with the given weights.
+    fn pull(&self, x: &Matrix, weights: &[f64]) -> Vec<f64> {
+        let mut w = x.tr_mul_vec(weights);
+        if let Some(scaling) = &self.scaling {
+            let total: f64 = weights.iter().sum();
+            for ((w, m), s) in w.iter_mut().zip(&scaling.means).zip(&scaling.scales) {
+                *w = (*w - total * m) / s;
+            }
+        }
+        vector::scale(&mut w, 1.0 / self.unit);
+        w
+    }
+
     /// Whether the rows are z-scores.
     pub(super) fn normalized(&self) -> bool {
         self.scaling.is_some()
+    }
+
+    fn split(&self, split: &Split) -> Result<SplitSpectrum> {
+        if let Some(gram) = &self.gram
+            && let Some(found) = SplitSpectrum::from_gram(gram, split)?
+        {
+            return Ok(found);
+        }
+        SplitSpectrum::from_rows(&self.rows, split)
     }
 }
 
@@ -85,44 +124,14 @@ fn power_of_two(largest: f64) -> f64 {
     }
 }
 
-/// Singular value decomposition of some rows (steps 4-7 of Algorithm 1), shared by all losses, labels
-/// and parameters: that of $Z = \mathrm{diag}(y) X$ has the same D and V, and y times the rows of U.
-#[derive(Debug)]
-pub(super) struct Spectrum {
-    /// Left singular vectors as columns.
-    pub(super) u: Dense,
-    /// Singular values, descending; exact zeros beyond the numerical rank.
-    pub(super) d: Vec<f64>,
-    /// Right singular vectors as columns.
-    pub(super) v: Dense,
-    /// Number of singular values that are not zero.
-    pub(super) rank: usize,
-}
-
-impl Spectrum {
-    pub(super) fn new(rows: &Dense) -> Result<Self> {
-        let Svd { u, mut s, v } = Svd::new(rows)?;
-        let largest = s.first().copied().unwrap_or(0.0);
-        let floor = largest * f64::EPSILON * rows.nrows().max(rows.ncols()) as f64;
-        let rank = s.iter().take_while(|d| **d > floor).count();
-        s[rank..].fill(0.0);
-        Ok(Self { u, d: s, v, rank })
-    }
-}
-
-/// A split of the rows, factored once.
-#[derive(Debug)]
-pub(super) struct SplitSpectrum {
-    /// Of the training rows.
-    pub(super) train: Spectrum,
-    /// Holdout rows in the basis of the right singular vectors.
-    pub(super) holdout: Dense,
-}
-
-/// A space with all its splits.
+/// A space with the decomposition of all rows and of all splits.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) space: Space,
+    /// Of all rows.
+    pub(super) full: Spectrum,
+    /// Right singular vectors of all rows as columns; `None`: the coordinates are principal ones.
+    right: Option<Dense>,
     pub(super) splits: Vec<SplitSpectrum>,
     /// The largest k that every split supports: min(rank, rows - 1) (reading R5).
     pub(super) limit: usize,
@@ -130,17 +139,23 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub(super) fn new(space: Space, splits: &[Split], control: &Control) -> Result<Self> {
+        let (full, right) = match &space.basis {
+            Basis::Samples(spectrum) => (spectrum.clone(), None),
+            _ => Spectrum::new(&space.rows).map(|(full, v)| (full, Some(v)))?,
+        };
         let factored: Vec<SplitSpectrum> = splits
             .par_iter()
             .map(|split| {
                 control.check()?;
-                let train = Spectrum::new(&space.rows.select_rows(&split.train))?;
-                let holdout = space.rows.select_rows(&split.holdout).mul(&train.v);
-                Ok(SplitSpectrum { train, holdout })
+                space.split(split)
             })
             .collect::<Result<_>>()?;
-        let supported = |s: &SplitSpectrum| s.train.rank.min(s.train.u.nrows().saturating_sub(1));
-        let limit = factored.iter().map(supported).min().unwrap_or(0);
-        Ok(Self { space, splits: factored, limit })
+        let limit = factored.iter().map(|s| s.train.supports()).min().unwrap_or(0);
+        Ok(Self { space, full, right, splits: factored, limit })
+    }
+
+    /// From principal coordinates of all rows to those of the space.
+    pub(super) fn coordinates(&self, principal: &[f64]) -> Vec<f64> {
+        self.right.as_ref().map_or_else(|| principal.to_vec(), |v| v.mul_vec(principal))
     }
 }

@@ -4,97 +4,156 @@ use super::hinge;
 use super::line::least_smooth;
 use super::losses::PaperLoss;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Dense, vector};
+use crate::linalg::{Cholesky, Dense, GrowingCholesky, vector};
 use crate::loss::Loss;
 
-/// Rows $y_i (1, \sqrt n\, U_{i1}, \dots, \sqrt n\, U_{ik})$: the score columns of the first k
-/// principal components, scaled to unit mean square, times the label.
-pub(super) fn signed_rows(u: &Dense, y: &[f64], k: usize) -> Dense {
+/// Columns $y_i$ and $y_i \sqrt n\, U_{i1}, \dots, y_i \sqrt n\, U_{ik}$, one a row of the answer: the
+/// scores of the first k principal components, scaled to unit mean square, times the label. `known` holds
+/// the first of them, or nothing.
+pub(super) fn signed_columns(known: Dense, u: &Dense, y: &[f64], k: usize) -> Dense {
     let root = (u.nrows() as f64).sqrt();
-    let mut data = Vec::with_capacity(u.nrows() * (k + 1));
-    for (i, y) in y.iter().enumerate() {
-        data.push(*y);
-        data.extend(u.row(i)[..k].iter().map(|v| y * root * v));
+    let first = known.nrows();
+    let mut data = known.into_data();
+    data.reserve_exact((k + 1 - first) * y.len());
+    for j in first..=k {
+        let score = |(i, y): (usize, &f64)| if j == 0 { *y } else { y * root * u[(i, j - 1)] };
+        data.extend(y.iter().enumerate().map(score));
     }
-    Dense::from_rows(u.nrows(), k + 1, data)
+    Dense::from_rows(k + 1, y.len(), data)
 }
 
 /// Decrease that Newton's model promises at which a solution is exact to rounding: the step taken then
 /// squares what is left.
 pub(super) const EXACT: f64 = 1e-20;
+/// A curvature from elsewhere is good enough while it makes the promised decrease this much smaller
+/// from step to step; a fresh one costs about as much as ten steps.
+const STALE: f64 = 3e-3;
+/// What a curvature from elsewhere leaves after a step is not squared: it has to promise this much less.
+const STALE_ENOUGH: f64 = 1e-4;
 
-/// Minimises $\frac1n \sum_i \ell(a_i^\top\theta) + \frac12\sum_j \epsilon_j\theta_j^2$.
+/// A minimiser, and what the next fit can start from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fit {
+    pub(super) theta: Vec<f64>,
+    /// Labels times scores of the rows.
+    pub(super) margins: Vec<f64>,
+    curvature: Option<Curvature>,
+}
+
+/// A Hessian, factored, and the weights of the rows it was made of.
+#[derive(Debug, Clone)]
+struct Curvature {
+    weights: Vec<f64>,
+    factor: GrowingCholesky,
+}
+
+impl Fit {
+    /// A start without curvature: for other ridges.
+    pub(super) fn from_theta(theta: Vec<f64>) -> Self {
+        Self { theta, ..Self::default() }
+    }
+}
+
+impl Curvature {
+    fn new(columns: &Dense, weights: Vec<f64>, ridge: &[f64]) -> Result<Self> {
+        let mut scaled = columns.clone();
+        for j in 0..scaled.nrows() {
+            scaled.row_mut(j).iter_mut().zip(&weights).for_each(|(v, w)| *v *= w);
+        }
+        let mut hessian = scaled.mul_tr(columns);
+        for (j, r) in ridge.iter().enumerate() {
+            hessian[(j, j)] += r;
+        }
+        let factor = Cholesky::new(&hessian).ok_or_else(|| {
+            Error::Numerical("Newton step of the fit on the top components".into())
+        })?;
+        Ok(Self { weights, factor: GrowingCholesky::new(&factor) })
+    }
+
+    /// The same with the columns that `columns` has more: O(n k) each. `None` if rounding forbids it.
+    fn grown(mut self, columns: &Dense, ridge: &[f64]) -> Option<Self> {
+        for j in self.factor.order()..columns.nrows() {
+            let scaled: Vec<f64> =
+                self.weights.iter().zip(columns.row(j)).map(|(w, v)| w * v).collect();
+            let mut border = columns.mul_vec(&scaled);
+            border.truncate(j + 1);
+            border[j] += ridge[j];
+            if !self.factor.push(border) {
+                return None;
+            }
+        }
+        Some(self)
+    }
+}
+
+/// Minimises $\frac1n \sum_i \ell(a_i^\top\theta) + \frac12\sum_j \epsilon_j\theta_j^2$, where the rows of
+/// `columns` hold the first entries of all $a_i$, the second, and so on.
 ///
 /// Smooth losses: Newton's method, where a full step that does not decrease the objective is replaced
-/// by an exact line search; O(n k^2) an iteration, few of them from a warm start. Hinge loss: its
+/// by an exact line search. A fresh Hessian costs O(n k^2); that of `start`, a minimiser for the first
+/// of `columns`, is taken over and kept while it serves, which makes a step O(n k). Hinge loss: its
 /// quadratic program (all $\epsilon_j$ equal there).
 pub(super) fn minimise(
     loss: PaperLoss,
-    rows: &Dense,
+    columns: &Dense,
     ridge: &[f64],
-    start: &[f64],
+    start: Fit,
     enough: f64,
-) -> Result<Vec<f64>> {
+) -> Result<Fit> {
     if loss.0 == Loss::Hinge {
-        return hinge::minimise(rows, ridge[0]);
+        let theta = hinge::minimise(&columns.transpose(), ridge[0])?;
+        return Ok(Fit { margins: columns.tr_mul_vec(&theta), theta, curvature: None });
     }
-    let mut theta = start.to_vec();
-    theta.resize(rows.ncols(), 0.0);
-    let mut margins = rows.mul_vec(&theta);
+    let mut theta = start.theta;
+    theta.resize(columns.nrows(), 0.0);
+    let mut margins = columns.tr_mul_vec(&theta);
     let penalty = |a: &[f64], b: &[f64]| (0..a.len()).map(|j| ridge[j] * a[j] * b[j]).sum::<f64>();
     let objective =
         |margins: &[f64], theta: &[f64]| loss.mean(margins) + 0.5 * penalty(theta, theta);
     let mut value = objective(&margins, &theta);
-    // Close to the minimum the curvature hardly changes: its factor serves several steps there.
-    let mut kept: Option<Cholesky> = None;
+    let mut kept = start.curvature.and_then(|c| c.grown(columns, ridge));
     let mut last = f64::INFINITY;
     for _ in 0..200 {
-        let (slopes, curvatures) = loss.weights(&margins);
-        let mut gradient = rows.tr_mul_vec(&slopes);
+        let (slopes, weights) = loss.weights(&margins);
+        let mut gradient = columns.mul_vec(&slopes);
         gradient.iter_mut().zip(ridge.iter().zip(&theta)).for_each(|(g, (r, t))| *g += r * t);
-        let newton = |factor: &Cholesky| {
-            let mut step = factor.solve(&gradient);
+        let newton = |curvature: &Curvature| {
+            let mut step = curvature.factor.solve(&gradient);
             vector::scale(&mut step, -1.0);
             let decrease = -vector::dot(&gradient, &step);
             (step, decrease)
         };
-        let cheap = kept.take().map(|factor| (newton(&factor), factor));
-        let ((step, decrease), factor) = match cheap {
-            Some(((step, decrease), factor)) if decrease <= 1e-3 * last => {
-                ((step, decrease), factor)
-            }
-            _ => {
-                let mut hessian = rows.weighted_gram(&curvatures);
-                for (j, r) in ridge.iter().enumerate() {
-                    hessian[(j, j)] += r;
-                }
-                let factor = Cholesky::new(&hessian).ok_or_else(|| {
-                    Error::Numerical("Newton step of the fit on the top components".into())
-                })?;
-                (newton(&factor), factor)
-            }
+        let stale = kept.as_ref().map(&newton).filter(|(_, decrease)| *decrease <= STALE * last);
+        let fresh = stale.is_none();
+        let (step, decrease) = match stale {
+            Some(found) => found,
+            None => newton(kept.insert(Curvature::new(columns, weights, ridge)?)),
         };
-        last = decrease;
-        if decrease <= 1e-5 {
-            kept = Some(factor);
-        }
-        let along = rows.mul_vec(&step);
+        let along = columns.tr_mul_vec(&step);
         let mut length = 1.0;
         if decrease > 1e-13 {
             let trial: Vec<f64> = margins.iter().zip(&along).map(|(m, s)| m + s).collect();
             let moved: Vec<f64> = theta.iter().zip(&step).map(|(t, s)| t + s).collect();
-            if objective(&trial, &moved) > value - 1e-4 * decrease {
+            let reached = objective(&trial, &moved);
+            if reached > value - 1e-4 * decrease {
                 let extra = (penalty(&theta, &step), penalty(&step, &step));
                 length = least_smooth(loss, &margins, &along, extra, 1.0);
             }
+            value = reached;
         }
         vector::axpy(length, &step, &mut theta);
-        margins = rows.mul_vec(&theta);
-        value = objective(&margins, &theta);
-        // Quadratic convergence: the step just taken squared what was left.
-        if decrease <= enough || length == 0.0 {
+        vector::axpy(length, &along, &mut margins);
+        if length < 1.0 {
+            value = objective(&margins, &theta);
+        }
+        // What the next step would promise: a square, or as much less as this one was less than the last.
+        let done = if fresh { decrease <= enough } else { decrease <= STALE_ENOUGH * enough };
+        let shrunk = decrease * decrease / last <= STALE_ENOUGH * enough && last.is_finite();
+        if done || (shrunk && length == 1.0) || length == 0.0 {
             break;
         }
+        last = decrease;
     }
-    Ok(theta)
+    let margins = columns.tr_mul_vec(&theta);
+    Ok(Fit { theta, margins, curvature: kept })
 }

@@ -1,11 +1,22 @@
 //! Views of the data for the extended variant: centred, under one scaling, in principal coordinates.
 
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::control::Control;
 use crate::error::Result;
-use crate::linalg::{Dense, Matrix, Svd, SymmetricEigen, vector};
+use crate::folds::generator;
+use crate::linalg::{Dense, Matrix, Svd, SymmetricEigen, thin_qr, vector};
 
 /// Singular values below this share of the largest are dropped: no ridge of the recipe is small enough
 /// to see them.
 const FLOOR: f64 = 1e-7;
+
+/// With more rows than this, at most [`LEADING`] principal coordinates are kept: the candidates cost
+/// rows times their square.
+const MANY_ROWS: usize = 2_000;
+const LEADING: usize = 400;
+/// With more features than this, the leading coordinates come from random projections.
+const MANY_COLUMNS: usize = 1_000;
 
 /// Centred and scaled rows as $U D V^\top$, without V.
 #[derive(Debug)]
@@ -16,6 +27,8 @@ pub(super) struct View {
     pub(super) u: Dense,
     /// Singular values.
     pub(super) d: Vec<f64>,
+    /// Share of the rows' variation that the coordinates hold.
+    held: f64,
     /// Every centred feature was divided by its scale; infinite for a constant one.
     scales: Vec<f64>,
 }
@@ -63,7 +76,12 @@ impl Ranges {
 }
 
 impl View {
-    pub(super) fn new(x: &Dense, ranges: &Ranges, name: &'static str) -> Result<Self> {
+    pub(super) fn new(
+        x: &Dense,
+        ranges: &Ranges,
+        name: &'static str,
+        control: &Control,
+    ) -> Result<Self> {
         let scales = ranges.scaling(name);
         let mut rows = x.clone();
         for i in 0..rows.nrows() {
@@ -71,13 +89,20 @@ impl View {
                 *v = (*v - ranges.means[j]) / scales[j];
             }
         }
-        let (u, d) = if rows.ncols() > rows.nrows() {
+        let (u, d) = if rows.nrows() > MANY_ROWS {
+            leading(&rows, control)?
+        } else if rows.ncols() > rows.nrows() {
             from_gram(&rows.outer_gram())?
         } else {
             let svd = Svd::new(&rows)?;
             (svd.u, svd.s)
         };
-        Ok(Self { scales, ..Self::keep(name, &u, d) })
+        let total = vector::norm_sq(rows.data());
+        let mut view = Self { scales, ..Self::keep(name, &u, d) };
+        if rows.nrows() > MANY_ROWS && total > 0.0 {
+            view.held = vector::norm_sq(&view.d) / total;
+        }
+        Ok(view)
     }
 
     /// From the matrix of inner products of rows (centred or not).
@@ -90,7 +115,19 @@ impl View {
         let floor = FLOOR * d.first().copied().unwrap_or(0.0);
         let rank = d.iter().take_while(|v| **v > floor).count();
         d.truncate(rank);
-        Self { name, u: u.columns(0, rank), d, scales: Vec::new() }
+        Self { name, u: u.columns(0, rank), d, held: 1.0, scales: Vec::new() }
+    }
+
+    /// Says so if some view leaves out a part of the data that may matter.
+    pub(super) fn warning(views: &[Self]) -> Option<String> {
+        let least = views.iter().map(|v| v.held).fold(1.0, f64::min);
+        (least < 0.99).then(|| {
+            format!(
+                "with more than {MANY_ROWS} rows only the {LEADING} leading principal directions are \
+                 used; under one scaling they hold {:.0} % of the variation",
+                100.0 * least
+            )
+        })
     }
 
     /// Rows in principal coordinates.
@@ -132,4 +169,64 @@ fn from_gram(gram: &Dense) -> Result<(Dense, Vec<f64>)> {
     let n = eigen.values.len();
     let d = eigen.values.iter().rev().map(|v| v.max(0.0).sqrt()).collect();
     Ok((Dense::from_fn(n, n, |i, j| eigen.vectors[(i, n - 1 - j)]), d))
+}
+
+/// The leading [`LEADING`] singular pairs of many rows, nothing of order rows by rows.
+///
+/// Few features: from the matrix of their inner products. Many: subspace iteration from a random start
+/// (Halko, Martinsson, Tropp 2011, Algorithm 4.4), O(n p) for each vector and pass; three passes leave the
+/// well separated pairs exact to many digits and mix only those whose singular values are nearly equal.
+fn leading(rows: &Dense, control: &Control) -> Result<(Dense, Vec<f64>)> {
+    let p = rows.ncols();
+    let basis = if p <= MANY_COLUMNS {
+        None
+    } else {
+        let mut rng = generator(0);
+        let mut basis = Dense::from_fn(p, LEADING + 20, |_, _| StandardNormal.sample(&mut rng));
+        for _ in 0..3 {
+            control.check()?;
+            let (images, _) = thin_qr(&rows.mul(&basis));
+            control.check()?;
+            (basis, _) = thin_qr(&rows.tr_mul(&images));
+        }
+        Some(basis)
+    };
+    control.check()?;
+    let rows = basis.map_or_else(|| rows.clone(), |basis| rows.mul(&basis));
+    let eigen = SymmetricEigen::new(&rows.weighted_gram(&vec![1.0; rows.nrows()]))?;
+    control.check()?;
+    let width = eigen.values.len();
+    let d: Vec<f64> = eigen.values.iter().rev().take(LEADING).map(|v| v.max(0.0).sqrt()).collect();
+    let right = Dense::from_fn(width, d.len(), |i, j| {
+        let size = if d[j] > 0.0 { d[j] } else { 1.0 };
+        eigen.vectors[(i, width - 1 - j)] / size
+    });
+    Ok((rows.mul(&right), d))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows with a falling spectrum: both ways to the leading pairs agree with the full decomposition.
+    #[test]
+    fn leading_pairs_are_those_of_the_full_decomposition() {
+        for p in [30, MANY_COLUMNS + 5] {
+            let n = 90;
+            let mut rng = generator(1);
+            let factors = Dense::from_fn(n, 12, |_, k| {
+                let z: f64 = StandardNormal.sample(&mut rng);
+                z * 0.5f64.powi(i32::try_from(k).unwrap())
+            });
+            let loadings = Dense::from_fn(12, p, |_, _| StandardNormal.sample(&mut rng));
+            let rows = factors.mul(&loadings);
+            let (u, d) = leading(&rows, &Control::new()).unwrap();
+            let full = Svd::new(&rows).unwrap();
+            for k in 0..12 {
+                assert!((d[k] - full.s[k]).abs() <= 1e-8 * full.s[0], "{p} {k}");
+                let cosine: f64 = (0..n).map(|i| u[(i, k)] * full.u[(i, k)]).sum();
+                assert!((cosine.abs() - 1.0).abs() <= 1e-6, "{p} {k}: {cosine}");
+            }
+        }
+    }
 }
