@@ -43,7 +43,7 @@ pub fn gains(row: Row<'_>, w: &[f64], sign: f64, demand: f64, values: &[f64], ou
     for (feature, x) in row.entries() {
         let gain = sign * (w[feature] * x) - demand * values[feature];
         out[count] = Gain { feature, gain };
-        count += usize::from((gain > 0.0) & (x != 0.0));
+        count += usize::from(gain > 0.0) * usize::from(x != 0.0);
     }
     out.truncate(count);
 }
