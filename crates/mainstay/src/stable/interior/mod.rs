@@ -89,7 +89,7 @@ pub(super) fn insist(
     if problem.loss == RowLoss::SquaredHinge && found.certificate.gap() > limits.tol {
         found = better(found, solve_from(problem, reduced, None, strict)?);
     }
-    if found.certificate.gap() > 10.0 * limits.tol {
+    if found.certificate.gap() > limits.tol {
         let mut last: Option<Solution> = None;
         for power in (0..=WALK).rev() {
             let scale = problem.scale * 10f64.powi(-power);
