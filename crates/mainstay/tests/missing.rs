@@ -412,6 +412,25 @@ fn difficult_data_end_well() {
 }
 
 /// A box 1e150 times too wide cannot be certified, but the model is usable and the reason given.
+/// Shapes of data on which some rules for the steps never arrive: labels by one of many normal features, features
+/// with long tails, and a box that hardly binds or binds everywhere.
+#[test]
+fn few_steps_lead_to_the_optimum() {
+    let (n, p) = (1500, 40);
+    let noise = normal(&mut rng(0), n * p);
+    let plain = Dense::from_fn(n, p, |i, j| noise[i * p + j]);
+    let tailed = Dense::from_fn(n, p, |i, j| (2.0 * noise[i * p + j]).exp());
+    let labels: Vec<usize> = (0..n).map(|i| usize::from(noise[i * p] > 0.0)).collect();
+    for (name, x) in [("normal", plain), ("long tails", tailed)] {
+        let data = Dataset::new(x.into(), labels.clone(), 2).unwrap();
+        for (budget, c) in [(5.0, 1.0), (20.0, 1.0), (1.0, 0.01), (5.0, 100.0)] {
+            let fitted = fit(MissingFeatureSvcParams { budget, c, ..Default::default() }, &data);
+            let (gap, steps) = (fitted.dual_gap().unwrap(), fitted.n_iter);
+            assert!(gap <= 1e-4 && steps <= 120, "{name} {budget} {c}: {steps} steps, {gap}");
+        }
+    }
+}
+
 #[test]
 fn a_box_beyond_floating_point_is_reported() {
     let columns = Dense::from_rows(20, 3, two_clouds(2, 20, 3, 4.0).0);

@@ -16,8 +16,8 @@ use crate::linalg::vector::{self, vectorized};
 
 /// Share of the way to the boundary that a step takes.
 const DAMPING: f64 = 0.995;
-/// Share of the mean product that a step aims at.
-const CENTRING: f64 = 0.1;
+/// Share of the mean product that a step aims at, at most.
+const CENTRING: f64 = 0.7;
 /// How much longer a step a Gondzio corrector asks for.
 const FURTHER: f64 = 0.7;
 
@@ -87,7 +87,7 @@ impl Interior {
         let high = gradient.iter().map(|&g| base(g) + g.max(0.0)).collect();
         Self {
             intercept,
-            correctors: (1 + p.min(rows) / 100).min(5),
+            correctors: (2 + p.min(rows) / 100).min(5),
             w: vec![0.0; p],
             b: 0.0,
             low,
@@ -181,8 +181,8 @@ impl Interior {
 
     /// Predictor, weighted corrector, Gondzio correctors; returns the step lengths.
     ///
-    /// The corrector aims at a fixed share of the mean product. The cube of what the predictor leaves, which is usual,
-    /// stays near 1 while steps are short, and keeps them short.
+    /// The corrector aims at the cube of what the predictor leaves, as usual, but never at the whole mean product: that
+    /// would keep short steps short.
     pub(super) fn direction(
         &mut self,
         system: &System,
@@ -199,7 +199,8 @@ impl Interior {
         self.combine(1.0, 1.0);
         let (mut primal, mut dual) = (lengths.0[0], lengths.1[0]);
 
-        let goal = CENTRING * totals.products / totals.count as f64;
+        let left = (1.0 - primal).max(1.0 - dual);
+        let goal = left.powi(3).clamp(1e-9, CENTRING) * totals.products / totals.count as f64;
         let weights = spread((primal * dual).max(1e-3), 1.0);
         let (primals, duals) =
             self.solve(system, &move |_, dx, _, dz| goal - dx * dz, None, &weights);

@@ -23,7 +23,7 @@ pub struct Solution {
 /// All iterates are strictly feasible on both sides, so each carries a proven bound. The variables
 /// $\alpha, \lambda, \xi$ of a row are eliminated row by row (elimination.rs), which leaves a system in the weights
 /// and the intercept (system.rs, low_rank.rs). Each factorisation serves a predictor, Mehrotra's corrector with a
-/// weight chosen for the primal and the dual step separately, and one to five Gondzio correctors, the more the
+/// weight chosen for the primal and the dual step separately, and two to five Gondzio correctors, the more the
 /// dearer it is (interior.rs).
 ///
 /// One iteration costs $O(\mathrm{nnz} + \sum_i \mathrm{nnz}_i^2 + p^3)$, or $O(m^2 p + m^3)$ for $p > 2m$. It stops
