@@ -55,10 +55,14 @@ fn least_from(at_zero: (f64, f64), at: impl Fn(f64) -> (f64, f64), top: f64) -> 
         return top;
     }
     let (mut low, mut high, mut c) = (0.0, top, 0.0);
-    for round in 0..400 {
+    let mut last = f64::INFINITY;
+    for _ in 0..400 {
         let newton = c - first / second;
         let inside = newton > low && newton < high;
-        let next = if inside && round % 3 != 2 { newton } else { f64::midpoint(low, high) };
+        // Newton's steps shrink fast or not at all; where they do not, the bracket is halved.
+        let quick = inside && (newton - c).abs() <= 0.7 * last;
+        let next = if quick { newton } else { f64::midpoint(low, high) };
+        last = if quick { (next - c).abs() } else { f64::INFINITY };
         if (next - c).abs() <= 1e-15 * next && inside || next <= low || next >= high {
             return next.clamp(low, high);
         }

@@ -63,6 +63,7 @@ fn dual(
 ) -> Result<Vec<(Vec<f64>, f64)>> {
     let n = rows.nrows();
     let kernel = rows.outer_gram();
+    let mut b = Dense::zeros(n, n);
     let (mut alpha, mut intercept) = (vec![0.0; n], 0.0);
     let mut fitted = vec![0.0; n];
     let mut out = Vec::new();
@@ -77,7 +78,12 @@ fn dual(
             let count = n as f64;
             let w: Vec<f64> = curvatures.iter().map(|c| c * count).collect();
             let root: Vec<f64> = w.iter().map(|w| w.sqrt()).collect();
-            let mut b = Dense::from_fn(n, n, |i, j| root[i] * kernel[(i, j)] * root[j] / lambda);
+            // Only this triangle is read.
+            for i in 0..n {
+                let by = root[i] / lambda;
+                let row = b.row_mut(i)[..=i].iter_mut().zip(kernel.row(i)).zip(&root);
+                row.for_each(|((b, k), root)| *b = by * k * root);
+            }
             b.add_diagonal(1.0);
             let factor = Cholesky::new(&b)
                 .ok_or_else(|| Error::Numerical("Newton step of a penalised fit".into()))?;
