@@ -137,6 +137,36 @@ pub(super) fn pick<'a>(from: &'a [f64], columns: &[u32], room: &'a mut Vec<f64>)
     room
 }
 
+/// Puts the entries of a row at its columns.
+#[inline(always)]
+pub(super) fn place(from: &[f64], columns: &[u32], to: &mut [f64]) {
+    if let Some(to) = whole(columns, to) {
+        to.copy_from_slice(from);
+    } else {
+        for (&j, x) in columns.iter().zip(from) {
+            to[j as usize] = *x;
+        }
+    }
+}
+
+/// Adds the entries of a row at its columns.
+#[inline(always)]
+pub(super) fn add(from: &[f64], columns: &[u32], to: &mut [f64]) {
+    if let Some(to) = whole(columns, to) {
+        axpy(1.0, from, to);
+    } else {
+        for (&j, x) in columns.iter().zip(from) {
+            to[j as usize] += x;
+        }
+    }
+}
+
+/// The beginning of `to` that a row without gaps covers.
+fn whole<'a>(columns: &[u32], to: &'a mut [f64]) -> Option<&'a mut [f64]> {
+    let last = columns.last().map_or(0, |j| *j as usize + 1);
+    (last == columns.len()).then(|| &mut to[..last])
+}
+
 impl Block {
     pub(super) fn rows(&self) -> usize {
         self.y.len()

@@ -4,8 +4,8 @@
 //! carries the weights' direction back. All loops over entries run on contiguous slices.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
-use super::block::{Block, Outer, Pivot, pick};
-use crate::linalg::vector::{axpy, dot};
+use super::block::{Block, Outer, Pivot, add, pick};
+use crate::linalg::vector::dot;
 
 /// The entries of one row.
 #[derive(Clone, Copy)]
@@ -192,6 +192,30 @@ impl Block {
         }
     }
 
+    /// The entries of row `i`; `values` and `w` are room for what it shares with all rows.
+    #[inline(always)]
+    fn entries<'a>(
+        &'a self,
+        i: usize,
+        outer: Outer<'a>,
+        values: &'a mut Vec<f64>,
+        w: &'a mut Vec<f64>,
+    ) -> Entries<'a> {
+        let row = self.starts[i]..self.starts[i + 1];
+        let columns = &self.columns[row.clone()];
+        Entries {
+            a: &self.a[row.clone()],
+            v: pick(outer.values, columns, values),
+            w: pick(outer.w, columns, w),
+            s: &self.s[row.clone()],
+            alpha: &self.alpha[row.clone()],
+            tau: &self.tau[row.clone()],
+            q: &self.q[row.clone()],
+            inverse: &self.inverse[row.clone()],
+            f: &self.f[row],
+        }
+    }
+
     /// First half of a solve: reduces the right-hand sides `target(x, dx, z, dz)` of the products $xz$, with
     /// the directions of `step` as $dx$ and $dz$, to the weights (added to `rhs`) and the intercept (returned).
     #[inline(always)]
@@ -201,25 +225,16 @@ impl Block {
         target: impl Fn(f64, f64, f64, f64) -> f64,
         rhs: &mut [f64],
     ) -> f64 {
-        let mut room = Room::default();
+        let Room { mut values, mut w, mut one, .. } = Room::default();
+        let mut trial = std::mem::take(&mut self.trial);
+        let step = &self.step;
         let mut rhs_b = 0.0;
         for i in 0..self.rows() {
             let row = self.starts[i]..self.starts[i + 1];
-            let (step, trial) = (&self.step, &mut self.trial);
             let (rho, kappa) = (&mut trial.alpha[row.clone()], &mut trial.tau[row.clone()]);
             let (d_lambda, d_sigma) = (step.lambda[i], step.sigma[i]);
             let columns = &self.columns[row.clone()];
-            let entries = Entries {
-                a: &self.a[row.clone()],
-                v: pick(outer.values, columns, &mut room.values),
-                w: pick(outer.w, columns, &mut room.w),
-                s: &self.s[row.clone()],
-                alpha: &self.alpha[row.clone()],
-                tau: &self.tau[row.clone()],
-                q: &self.q[row.clone()],
-                inverse: &self.inverse[row.clone()],
-                f: &self.f[row.clone()],
-            };
+            let entries = self.entries(i, outer, &mut values, &mut w);
             let moves = (&step.alpha[row.clone()], &step.tau[row]);
             entries.sides((d_lambda, d_sigma), moves, &target, kappa, rho);
             let on_xi = target(self.xi[i], step.xi[i], self.g[i], -d_sigma);
@@ -235,41 +250,25 @@ impl Block {
             trial.sigma[i] = on_sigma;
             trial.xi[i] = on_xi;
             let t = self.pivots[i].solve(on_lambda, on_sigma);
-            let pulled = fit(&mut room.one, columns.len());
+            let pulled = fit(&mut one, columns.len());
             entries.pull(t, kappa, pulled);
-            if columns.len() == rhs.len() {
-                axpy(1.0, pulled, rhs);
-            } else {
-                for (&j, x) in columns.iter().zip(pulled.iter()) {
-                    rhs[j as usize] += x;
-                }
-            }
+            add(pulled, columns, rhs);
             rhs_b += self.y[i] * t.1;
         }
+        self.trial = trial;
         rhs_b
     }
 
     /// Second half of a solve: the rows' part of `trial`, given that of the weights and the intercept.
     #[inline(always)]
     pub(super) fn expand(&mut self, outer: Outer<'_>) {
-        let mut room = Room::default();
+        let Room { mut values, mut w, mut one, mut two } = Room::default();
+        let mut trial = std::mem::take(&mut self.trial);
         for i in 0..self.rows() {
             let row = self.starts[i]..self.starts[i + 1];
-            let columns = &self.columns[row.clone()];
-            let entries = Entries {
-                a: &self.a[row.clone()],
-                v: pick(outer.values, columns, &mut room.values),
-                w: pick(outer.w, columns, &mut room.w),
-                s: &self.s[row.clone()],
-                alpha: &self.alpha[row.clone()],
-                tau: &self.tau[row.clone()],
-                q: &self.q[row.clone()],
-                inverse: &self.inverse[row.clone()],
-                f: &self.f[row.clone()],
-            };
-            let n = columns.len();
-            let (along_u, along_q) = entries.along(fit(&mut room.one, n), fit(&mut room.two, n));
-            let trial = &mut self.trial;
+            let entries = self.entries(i, outer, &mut values, &mut w);
+            let n = row.len();
+            let (along_u, along_q) = entries.along(fit(&mut one, n), fit(&mut two, n));
             let (d_lambda, d_sigma) = self.pivots[i]
                 .solve(trial.lambda[i] + along_u, trial.sigma[i] - (along_q + self.y[i] * outer.b));
             let (d_alpha, d_tau) = (&mut trial.alpha[row.clone()], &mut trial.tau[row]);
@@ -282,5 +281,6 @@ impl Block {
             trial.l[i] = if self.rigid { 0.0 } else { sum_tau - self.need[i] * d_sigma };
             trial.r[i] = self.need[i] * d_lambda - sum_alpha + self.y[i] * outer.b + d_xi;
         }
+        self.trial = trial;
     }
 }

@@ -13,7 +13,7 @@
 
 use rayon::prelude::*;
 
-use super::block::{Block, pick};
+use super::block::{Block, add, pick, place};
 use super::low_rank::LowRank;
 use crate::error::{Error, Result};
 use crate::linalg::vector::{self, vectorized};
@@ -239,34 +239,4 @@ impl Block {
             slab.add_weighted_gram(0..slab.nrows(), &weights, matrix);
         }
     }
-}
-
-/// Puts the entries of a row at its columns.
-#[inline(always)]
-fn place(from: &[f64], columns: &[u32], to: &mut [f64]) {
-    if let Some(to) = whole(columns, to) {
-        to.copy_from_slice(from);
-    } else {
-        for (&j, x) in columns.iter().zip(from) {
-            to[j as usize] = *x;
-        }
-    }
-}
-
-/// Adds the entries of a row at its columns.
-#[inline(always)]
-fn add(from: &[f64], columns: &[u32], to: &mut [f64]) {
-    if let Some(to) = whole(columns, to) {
-        vector::axpy(1.0, from, to);
-    } else {
-        for (&j, x) in columns.iter().zip(from) {
-            to[j as usize] += x;
-        }
-    }
-}
-
-/// The beginning of `to` that a row without gaps covers.
-fn whole<'a>(columns: &[u32], to: &'a mut [f64]) -> Option<&'a mut [f64]> {
-    let last = columns.last().map_or(0, |j| *j as usize + 1);
-    (last == columns.len()).then(|| &mut to[..last])
 }

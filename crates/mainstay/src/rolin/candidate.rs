@@ -33,7 +33,7 @@ pub(super) struct Judged {
 
 /// The weighted sum of calibrated candidates: principal coordinates of each view, and the intercept.
 pub(super) fn average(judged: &[Judged], views: &[View]) -> (Vec<Vec<f64>>, f64) {
-    let mut sums: Vec<Vec<f64>> = views.iter().map(|v| vec![0.0; v.d.len()]).collect();
+    let mut sums: Vec<Vec<f64>> = views.iter().map(|v| vec![0.0; v.spectrum.d.len()]).collect();
     let mut intercept = 0.0;
     for j in judged {
         let scale = j.weight * j.calibration.scale;

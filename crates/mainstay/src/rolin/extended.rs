@@ -58,7 +58,7 @@ impl Extended {
                 .iter()
                 .map(|class| {
                     let (sums, intercept) = average(class, &views);
-                    let dual = views[0].row_weights(&sums[0]);
+                    let dual = views[0].spectrum.row_weights(&sums[0]);
                     let shift = vector::dot(&dual, &means);
                     (dual, intercept - shift)
                 })
@@ -136,14 +136,17 @@ impl Extended {
         control: &Control,
         out: &mut [Vec<Raw>],
     ) -> Result<()> {
-        let total = vector::norm_sq(&view.d);
+        let total = vector::norm_sq(&view.spectrum.d);
         let strengths = &self.recipe.robust.strengths;
         let ridges: Vec<f64> = strengths.iter().map(|s| s * total).collect();
         let scores = ridge_folds::scores(view, splits, labels, &ridges, control)?;
         for ((y, out), scores) in labels.iter().zip(out).zip(scores) {
             for ((&strength, ridge), scores) in strengths.iter().zip(&ridges).zip(scores) {
-                let mut weights = view.u.tr_mul_vec(y);
-                weights.iter_mut().zip(&view.d).for_each(|(w, d)| *w *= d / (d * d + ridge));
+                let mut weights = view.spectrum.u.tr_mul_vec(y);
+                weights
+                    .iter_mut()
+                    .zip(&view.spectrum.d)
+                    .for_each(|(w, d)| *w *= d / (d * d + ridge));
                 let intercept = y.iter().sum::<f64>() / y.len() as f64;
                 let family = Family::Robust;
                 out.push(Raw { view: index, family, strength, scores, weights, intercept });
@@ -165,8 +168,12 @@ impl Extended {
         let n = y.len();
         // Repetitions fight the noise of small folds; larger samples need fewer.
         let splits = splits.first(self.recipe.penalised_rows.div_ceil(n).max(1));
-        let rows = view.rows();
-        let mean_square = if view.d.is_empty() { 1.0 } else { vector::norm_sq(&view.d) / n as f64 };
+        let rows = view.spectrum.rows();
+        let mean_square = if view.spectrum.d.is_empty() {
+            1.0
+        } else {
+            vector::norm_sq(&view.spectrum.d) / n as f64
+        };
         let strengths: Vec<f64> = group.strengths.iter().map(|s| s * mean_square).collect();
         // The hinge has no curvature to follow; its squared form ranks rows alike.
         let loss = PaperLoss(if self.loss == Loss::Hinge { Loss::SquaredHinge } else { self.loss });

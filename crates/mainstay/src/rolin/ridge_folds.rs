@@ -52,10 +52,10 @@ pub(super) fn scores(
     ridges: &[f64],
     control: &Control,
 ) -> Result<Vec<Vec<Vec<f64>>>> {
-    let rows = view.rows();
+    let rows = view.spectrum.rows();
     let one_split = |split: &Split| {
         control.check()?;
-        if view.d.len() <= split.holdout.len() {
+        if view.spectrum.d.len() <= split.holdout.len() {
             leave_out_columns(view, &rows, split, labels, ridges)
         } else {
             leave_out_rows(view, split, labels, ridges)
@@ -63,7 +63,7 @@ pub(super) fn scores(
     };
     let parts: Vec<SplitScores> = splits.all.par_iter().map(one_split).collect::<Result<_>>()?;
     let mut out =
-        vec![vec![vec![0.0; view.u.nrows() * splits.count()]; ridges.len()]; labels.len()];
+        vec![vec![vec![0.0; view.spectrum.u.nrows() * splits.count()]; ridges.len()]; labels.len()];
     for (j, (split, part)) in splits.all.iter().zip(&parts).enumerate() {
         for (class, part) in part.iter().enumerate() {
             for (r, scores) in part.iter().enumerate() {
@@ -96,7 +96,7 @@ fn leave_out_columns(
     for i in 0..spread.nrows() {
         let row = spread.row_mut(i);
         row.iter_mut().zip(&means).for_each(|(s, m)| *s = -*s - count * means[i] * m);
-        row[i] += view.d[i] * view.d[i];
+        row[i] += view.spectrum.d[i] * view.spectrum.d[i];
     }
     let eigen = SymmetricEigen::new(&spread)?;
     let away = Dense::from_fn(fold.nrows(), fold.ncols(), |i, j| fold[(i, j)] - means[j]);
@@ -104,8 +104,8 @@ fn leave_out_columns(
     let one_class = |y: &Vec<f64>| {
         let held: Vec<f64> = split.holdout.iter().map(|&i| y[i]).collect();
         let mean = split.train.iter().map(|&i| y[i]).sum::<f64>() / count;
-        let mut target = view.u.tr_mul_vec(y);
-        target.iter_mut().zip(&view.d).for_each(|(t, d)| *t *= d);
+        let mut target = view.spectrum.u.tr_mul_vec(y);
+        target.iter_mut().zip(&view.spectrum.d).for_each(|(t, d)| *t *= d);
         vector::axpy(-1.0, &fold.tr_mul_vec(&held), &mut target);
         vector::axpy(-count * mean, &means, &mut target);
         let target = eigen.vectors.tr_mul_vec(&target);
@@ -127,13 +127,13 @@ fn leave_out_rows(
     labels: &[Vec<f64>],
     ridges: &[f64],
 ) -> Result<SplitScores> {
-    let fold = view.u.select_rows(&split.holdout);
-    let share = 1.0 / view.u.nrows() as f64;
+    let fold = view.spectrum.u.select_rows(&split.holdout);
+    let share = 1.0 / view.spectrum.u.nrows() as f64;
     let sums: Vec<(f64, Vec<f64>)> =
-        labels.iter().map(|y| (y.iter().sum(), view.u.tr_mul_vec(y))).collect();
+        labels.iter().map(|y| (y.iter().sum(), view.spectrum.u.tr_mul_vec(y))).collect();
     let mut out = vec![Vec::new(); labels.len()];
     for ridge in ridges {
-        let shrink: Vec<f64> = view.d.iter().map(|d| d * d / (d * d + ridge)).collect();
+        let shrink: Vec<f64> = view.spectrum.d.iter().map(|d| d * d / (d * d + ridge)).collect();
         let shrunk = Dense::from_fn(fold.nrows(), fold.ncols(), |i, j| fold[(i, j)] * shrink[j]);
         let mut left = shrunk.mul_tr(&fold);
         left.data_mut().iter_mut().for_each(|h| *h = -share - *h);
@@ -168,7 +168,7 @@ mod tests {
             let view = View::new(&x, &Ranges::learn(&x), "range", &Control::new()).unwrap();
             let splits = stratified(&classes, 5, 2, 3);
             let repeats = Repeats::new(&splits, n);
-            let rows = view.rows();
+            let rows = view.spectrum.rows();
             let ridges = [1e-2, 1.0, 30.0];
             let labels = std::slice::from_ref(&y);
             let found = scores(&view, &repeats, labels, &ridges, &Control::new()).unwrap();

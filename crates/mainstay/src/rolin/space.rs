@@ -67,7 +67,7 @@ impl Space {
     /// The feature space of a kernel, from the matrix of its values at the training rows.
     pub(super) fn from_kernel(gram: &Dense) -> Result<Self> {
         let view = View::from_kernel(gram)?;
-        let (rows, basis) = (view.rows(), Basis::Kernel(view));
+        let (rows, basis) = (view.spectrum.rows(), Basis::Kernel(view));
         Ok(Self { rows, unit: 1.0, gram: None, scaling: None, basis })
     }
 
@@ -78,7 +78,7 @@ impl Space {
             Basis::Features => coordinates.to_vec(),
             Basis::Samples(spectrum) => self.pull(x, &spectrum.row_weights(coordinates)),
             Basis::RowSpace(basis) => basis.apply(coordinates),
-            Basis::Kernel(view) => view.row_weights(coordinates),
+            Basis::Kernel(view) => view.spectrum.row_weights(coordinates),
         };
         vector::scale(&mut w, 1.0 / self.unit);
         match &self.scaling {

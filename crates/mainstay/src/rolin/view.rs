@@ -2,6 +2,7 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
+use super::spectrum::Spectrum;
 use crate::control::Control;
 use crate::error::Result;
 use crate::folds::generator;
@@ -23,10 +24,8 @@ const MANY_COLUMNS: usize = 1_000;
 pub(super) struct View {
     /// In `candidates_`.
     pub(super) name: &'static str,
-    /// Left singular vectors as columns, orthogonal to the constant.
-    pub(super) u: Dense,
-    /// Singular values.
-    pub(super) d: Vec<f64>,
+    /// U, orthogonal to the constant, and D.
+    pub(super) spectrum: Spectrum,
     /// Share of the rows' variation that the coordinates hold.
     held: f64,
     /// Every centred feature was divided by its scale; infinite for a constant one.
@@ -100,7 +99,7 @@ impl View {
         let total = vector::norm_sq(rows.data());
         let mut view = Self { scales, ..Self::keep(name, &u, d) };
         if rows.nrows() > MANY_ROWS && total > 0.0 {
-            view.held = vector::norm_sq(&view.d) / total;
+            view.held = vector::norm_sq(&view.spectrum.d) / total;
         }
         Ok(view)
     }
@@ -115,7 +114,8 @@ impl View {
         let floor = FLOOR * d.first().copied().unwrap_or(0.0);
         let rank = d.iter().take_while(|v| **v > floor).count();
         d.truncate(rank);
-        Self { name, u: u.columns(0, rank), d, held: 1.0, scales: Vec::new() }
+        let spectrum = Spectrum { u: u.columns(0, rank), d, rank };
+        Self { name, spectrum, held: 1.0, scales: Vec::new() }
     }
 
     /// Says so if some view leaves out a part of the data that may matter.
@@ -130,22 +130,6 @@ impl View {
         })
     }
 
-    /// Rows in principal coordinates.
-    pub(super) fn rows(&self) -> Dense {
-        let mut rows = self.u.clone();
-        for i in 0..rows.nrows() {
-            rows.row_mut(i).iter_mut().zip(&self.d).for_each(|(v, d)| *v *= d);
-        }
-        rows
-    }
-
-    /// Weights of the principal coordinates as weights of the training rows (their sum is 0 if the view
-    /// is centred).
-    pub(super) fn row_weights(&self, coordinates: &[f64]) -> Vec<f64> {
-        let inner: Vec<f64> = coordinates.iter().zip(&self.d).map(|(w, d)| w / d).collect();
-        self.u.mul_vec(&inner)
-    }
-
     /// Adds the weights of the features, in the user's units, that `coordinates` stand for.
     pub(super) fn add_features(
         &self,
@@ -154,7 +138,7 @@ impl View {
         coordinates: &[f64],
         out: &mut [f64],
     ) {
-        let alpha = self.row_weights(coordinates);
+        let alpha = self.spectrum.row_weights(coordinates);
         let total: f64 = alpha.iter().sum();
         let pulled = x.tr_mul_vec(&alpha);
         for (j, w) in out.iter_mut().enumerate() {
