@@ -160,3 +160,28 @@ fn bad_values_and_budgets_are_named() {
     assert!(message(&[1.0, 1.0], f64::INFINITY).contains("`budget`"));
     assert!(message(&[1.0, 1.0], -0.5).contains("`budget` = -0.5"));
 }
+
+/// Few and many deletions are found in different ways; both are the first of all gains in order, ties included.
+#[test]
+fn equal_values_lose_the_largest_gains_however_many() {
+    let mut rng = rng(0);
+    for p in [1, 5, 17, 60] {
+        // Rounded, so that gains tie.
+        let row: Vec<f64> = normal(&mut rng, p).iter().map(|x| (4.0 * x).round()).collect();
+        let weights = vec![1.0; p];
+        for count in 0..p {
+            let set = Deletions::new(vec![1.0; p], count as f64).unwrap();
+            let mut items = Vec::new();
+            gains(Row::Dense(&row), &weights, 1.0, 0.0, set.values(), &mut items);
+            let mut sorted: Vec<(usize, f64)> =
+                row.iter().copied().enumerate().filter(|(_, x)| *x > 0.0).collect();
+            sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
+            sorted.truncate(count);
+            let mut features: Vec<usize> = sorted.iter().map(|(j, _)| *j).collect();
+            features.sort_unstable();
+            let chosen = set.exact(&mut items);
+            assert_eq!(chosen.features, features, "{p} {count}");
+            assert_eq!(chosen.gain, sorted.iter().map(|(_, x)| x).sum::<f64>());
+        }
+    }
+}
