@@ -11,17 +11,26 @@ use crate::uncertainty::{Deletions, Gain};
 /// with multipliers in brackets, and on the dual side
 /// $$q_e = \sigma_i - \tau_e \ge 0, \qquad l_i = \textstyle\sum_e v_j\tau_e - P_i\sigma_i \ge 0, \qquad
 ///   g_i = \omega_i - \sigma_i \ge 0.$$
-/// At the zeros of a row $\alpha_{ij} = v_j(\lambda_i + 1)$ holds at the optimum; they are substituted out:
-/// $V^0_i$ is their value and $P_i = P - V^0_i$.
+/// Only few entries of a row are *contested*: those that an adversary at the present weights deletes, or nearly does.
+/// The others are *settled* (see `contest.rs`): nobody deletes them, so $\tau_e = \sigma_i$, $s_e = 0$ and
+/// $\alpha_e = v_j(\lambda_i + 1) - a_ew_j$, and these are substituted out. $V^0_i$ is the value of the settled entries
+/// and of the zeros of the row, $P_i = P - V^0_i$, and $r_i$ gains the linear term $\sum a_ew_j$ over the settled ones.
 ///
-/// Without a budget (`rigid`) entries of positive value cannot be deleted. Such an entry keeps
-/// $s = q = 0$, $\tau = \sigma$ and a free $\alpha = v - aw$; the formulas below then hold with $F = 1$ and
-/// $1/(\tau\alpha + qs)$ replaced by 0, and $\lambda$ does not exist.
+/// Without a budget (`rigid`) every entry of positive value is settled for good, and $\lambda$ does not exist.
 #[derive(Debug, Default)]
 pub(super) struct Block {
+    /// All nonzeros of the rows.
+    pub all_starts: Vec<usize>,
+    pub all_columns: Vec<u32>,
+    /// $a_e$ of the settled ones, 0 at the contested ones.
+    pub settled: Vec<f64>,
+
+    /// The contested ones, with their places among all.
     pub starts: Vec<usize>,
     pub columns: Vec<u32>,
+    pub places: Vec<u32>,
     pub a: Vec<f64>,
+
     pub y: Vec<f64>,
     pub weight: Vec<f64>,
     /// $P_i$ and $V^0_i$.
@@ -45,7 +54,7 @@ pub(super) struct Block {
     pub f: Vec<f64>,
     pub pivots: Vec<Pivot>,
 
-    /// The dual point with the largest value so far.
+    /// The dual point with the largest value so far, at all nonzeros.
     pub best_tau: Vec<f64>,
     pub best_sigma: Vec<f64>,
 
@@ -80,15 +89,12 @@ pub(super) struct Move {
 }
 
 impl Move {
-    pub(super) fn zeros(entries: usize, rows: usize) -> Self {
-        Self {
-            alpha: vec![0.0; entries],
-            tau: vec![0.0; entries],
-            lambda: vec![0.0; rows],
-            l: vec![0.0; rows],
-            xi: vec![0.0; rows],
-            r: vec![0.0; rows],
-            sigma: vec![0.0; rows],
+    pub(super) fn resize(&mut self, entries: usize, rows: usize) {
+        for part in [&mut self.alpha, &mut self.tau] {
+            part.resize(entries, 0.0);
+        }
+        for part in [&mut self.lambda, &mut self.l, &mut self.xi, &mut self.r, &mut self.sigma] {
+            part.resize(rows, 0.0);
         }
     }
 
@@ -149,14 +155,14 @@ pub(super) fn place(from: &[f64], columns: &[u32], to: &mut [f64]) {
     }
 }
 
-/// Adds the entries of a row at its columns.
+/// Adds a multiple of the entries of a row at its columns.
 #[inline(always)]
-pub(super) fn add(from: &[f64], columns: &[u32], to: &mut [f64]) {
+pub(super) fn add(by: f64, from: &[f64], columns: &[u32], to: &mut [f64]) {
     if let Some(to) = whole(columns, to) {
-        axpy(1.0, from, to);
+        axpy(by, from, to);
     } else {
         for (&j, x) in columns.iter().zip(from) {
-            to[j as usize] += x;
+            to[j as usize] += by * x;
         }
     }
 }
@@ -178,8 +184,7 @@ impl Block {
         let mut sum = dot(&self.s, &self.tau) + dot(&self.alpha, &self.q);
         sum += dot(&self.xi, &self.g) + dot(&self.r, &self.sigma);
         if self.rigid {
-            let soft = self.q.iter().filter(|q| **q > 0.0).count();
-            (sum, 2 * (soft + self.rows()))
+            (sum, 2 * (self.a.len() + self.rows()))
         } else {
             (sum + dot(&self.lambda, &self.l), 2 * self.a.len() + 3 * self.rows())
         }
@@ -239,25 +244,26 @@ impl Block {
         axpy(dual, &step.l, &mut self.l);
     }
 
+    /// The settled entries of row `i`, with their columns.
+    #[inline(always)]
+    pub(super) fn settled(&self, i: usize) -> (&[f64], &[u32]) {
+        let row = self.all_starts[i]..self.all_starts[i + 1];
+        (&self.settled[row.clone()], &self.all_columns[row])
+    }
+
     /// Adds $\sum_e a_e\tau_e$ to the columns and returns ($\sum_i\omega_i\xi_i$, $\sum_e v_j\tau_e + \sum_i V^0_i\sigma_i$,
     /// $\sum_i y_i\sigma_i$).
     #[inline(always)]
     pub(super) fn totals(&self, values: &[f64], gradient: &mut [f64]) -> [f64; 3] {
         let mut kept = dot(&self.zeros, &self.sigma);
-        for bounds in self.starts.windows(2) {
+        for (i, bounds) in self.starts.windows(2).enumerate() {
+            let (settled, columns) = self.settled(i);
+            add(self.sigma[i], settled, columns, gradient);
             let row = bounds[0]..bounds[1];
             let (columns, a) = (&self.columns[row.clone()], &self.a[row.clone()]);
-            let tau = &self.tau[row];
-            if columns.len() == values.len() {
-                for ((sum, a), tau) in gradient.iter_mut().zip(a).zip(tau) {
-                    *sum += a * tau;
-                }
-                kept += dot(values, tau);
-            } else {
-                for ((&j, a), tau) in columns.iter().zip(a).zip(tau) {
-                    gradient[j as usize] += a * tau;
-                    kept += values[j as usize] * tau;
-                }
+            for ((&j, a), tau) in columns.iter().zip(a).zip(&self.tau[row]) {
+                gradient[j as usize] += a * tau;
+                kept += values[j as usize] * tau;
             }
         }
         [dot(&self.weight, &self.xi), kept, dot(&self.y, &self.sigma)]
@@ -268,9 +274,12 @@ impl Block {
         let row = |i: usize, items: &mut Vec<Gain>| {
             items.clear();
             let mut score = 0.0;
-            for e in self.starts[i]..self.starts[i + 1] {
-                let feature = self.columns[e] as usize;
-                let aw = self.a[e] * w[feature];
+            let row = self.starts[i]..self.starts[i + 1];
+            let contested = self.columns[row.clone()].iter().zip(&self.a[row]);
+            let (settled, columns) = self.settled(i);
+            for (&j, a) in contested.chain(columns.iter().zip(settled)) {
+                let feature = j as usize;
+                let aw = a * w[feature];
                 score += aw;
                 let gain = aw - set.values()[feature];
                 if gain > 0.0 {

@@ -160,11 +160,6 @@ impl Block {
             for k in 0..n {
                 inverse[k] = 1.0 / (tau[k] * alpha[k] + q[k] * s[k]);
             }
-            if self.rigid {
-                for k in (0..n).filter(|&k| v[k] > 0.0) {
-                    inverse[k] = 0.0;
-                }
-            }
             for k in 0..n {
                 f[k] = tau[k] * alpha[k] * inverse[k];
                 slacks[k] = s[k] * alpha[k] * inverse[k];
@@ -173,9 +168,6 @@ impl Block {
             let h = sum(slacks) + self.r[i] / self.sigma[i] + self.xi[i] / self.g[i];
             let mut pivot = Pivot { h, top: usize::MAX, ..Pivot::default() };
             if self.rigid {
-                for k in (0..n).filter(|&k| v[k] > 0.0) {
-                    f[k] = 1.0;
-                }
                 (pivot.a, pivot.g, pivot.rest) = (1.0, 0.0, 1.0);
             } else {
                 let top = (0..n).fold(0, |top, k| if shares[k] > shares[top] { k } else { top });
@@ -252,7 +244,9 @@ impl Block {
             let t = self.pivots[i].solve(on_lambda, on_sigma);
             let pulled = fit(&mut one, columns.len());
             entries.pull(t, kappa, pulled);
-            add(pulled, columns, rhs);
+            add(1.0, pulled, columns, rhs);
+            let (settled, columns) = self.settled(i);
+            add(t.1, settled, columns, rhs);
             rhs_b += self.y[i] * t.1;
         }
         self.trial = trial;
@@ -269,8 +263,10 @@ impl Block {
             let entries = self.entries(i, outer, &mut values, &mut w);
             let n = row.len();
             let (along_u, along_q) = entries.along(fit(&mut one, n), fit(&mut two, n));
+            let (settled, columns) = self.settled(i);
+            let linear = dot(settled, pick(outer.w, columns, &mut one)) + self.y[i] * outer.b;
             let (d_lambda, d_sigma) = self.pivots[i]
-                .solve(trial.lambda[i] + along_u, trial.sigma[i] - (along_q + self.y[i] * outer.b));
+                .solve(trial.lambda[i] + along_u, trial.sigma[i] - (along_q + linear));
             let (d_alpha, d_tau) = (&mut trial.alpha[row.clone()], &mut trial.tau[row]);
             entries.expand((d_lambda, d_sigma), d_tau, d_alpha);
             let (sum_tau, sum_alpha) = (dot(entries.v, d_tau), sum(d_alpha));
@@ -279,7 +275,7 @@ impl Block {
             trial.lambda[i] = d_lambda;
             trial.sigma[i] = d_sigma;
             trial.l[i] = if self.rigid { 0.0 } else { sum_tau - self.need[i] * d_sigma };
-            trial.r[i] = self.need[i] * d_lambda - sum_alpha + self.y[i] * outer.b + d_xi;
+            trial.r[i] = self.need[i] * d_lambda - sum_alpha + linear + d_xi;
         }
         self.trial = trial;
     }

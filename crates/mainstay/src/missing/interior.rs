@@ -146,10 +146,7 @@ impl Interior {
     pub(super) fn keep_bound(&mut self, value: f64) {
         if value > self.bound {
             self.bound = value;
-            self.scaled.blocks.par_iter_mut().for_each(|block| {
-                block.best_sigma.clone_from(&block.sigma);
-                block.best_tau.clone_from(&block.tau);
-            });
+            self.scaled.blocks.par_iter_mut().for_each(Block::keep);
         }
     }
 
@@ -322,19 +319,22 @@ impl Interior {
         vector::axpy(dual, &self.trial.high, &mut self.step.high);
     }
 
-    /// Moves along `step`, nearly as far as these lengths say; returns the sums at the new point.
-    pub(super) fn advance(&mut self, primal: f64, dual: f64) -> Totals {
-        let (primal, dual) = (DAMPING * primal, DAMPING * dual);
+    /// Moves along `step`, nearly as far as these lengths say, and looks again at what is contested; returns the sums at
+    /// the new point.
+    pub(super) fn advance(&mut self, primal: f64, dual: f64, settle: bool) -> Totals {
+        let values = self.scaled.deletions.values().to_vec();
         let step = std::mem::replace(&mut self.step, OuterMove::zeros(0));
+        let lack = std::mem::take(&mut self.lack);
+        let (primal, dual) = (DAMPING * primal, DAMPING * dual);
         vector::axpy(primal, &step.w, &mut self.w);
         self.b += primal * step.b;
         vector::axpy(dual, &step.low, &mut self.low);
         vector::axpy(dual, &step.high, &mut self.high);
-        let values = self.scaled.deletions.values().to_vec();
-        let lack = std::mem::take(&mut self.lack);
+        let w = self.w.clone();
         self.totals_after(|block| {
             block.catch_up(lack);
             block.advance(step.outer(&values), primal, dual);
+            block.contest(&w, &values, settle);
         })
     }
 }

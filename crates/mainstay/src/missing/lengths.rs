@@ -71,7 +71,6 @@ impl Block {
             let row = self.starts[i]..self.starts[i + 1];
             let columns = &self.columns[row.clone()];
             let entries = Falling {
-                rigid: self.rigid,
                 a: &self.a[row.clone()],
                 v: pick(step.values, columns, room_v),
                 w: [pick(step.w, columns, room_1), pick(trial.w, columns, room_2)],
@@ -105,7 +104,6 @@ impl Block {
 
 /// The entries of a row with the directions `step` and `trial`, in pairs.
 struct Falling<'a> {
-    rigid: bool,
     a: &'a [f64],
     v: &'a [f64],
     w: [&'a [f64]; 2],
@@ -152,10 +150,6 @@ impl Falling<'_> {
         let [s, alpha, tau, q] = self.at;
         for k in 0..self.a.len() {
             let (a, v) = (self.a[k], self.v[k]);
-            // Without a budget an entry of positive value has no slack and no way to move.
-            if self.rigid && v > 0.0 {
-                continue;
-            }
             let s1 = a * w1[k] - v * lambda1 + alpha1[k];
             let s2 = a * w2[k] - v * lambda2 + alpha2[k];
             primal.see(s[k], s1, s2, weights);

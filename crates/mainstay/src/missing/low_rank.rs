@@ -113,7 +113,7 @@ impl LowRank {
         let mut x = self.invert(rhs);
         let mut residual = rhs.to_vec();
         vector::axpy(-1.0, &self.multiply(&x), &mut residual);
-        let enough = 1e-13 * vector::norm(rhs);
+        let enough = 1e-10 * vector::norm(rhs);
         let mut best = (vector::norm(&residual), x.clone());
         let mut along = self.invert(&residual);
         let mut power = vector::dot(&residual, &along);
@@ -189,7 +189,7 @@ impl ColumnSums {
         for block in blocks {
             for i in 0..block.rows() {
                 block.terms(i, values, &mut terms);
-                let columns = &block.columns[block.starts[i]..block.starts[i + 1]];
+                let columns = block.all_columns(i);
                 for (&j, &ea2) in columns.iter().zip(&terms.ea2) {
                     let top = &mut top[j as usize];
                     rest[j as usize] += ea2.min(*top);
@@ -223,17 +223,16 @@ fn stack(
     for block in blocks {
         for i in 0..block.rows() {
             let pivot = &block.pivots[i];
-            let entries = block.starts[i]..block.starts[i + 1];
             let mut left = if block.rigid { 1.0 } else { block.l[i] / block.lambda[i] / pivot.a };
             block.terms(i, values, &mut terms);
-            for (k, &j) in block.columns[entries.clone()].iter().enumerate() {
+            for (k, &j) in block.all_columns(i).iter().enumerate() {
                 left += terms.share[k] * columns.without(j as usize, terms.ea2[k]);
             }
             diagonal.push(left.max(f64::MIN_POSITIVE));
             let weight = (pivot.a / pivot.det).sqrt();
             beta.push(block.y[i] * weight);
             let scale = 1.0 / pivot.a.sqrt();
-            for (k, &j) in block.columns[entries].iter().enumerate() {
+            for (k, &j) in block.all_columns(i).iter().enumerate() {
                 of_u.push(terms.u[k] * scale * root[j as usize]);
                 of_q.push(terms.q[k] * weight * root[j as usize]);
                 indices.push(j);

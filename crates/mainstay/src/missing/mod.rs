@@ -12,6 +12,7 @@ mod block;
 pub mod bounds;
 mod certificate;
 mod chunks;
+mod contest;
 mod damage;
 mod elimination;
 mod estimator;

@@ -1,4 +1,4 @@
-use super::block::{Block, Move};
+use super::block::Block;
 use super::problem::RobustHinge;
 use crate::uncertainty::Deletions;
 
@@ -8,6 +8,10 @@ const BLOCKS: usize = 64;
 
 /// A budget below this share of the total value is treated as none by the solver (not by the certificate).
 const RIGID: f64 = 1e-12;
+
+/// With more columns than this every entry is contested at the start: while all are settled nothing restrains the
+/// weights of a row but their sum, and the more there are the longer it takes to call them back.
+const MANY: usize = 300;
 
 /// No box is wider than this in units of 1 / (largest entry of the column).
 const WIDEST: f64 = 1e8;
@@ -102,24 +106,35 @@ fn blocks(
     let size = ENTRIES.max(8 * problem.x.ncols()).max(entries.div_ceil(BLOCKS));
     let total: f64 = values.iter().sum();
     let rigid = problem.deletions.budget() <= RIGID * problem.deletions.total();
-    let fresh = || Block { starts: vec![0], rigid, ..Block::default() };
+    let all = !rigid && problem.x.ncols() > MANY;
+    let fresh = || Block { all_starts: vec![0], starts: vec![0], rigid, ..Block::default() };
     let mut blocks = vec![fresh()];
     let mut last = 0;
     for (i, &y) in problem.y.iter().enumerate() {
-        if blocks[last].a.len() >= size {
+        if blocks[last].settled.len() >= size {
             blocks.push(fresh());
             last += 1;
         }
         let block = &mut blocks[last];
-        let mut present = 0.0;
-        for (j, x) in problem.x.row(i).entries().filter(|(_, x)| *x != 0.0) {
+        let mut contested = 0.0;
+        for (place, (j, x)) in problem.x.row(i).entries().filter(|(_, x)| *x != 0.0).enumerate() {
             // Indices of columns fit: a matrix with more could not be stored.
-            block.columns.push(u32::try_from(j).unwrap_or(u32::MAX));
-            block.a.push(y * x * factors[j]);
-            present += values[j];
+            let (j32, place) = (index(j), index(place));
+            let a = y * x * factors[j];
+            block.all_columns.push(j32);
+            if all || values[j] == 0.0 {
+                block.settled.push(0.0);
+                block.columns.push(j32);
+                block.places.push(place);
+                block.a.push(a);
+                contested += values[j];
+            } else {
+                block.settled.push(a);
+            }
         }
+        block.all_starts.push(block.settled.len());
+        let zeros = (total - contested).max(0.0);
         block.starts.push(block.a.len());
-        let zeros = (total - present).max(0.0);
         block.y.push(y);
         block.weight.push(problem.weights[i] / mean);
         block.zeros.push(zeros);
@@ -128,58 +143,42 @@ fn blocks(
     blocks
 }
 
+fn index(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
 impl Block {
     /// A strictly feasible point on both sides: $w = b = 0$, and $\sigma_i$ at `shares` (negative, positive class)
     /// of its limit.
     pub(super) fn start(&mut self, values: &[f64], shares: [f64; 2]) {
-        let (entries, rows) = (self.a.len(), self.y.len());
-        for vector in [
-            &mut self.s,
-            &mut self.alpha,
-            &mut self.tau,
-            &mut self.q,
-            &mut self.inverse,
-            &mut self.f,
-        ] {
-            *vector = vec![0.0; entries];
-        }
-        self.pivots = vec![super::block::Pivot::default(); rows];
-        self.step = Move::zeros(entries, rows);
-        self.trial = Move::zeros(entries, rows);
-        let price = if self.rigid { 0.0 } else { 0.1 };
+        let rows = self.y.len();
+        let price = if self.rigid { 1.0 } else { 0.1 };
         let typical = 1.0 / values.len() as f64;
+        self.s = vec![typical; self.a.len()];
+        self.pivots = vec![super::block::Pivot::default(); rows];
         for i in 0..rows {
             let sigma = shares[usize::from(self.y[i] > 0.0)] * self.weight[i];
-            let (mut present, mut sum_alpha) = (0.0, 0.0);
-            for e in self.starts[i]..self.starts[i + 1] {
-                present += values[self.columns[e] as usize];
-            }
-            let share = if present > 0.0 && !self.rigid {
-                f64::midpoint(1.0, self.need[i].max(0.0) / present).max(0.5)
-            } else {
-                0.5
-            };
-            let mut have = 0.0;
-            for e in self.starts[i]..self.starts[i + 1] {
-                let v = values[self.columns[e] as usize];
-                let hard = self.rigid && v > 0.0;
-                let tau = if hard { sigma } else { share * sigma };
-                self.tau[e] = tau;
-                self.q[e] = if hard { 0.0 } else { (1.0 - share) * sigma };
-                self.s[e] = if hard { 0.0 } else { typical };
-                self.alpha[e] = v * (price + 1.0) + self.s[e];
-                sum_alpha += self.alpha[e];
-                have += v * tau;
-            }
+            let row = &self.columns[self.starts[i]..self.starts[i + 1]];
+            let present: f64 = row.iter().map(|&j| values[j as usize]).sum();
+            let kept = if present > 0.0 { self.need[i].max(0.0) / present } else { 0.0 };
+            let share = f64::midpoint(1.0, kept).max(0.5);
+            let share = if present > 0.0 { share } else { 0.5 };
+            let alphas = row.iter().map(|&j| values[j as usize] * (price + 1.0) + typical);
+            let first = self.alpha.len();
+            self.alpha.extend(alphas);
+            self.tau.extend(row.iter().map(|_| share * sigma));
+            self.q.extend(row.iter().map(|_| (1.0 - share) * sigma));
             let need = if self.rigid { 0.0 } else { self.need[i] };
+            let sum_alpha: f64 = self.alpha[first..].iter().sum();
             let base = need * price - sum_alpha - self.zeros[i];
             let xi = (-base).max(0.0) + 1.0;
-            self.lambda.push(if self.rigid { 1.0 } else { price });
-            self.l.push(if self.rigid { 1.0 } else { have - self.need[i] * sigma });
+            self.lambda.push(price);
+            self.l.push(if self.rigid { 1.0 } else { share * sigma * present - need * sigma });
             self.xi.push(xi);
             self.r.push(base + xi);
             self.sigma.push(sigma);
             self.g.push(self.weight[i] - sigma);
         }
+        self.make_room();
     }
 }

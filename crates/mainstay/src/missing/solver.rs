@@ -122,7 +122,9 @@ impl Interior {
             if primal.max(dual) < SHORTEST || !(primal + dual).is_finite() {
                 break;
             }
-            totals = self.advance(primal, dual);
+            // Before the two values come near, weights still run to and fro.
+            let settle = totals.dual > 0.5 * totals.primal;
+            totals = self.advance(primal, dual, settle);
         }
         self.keep_bound(totals.dual / self.scaled.norm);
         self.judge(problem);

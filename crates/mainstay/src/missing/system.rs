@@ -13,7 +13,7 @@
 
 use rayon::prelude::*;
 
-use super::block::{Block, add, pick, place};
+use super::block::{Block, add, place};
 use super::low_rank::LowRank;
 use crate::error::{Error, Result};
 use crate::linalg::vector::{self, vectorized};
@@ -38,11 +38,16 @@ impl System {
         intercept: bool,
     ) -> Result<Self> {
         let rows: usize = blocks.iter().map(Block::rows).sum();
-        if boxes.len() > NARROW && boxes.len() > 2 * rows {
+        if Self::is_low_rank(rows, boxes.len()) {
             LowRank::new(blocks, values, boxes, intercept).map(|s| Self::LowRank(Box::new(s)))
         } else {
             Formed::new(blocks, values, boxes, intercept).map(Self::Formed)
         }
+    }
+
+    /// Whether so many columns come with so few rows that $S$ is never formed.
+    pub(super) fn is_low_rank(rows: usize, columns: usize) -> bool {
+        columns > NARROW && columns > 2 * rows
     }
 
     /// Solves $S\,(dw, db) = (\mathrm{rhs}, \mathrm{rhs}_b)$; `rhs` becomes $dw$, and $db$ is returned.
@@ -68,7 +73,7 @@ impl Formed {
         const PARTS: usize = 1 << 25;
         let p = boxes.len();
         let order = p + usize::from(intercept);
-        let entries: usize = blocks.iter().map(|b| b.a.len()).sum();
+        let entries: usize = blocks.iter().map(|b| b.all_columns.len()).sum();
         let rows: usize = blocks.iter().map(Block::rows).sum();
         let dense = entries as f64 > 0.4 * (rows * p) as f64;
         let groups = (PARTS / (order * order)).clamp(1, 8).min(blocks.len());
@@ -134,7 +139,7 @@ pub(super) fn regularised(matrix: &mut Dense) -> Result<Cholesky> {
     Err(Error::Numerical("normal equations of the interior point method".into()))
 }
 
-/// One row of $U$ and $\tilde Q$, and what it adds to diagonals, entry by entry.
+/// One row of $U$ and $\tilde Q$, and what it adds to diagonals, for all its nonzeros (settled ones have $E = 0$, $F = 1$).
 #[derive(Default)]
 pub(super) struct RowTerms {
     pub u: Vec<f64>,
@@ -144,7 +149,6 @@ pub(super) struct RowTerms {
     /// Share of the entry in $A_i$, and that of all the others.
     pub share: Vec<f64>,
     pub rest: Vec<f64>,
-    room: Vec<f64>,
 }
 
 impl Block {
@@ -153,30 +157,30 @@ impl Block {
     pub(super) fn terms(&self, i: usize, values: &[f64], terms: &mut RowTerms) {
         let pivot = &self.pivots[i];
         let ratio = pivot.g / pivot.a;
-        let row = self.starts[i]..self.starts[i + 1];
-        let n = row.len();
-        let mut room = std::mem::take(&mut terms.room);
-        let v = &pick(values, &self.columns[row.clone()], &mut room)[..n];
-        let RowTerms { u, q, ea2, share, rest, .. } = terms;
-        let [u, q, ea2, share, rest] = [u, q, ea2, share, rest].map(|part| {
-            part.resize(n, 0.0);
-            &mut part[..n]
-        });
-        let (a, f) = (&self.a[row.clone()][..n], &self.f[row.clone()][..n]);
-        let (tau, slack) = (&self.tau[row.clone()][..n], &self.q[row.clone()][..n]);
-        let inverse = &self.inverse[row.clone()][..n];
-        for k in 0..n {
-            let curvature = tau[k] * slack[k] * inverse[k];
-            u[k] = v[k] * curvature * a[k];
-            q[k] = f[k] * a[k] - ratio * u[k];
-            ea2[k] = curvature * a[k] * a[k];
-            share[k] = curvature * v[k] * v[k] / pivot.a;
-            rest[k] = 1.0 - share[k];
+        let (settled, columns) = self.settled(i);
+        let RowTerms { u, q, ea2, share, rest } = terms;
+        for (part, fill) in [(&mut *u, 0.0), (ea2, 0.0), (share, 0.0), (rest, 1.0)] {
+            part.clear();
+            part.resize(columns.len(), fill);
         }
-        if pivot.top < row.end {
-            rest[pivot.top - row.start] = pivot.rest / pivot.a;
+        q.clear();
+        q.extend_from_slice(settled);
+        let RowTerms { u, q, ea2, share, rest } = terms;
+        for e in self.starts[i]..self.starts[i + 1] {
+            let k = self.places[e] as usize;
+            let (a, v) = (self.a[e], values[self.columns[e] as usize]);
+            let curvature = self.tau[e] * self.q[e] * self.inverse[e];
+            u[k] = v * curvature * a;
+            q[k] = self.f[e] * a - ratio * u[k];
+            ea2[k] = curvature * a * a;
+            share[k] = curvature * v * v / pivot.a;
+            rest[k] = if e == pivot.top { pivot.rest / pivot.a } else { 1.0 - share[k] };
         }
-        terms.room = room;
+    }
+
+    /// Columns of all nonzeros of row `i`.
+    pub(super) fn all_columns(&self, i: usize) -> &[u32] {
+        &self.all_columns[self.all_starts[i]..self.all_starts[i + 1]]
     }
 
     #[inline(always)]
@@ -187,7 +191,7 @@ impl Block {
             self.terms(i, values, &mut terms);
             let pivot = &self.pivots[i];
             let (by_u, by_q) = (-1.0 / pivot.a, pivot.a / pivot.det);
-            let columns = &self.columns[self.starts[i]..self.starts[i + 1]];
+            let columns = self.all_columns(i);
             for (k, &column) in columns.iter().enumerate() {
                 let (u, q) = (by_u * terms.u[k], by_q * terms.q[k]);
                 diagonal[column as usize] += terms.ea2[k] * terms.rest[k] + q * terms.q[k];
@@ -227,10 +231,10 @@ impl Block {
                     let q = terms.q[k];
                     terms.ea2[k] = terms.ea2[k] * terms.rest[k] + by_q * q * q;
                 }
-                let columns = &self.columns[self.starts[i]..self.starts[i + 1]];
+                let columns = self.all_columns(i);
                 place(&terms.u, columns, slab.row_mut(2 * k));
                 place(&terms.q, columns, slab.row_mut(2 * k + 1));
-                add(&terms.ea2, columns, diagonal);
+                add(1.0, &terms.ea2, columns, diagonal);
                 if intercept {
                     slab[(2 * k + 1, order - 1)] = self.y[i];
                     diagonal[order - 1] += by_q;
