@@ -115,7 +115,8 @@ impl Search {
         }
         let mut candidates = if self.baseline { baseline(&scans) } else { Vec::new() };
         if !self.sigma_ratios.is_empty() {
-            candidates.extend(self.tails(&scans, control)?);
+            let tails = self.tails(&scans, &candidates, control)?;
+            candidates.extend(tails);
         }
         control.progress(spaces.len() as u64 + 1, spaces.len() as u64 + 1);
         candidates.sort_by(|a, b| {
@@ -131,12 +132,22 @@ impl Search {
 
     /// All candidates with a tail. The most promising k goes first and alone, so that what it says prunes
     /// the others, whatever the number of threads.
-    fn tails(&self, scans: &[Scan<'_>], control: &Control) -> Result<Vec<Candidate>> {
+    fn tails(
+        &self,
+        scans: &[Scan<'_>],
+        baseline: &[Candidate],
+        control: &Control,
+    ) -> Result<Vec<Candidate>> {
         let mut order: Vec<(usize, usize)> =
             (0..scans.len()).flat_map(|s| (0..scans[s].tops.len()).map(move |t| (s, t))).collect();
         let cost = |&(s, t): &(usize, usize)| scans[s].tops[t].judgement.cost;
         order.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         let Some((lead, rest)) = order.split_first() else { return Ok(Vec::new()) };
+        if let Some(bar) = self.bar(baseline)
+            && let Some(beaten) = self.all_above(bar, scans, (lead, rest), control)?
+        {
+            return Ok(beaten);
+        }
         let judged = |&(s, t): &(usize, usize), cheapest: f64| {
             control.check()?;
             Ok(self.judge_tails(s, &scans[s], t, cheapest))
@@ -148,6 +159,40 @@ impl Search {
             rest.par_iter().map(|at| judged(at, cheapest)).collect::<Result<_>>()?;
         out.extend(others.into_iter().flatten());
         Ok(out)
+    }
+
+    /// The cost that a tail has to stay below to replace the baseline (line 9), where there is one.
+    fn bar(&self, baseline: &[Candidate]) -> Option<f64> {
+        let all: Vec<Judgement> = baseline.iter().map(|c| c.judgement).collect();
+        let chosen = self.rules.choose(&all).filter(|_| self.cv == CvRule::Robust)?;
+        Some((1.0 - self.rules.gain) * all[chosen].cost).filter(|bar| bar.is_finite())
+    }
+
+    /// All tails, given up, if none of them stays below `bar`: then the baseline wins line 9, whichever
+    /// of them lines 24-26 would choose.
+    fn all_above(
+        &self,
+        bar: f64,
+        scans: &[Scan<'_>],
+        (lead, rest): (&(usize, usize), &[(usize, usize)]),
+        control: &Control,
+    ) -> Result<Option<Vec<Candidate>>> {
+        let above = |&(s, t): &(usize, usize)| -> Result<Option<Vec<Candidate>>> {
+            control.check()?;
+            let found = self.holdout_tails(s, &scans[s], t, bar).candidates;
+            Ok(found.iter().all(|c| c.pruned).then_some(found))
+        };
+        let Some(mut out) = above(lead)? else { return Ok(None) };
+        // The first that is not ends the work of all others.
+        let others: Option<Vec<Vec<Candidate>>> = rest
+            .par_iter()
+            .map(|at| above(at).transpose())
+            .collect::<Option<Result<_>>>()
+            .transpose()?;
+        Ok(others.map(|others| {
+            out.extend(others.into_iter().flatten());
+            out
+        }))
     }
 
     /// The loss candidates are judged by, at the margins `base + c * slope`.
