@@ -89,8 +89,8 @@ class RolinClassifier(_FewSamples):
         reliable components alone).
     cv_results_ : dict of columns
         Paper: every candidate looked at: k, sigma_ratio, b_max, normalize, loss_avg, loss_max,
-        loss_ratio, cost, and ``pruned``: 1 where it was given up because its holdout losses so
-        far ruled it out; ``loss_avg`` and ``cost`` are then lower bounds, the ratio is NaN.
+        loss_ratio, cost, and ``pruned``: 1 where it was given up because lower bounds of its
+        holdout losses ruled it out; these bounds are then given, the ratio is NaN.
     components_ : dict
         Paper: ``reliable`` and ``robust``, the two parts of ``coef_``, ``direction``, the unit
         direction of the second, and the dimensions of their subspaces.

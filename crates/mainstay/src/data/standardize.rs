@@ -1,4 +1,7 @@
-use crate::linalg::{Dense, Matrix};
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
+
+use crate::linalg::vector::vectorized;
+use crate::linalg::{Dense, Matrix, Row};
 
 /// Column means and scales, learned on one set of rows and applied to others.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,10 +26,17 @@ impl Standardize {
         let mut variance: Vec<f64> = vec![0.0; p];
         let mut stored = vec![0.0; p];
         for (row, share) in x.rows().zip(&shares) {
+            if let Row::Dense(values) = row {
+                vectorized(|| add_squares(&mut variance, values, &means, *share));
+                continue;
+            }
             for (j, v) in row.entries() {
                 variance[j] += share * (v - means[j]) * (v - means[j]);
                 stored[j] += share;
             }
+        }
+        if matches!(x, Matrix::Dense(_)) {
+            stored.fill(shares.iter().sum());
         }
         let scales = (0..p)
             .map(|j| {
@@ -42,12 +52,43 @@ impl Standardize {
     /// (x - mean) / scale, dense.
     pub fn apply(&self, x: &Matrix) -> Dense {
         let mut out = x.to_dense();
+        let p = out.ncols();
         for i in 0..out.nrows() {
-            for (j, v) in out.row_mut(i).iter_mut().enumerate() {
-                *v = (*v - self.means[j]) / self.scales[j];
-            }
+            vectorized(|| self.apply_to(0..p, out.row_mut(i)));
         }
         out
+    }
+
+    /// Replaces `row`, which holds the given columns, by (row - mean) / scale.
+    #[inline(always)]
+    fn apply_to(&self, columns: std::ops::Range<usize>, row: &mut [f64]) {
+        let statistics = self.means[columns.clone()].iter().zip(&self.scales[columns]);
+        for (v, (mean, scale)) in row.iter_mut().zip(statistics) {
+            *v = (*v - mean) / scale;
+        }
+    }
+
+    /// Inner products of the rows of [`Standardize::apply`], which is never held as a whole, and the
+    /// largest of their absolute entries.
+    pub fn outer_gram(&self, x: &Dense) -> (Dense, f64) {
+        const BLOCK: usize = 512;
+        let (n, p) = (x.nrows(), x.ncols());
+        let mut gram = Dense::zeros(n, n);
+        let mut largest = 0.0;
+        for first in (0..p).step_by(BLOCK) {
+            let columns = first..p.min(first + BLOCK);
+            let mut block = Vec::with_capacity(n * columns.len());
+            for i in 0..n {
+                block.extend_from_slice(&x.row(i)[columns.clone()]);
+                let start = i * columns.len();
+                vectorized(|| self.apply_to(columns.clone(), &mut block[start..]));
+            }
+            let block = Dense::from_rows(n, columns.len(), block);
+            largest = f64::max(largest, block.max_abs());
+            block.add_outer_gram(&mut gram);
+        }
+        gram.mirror_lower();
+        (gram, largest)
     }
 
     /// Weights and intercept of a model on standardised features, in the original units.
@@ -55,6 +96,14 @@ impl Standardize {
         let w: Vec<f64> = weights.iter().zip(&self.scales).map(|(w, s)| w / s).collect();
         let shift: f64 = w.iter().zip(&self.means).map(|(w, m)| w * m).sum();
         (w, intercept - shift)
+    }
+}
+
+/// Adds `share` times the squared distances of `values` from `means`.
+#[inline(always)]
+fn add_squares(sums: &mut [f64], values: &[f64], means: &[f64], share: f64) {
+    for ((sum, v), mean) in sums.iter_mut().zip(values).zip(means) {
+        *sum += share * (v - mean) * (v - mean);
     }
 }
 
@@ -109,6 +158,18 @@ mod tests {
             assert!((found[0] / unit - 0.5).abs() < 1e-14);
             assert!((found[1] / unit - 1.25_f64.sqrt()).abs() < 1e-14);
             assert_eq!(found[2], 1.0);
+        }
+    }
+
+    #[test]
+    fn inner_products_of_z_scores_need_no_z_scores() {
+        let x = Dense::from_fn(5, 1100, |i, j| ((i * 7 + j * 3 + i * j) as f64 * 0.37).sin());
+        let scaling = Standardize::learn(&x.clone().into(), None);
+        let z = scaling.apply(&x.clone().into());
+        let (found, largest) = scaling.outer_gram(&x);
+        assert_eq!(largest, z.max_abs());
+        for (a, b) in found.data().iter().zip(z.outer_gram().data()) {
+            assert!((a - b).abs() <= 1e-12 * 1100.0);
         }
     }
 

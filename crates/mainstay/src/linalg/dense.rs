@@ -136,7 +136,7 @@ impl Dense {
     /// `self' * v`.
     pub fn tr_mul_vec(&self, v: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.ncols];
-        vector::vectorized(|| add_rows(self, v, &mut out));
+        vector::vectorized(|| self.add_rows(0..self.nrows, v, &mut out));
         out
     }
 
@@ -169,10 +169,15 @@ impl Dense {
     #[must_use]
     pub fn outer_gram(&self) -> Self {
         let mut out = Self::zeros(self.nrows, self.nrows);
-        add_lower(&mut out, self.view(), self.view().transpose());
-        clear_registers();
+        self.add_outer_gram(&mut out);
         out.mirror_lower();
         out
+    }
+
+    /// Adds the lower triangle of `self * self'` to that of `out`.
+    pub fn add_outer_gram(&self, out: &mut Self) {
+        add_lower(out, self.view(), self.view().transpose());
+        clear_registers();
     }
 
     /// `self' * diag(d) * self`, both triangles filled; `d` may have any sign.
@@ -211,7 +216,7 @@ impl Dense {
 
     /// Adds `r[i]` times row `i` to `out`, for all of `rows`. Four rows at a time: the sums keep their
     /// order but stay in registers.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add_rows(&self, rows: std::ops::Range<usize>, r: &[f64], out: &mut [f64]) {
         let mut i = rows.start;
         while i + 4 <= rows.end {
@@ -225,7 +230,7 @@ impl Dense {
                 *out = (((*out + w[0] * a) + w[1] * b) + w[2] * c) + w[3] * d;
             }
         }
-        for (i, r) in (i..rows.end).zip(&r[i..]) {
+        for (i, r) in (i..rows.end).zip(&r[i..]).filter(|(_, r)| **r != 0.0) {
             vector::axpy(*r, self.row(i), out);
         }
     }
@@ -293,17 +298,13 @@ impl std::ops::IndexMut<(usize, usize)> for Dense {
 
 #[inline(always)]
 fn rows_times(matrix: &Dense, v: &[f64], out: &mut [f64]) {
-    for (i, o) in out.iter_mut().enumerate() {
-        *o = vector::dot(matrix.row(i), v);
+    let (fours, rest) = out.as_chunks_mut::<4>();
+    for (i, four) in fours.iter_mut().enumerate() {
+        *four = vector::four_dots([0, 1, 2, 3].map(|j| matrix.row(4 * i + j)), v);
     }
-}
-
-#[inline(always)]
-fn add_rows(matrix: &Dense, scales: &[f64], out: &mut [f64]) {
-    for (i, &scale) in scales.iter().enumerate() {
-        if scale != 0.0 {
-            vector::axpy(scale, matrix.row(i), out);
-        }
+    let first = 4 * fours.len();
+    for (i, o) in rest.iter_mut().enumerate() {
+        *o = vector::dot(matrix.row(first + i), v);
     }
 }
 

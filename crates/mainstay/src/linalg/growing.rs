@@ -1,3 +1,5 @@
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
+
 use super::{Cholesky, vector};
 
 /// Cholesky factor of a symmetric positive definite matrix that grows by one row and column at a
@@ -25,9 +27,7 @@ impl GrowingCholesky {
     pub fn push(&mut self, mut border: Vec<f64>) -> bool {
         let k = self.order();
         debug_assert_eq!(border.len(), k + 1);
-        for (i, row) in self.rows.iter().enumerate() {
-            border[i] = (border[i] - vector::dot(&row[..i], &border[..i])) / row[i];
-        }
+        vector::vectorized(|| self.forward(&mut border));
         let left = border[k] - vector::norm_sq(&border[..k]);
         if left <= 1e-14 * border[k] || !left.is_finite() {
             return false;
@@ -40,15 +40,23 @@ impl GrowingCholesky {
     /// Solves `a x = b`.
     pub fn solve(&self, b: &[f64]) -> Vec<f64> {
         let mut x = b.to_vec();
+        vector::vectorized(|| {
+            self.forward(&mut x);
+            for (i, row) in self.rows.iter().enumerate().rev() {
+                x[i] /= row[i];
+                let (head, tail) = x.split_at_mut(i);
+                vector::axpy(-tail[0], &row[..i], head);
+            }
+        });
+        x
+    }
+
+    /// Overwrites the first entries of `x` with the solution of `l z = x`, where `l l'` is the matrix.
+    #[inline(always)]
+    fn forward(&self, x: &mut [f64]) {
         for (i, row) in self.rows.iter().enumerate() {
             x[i] = (x[i] - vector::dot(&row[..i], &x[..i])) / row[i];
         }
-        for (i, row) in self.rows.iter().enumerate().rev() {
-            x[i] /= row[i];
-            let (head, tail) = x.split_at_mut(i);
-            vector::axpy(-tail[0], &row[..i], head);
-        }
-        x
     }
 }
 

@@ -23,6 +23,28 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((acc[0] + acc[4]) + (acc[1] + acc[5])) + ((acc[2] + acc[6]) + (acc[3] + acc[7])) + tail
 }
 
+/// Inner products of four vectors with `b`, each summed as by [`dot`]: together they do not wait for each
+/// other's additions.
+#[inline(always)]
+pub fn four_dots(a: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
+    let mut acc = [[0.0; 8]; 4];
+    let (b_chunks, b_rest) = b.as_chunks::<8>();
+    let [p, q, r, s] = a.map(|a| &a.as_chunks::<8>().0[..b_chunks.len()]);
+    for ((((y, p), q), r), s) in b_chunks.iter().zip(p).zip(q).zip(r).zip(s) {
+        for k in 0..8 {
+            acc[0][k] += p[k] * y[k];
+            acc[1][k] += q[k] * y[k];
+            acc[2][k] += r[k] * y[k];
+            acc[3][k] += s[k] * y[k];
+        }
+    }
+    std::array::from_fn(|i| {
+        let (rest, acc) = (&a[i][8 * b_chunks.len()..], &acc[i]);
+        let tail: f64 = rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+        ((acc[0] + acc[4]) + (acc[1] + acc[5])) + ((acc[2] + acc[6]) + (acc[3] + acc[7])) + tail
+    })
+}
+
 /// $\sum_j w_j a_j^2$.
 #[inline(always)]
 pub fn weighted_norm_sq(a: &[f64], w: &[f64]) -> f64 {
@@ -67,7 +89,17 @@ pub fn norm(a: &[f64]) -> f64 {
 
 /// Largest absolute entry; 0 for an empty slice.
 pub fn norm_inf(a: &[f64]) -> f64 {
-    a.iter().fold(0.0, |m, v| f64::max(m, v.abs()))
+    let larger = |m: f64, v: f64| if v > m { v } else { m };
+    vectorized(|| {
+        let (chunks, rest) = a.as_chunks::<8>();
+        let mut most = [0.0; 8];
+        for chunk in chunks {
+            for k in 0..8 {
+                most[k] = larger(most[k], chunk[k].abs());
+            }
+        }
+        most.into_iter().chain(rest.iter().map(|v| v.abs())).fold(0.0, larger)
+    })
 }
 
 /// Whether no entry is NaN or infinite.

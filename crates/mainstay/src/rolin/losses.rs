@@ -2,7 +2,7 @@
 
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
-use crate::linalg::vector::vectorized;
+use crate::linalg::vector::{self, vectorized};
 use crate::loss::{Hinge, Loss, MarginLoss, ModifiedHuber, SquaredHinge};
 
 /// A loss of Eq. (2): the logistic one in bits (reading R1), the others as they are.
@@ -38,12 +38,18 @@ impl PaperLoss {
         grid: EvenGrid,
         count: usize,
     ) -> Vec<f64> {
-        let last = grid.at(count.saturating_sub(1));
-        let reach = slope.iter().fold(0.0, |m: f64, s| m.max(s.abs())) * (last - grid.first);
-        if self.0 != Loss::Logistic || count < 3 || reach.is_nan() || reach > REACH {
+        let stride = vector::norm_inf(slope) * grid.step;
+        // The points within the reach of the first one.
+        let points = 1 + (1..count).take_while(|&j| stride * j as f64 <= REACH).count();
+        if self.0 != Loss::Logistic || count < 3 || points < 3 {
             return (0..count).map(|j| self.mean_along(base, slope, grid.at(j))).collect();
         }
-        let mut sums = vectorized(|| logistic_on_grid(base, slope, grid, count));
+        let mut sums = Vec::with_capacity(count);
+        while sums.len() < count {
+            let part = EvenGrid { first: grid.at(sums.len()), ..grid };
+            let points = points.min(count - sums.len());
+            sums.extend(vectorized(|| logistic_on_grid(base, slope, part, points)));
+        }
         for sum in &mut sums {
             *sum *= self.factor() / base.len().max(1) as f64;
         }
@@ -202,7 +208,7 @@ fn logistic_sum(base: &[f64], slope: &[f64], c: f64) -> f64 {
     sum + linear.iter().sum::<f64>()
 }
 
-/// How far margins may move along a grid: $(1 + e^5)^{128}$ is still finite.
+/// How far margins may move along a part of a grid: $(1 + e^5)^{128}$ is still finite.
 const REACH: f64 = 5.0;
 
 /// The same at every point of a grid. A row is counted by $\ln(1+e^{-m})$ if its first margin is not

@@ -14,6 +14,7 @@ mod hinge;
 mod kernel;
 mod line;
 mod losses;
+mod outlook;
 mod paper;
 mod problem;
 mod recipe;

@@ -11,7 +11,8 @@ use super::losses::PaperLoss;
 use super::spectrum::Spectrum;
 use super::top_fit::{self, Fit};
 use crate::error::Result;
-use crate::linalg::{Dense, vector};
+use crate::linalg::Dense;
+use crate::linalg::vector::{self, vectorized};
 
 /// $\psi$: what cross-validation chooses. `sigma_ratio` = `b_max` = 0 is the fit on the top alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,13 +43,17 @@ pub(super) fn directions(spectrum: &Spectrum, uty: &[f64], k: usize, ratios: &[f
     let Some(&head) = d.get(k).filter(|head| **head > 0.0) else {
         return out;
     };
+    // In units of the head: no square can overflow.
+    let relative = d[k..spectrum.rank].iter().map(|d| d / head);
+    let (squares, pulls): (Vec<f64>, Vec<f64>) =
+        relative.zip(&uty[k..]).map(|(d, uty)| (d * d, d * uty)).unzip();
     for (r, ratio) in ratios.iter().enumerate() {
         let row = out.row_mut(r);
-        for j in k..spectrum.rank {
-            // In units of the head: no square can overflow.
-            let relative = d[j] / head;
-            row[j] = relative * uty[j] / (relative * relative + ratio);
-        }
+        vectorized(|| {
+            for ((v, square), pull) in row[k..].iter_mut().zip(&squares).zip(&pulls) {
+                *v = pull / (square + ratio);
+            }
+        });
         let length = vector::norm(row);
         if length > 0.0 {
             vector::scale(row, 1.0 / length);

@@ -55,6 +55,21 @@ pub(super) struct Found {
     pub(super) candidates: Vec<Candidate>,
 }
 
+/// The fits on the top components alone, as candidates.
+fn baseline(scans: &[Scan<'_>]) -> Vec<Candidate> {
+    let one = |space: usize, k: usize, top: &TopFits| Candidate {
+        space,
+        psi: Psi { k, sigma_ratio: 0.0, b_max: 0.0 },
+        judgement: top.judgement,
+        pruned: false,
+        losses: top.losses.clone(),
+    };
+    let of = |(s, scan): (usize, &Scan<'_>)| {
+        scan.tops.iter().zip(scan.first..).map(move |(top, k)| one(s, k, top)).collect::<Vec<_>>()
+    };
+    scans.iter().enumerate().flat_map(of).collect()
+}
+
 /// The labels of one split, and $U^\top y$.
 pub(super) struct Labels {
     pub(super) train: Vec<f64>,
@@ -63,11 +78,19 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    fn new(split: &Split, spectrum: &SplitSpectrum, y: &[f64]) -> Self {
+    pub(super) fn new(split: &Split, spectrum: &SplitSpectrum, y: &[f64]) -> Self {
         let train: Vec<f64> = split.train.iter().map(|&i| y[i]).collect();
         let uty = spectrum.train.u.tr_mul_vec(&train);
         Self { train, holdout: split.holdout.iter().map(|&i| y[i]).collect(), uty }
     }
+}
+
+/// One normalisation with its fits on the top components: k = `first`, `first` + 1, ...
+pub(super) struct Scan<'a> {
+    pub(super) prepared: &'a Prepared,
+    pub(super) labels: Vec<Labels>,
+    pub(super) first: usize,
+    pub(super) tops: Vec<TopFits>,
 }
 
 impl Search {
@@ -79,9 +102,7 @@ impl Search {
         y: &[f64],
         control: &Control,
     ) -> Result<Found> {
-        let mut candidates = Vec::new();
-        let mut k_max = Vec::new();
-        let mut cheapest = f64::INFINITY;
+        let mut scans = Vec::with_capacity(spaces.len());
         for (index, prepared) in spaces.iter().enumerate() {
             let labels: Vec<Labels> = splits
                 .iter()
@@ -89,67 +110,89 @@ impl Search {
                 .map(|(split, spectrum)| Labels::new(split, spectrum, y))
                 .collect();
             let (first, tops) = self.scan_tops(prepared, &labels, control)?;
-            k_max.push(first + tops.len() - 1);
-            control.progress(2 * index as u64 + 1, 2 * spaces.len() as u64);
-            let mut found =
-                self.candidates(prepared, &labels, (first, &tops), cheapest, control)?;
-            for c in &mut found {
-                c.space = index;
-                if !c.pruned && c.psi.b_max > 0.0 {
-                    cheapest = cheapest.min(c.judgement.cost);
-                }
-            }
-            candidates.append(&mut found);
-            control.progress(2 * index as u64 + 2, 2 * spaces.len() as u64);
+            scans.push(Scan { prepared, labels, first, tops });
+            control.progress(index as u64 + 1, spaces.len() as u64 + 1);
         }
+        let mut candidates = if self.baseline { baseline(&scans) } else { Vec::new() };
+        if !self.sigma_ratios.is_empty() {
+            let tails = self.tails(&scans, &candidates, control)?;
+            candidates.extend(tails);
+        }
+        control.progress(spaces.len() as u64 + 1, spaces.len() as u64 + 1);
         candidates.sort_by(|a, b| {
             (a.space, a.psi.k)
                 .cmp(&(b.space, b.psi.k))
                 .then(a.psi.b_max.total_cmp(&b.psi.b_max))
                 .then(b.psi.sigma_ratio.total_cmp(&a.psi.sigma_ratio))
         });
+        let k_max = scans.iter().map(|s| s.first + s.tops.len() - 1).collect();
         let best = &candidates[self.choose(&candidates)];
         Ok(Found { space: best.space, psi: best.psi, k_max, candidates })
     }
 
-    /// All candidates of one normalisation. The most promising k goes first and alone, so that its cost
-    /// prunes the others, whatever the number of threads.
-    fn candidates(
+    /// All candidates with a tail. The most promising k goes first and alone, so that what it says prunes
+    /// the others, whatever the number of threads.
+    fn tails(
         &self,
-        prepared: &Prepared,
-        labels: &[Labels],
-        (first, tops): (usize, &[TopFits]),
-        cheapest: f64,
+        scans: &[Scan<'_>],
+        baseline: &[Candidate],
         control: &Control,
     ) -> Result<Vec<Candidate>> {
-        let mut out: Vec<Candidate> = Vec::new();
-        if self.baseline {
-            out.extend(tops.iter().enumerate().map(|(t, top)| Candidate {
-                space: 0,
-                psi: Psi { k: first + t, sigma_ratio: 0.0, b_max: 0.0 },
-                judgement: top.judgement,
-                pruned: false,
-                losses: top.losses.clone(),
-            }));
+        let mut order: Vec<(usize, usize)> =
+            (0..scans.len()).flat_map(|s| (0..scans[s].tops.len()).map(move |t| (s, t))).collect();
+        let cost = |&(s, t): &(usize, usize)| scans[s].tops[t].judgement.cost;
+        order.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let Some((lead, rest)) = order.split_first() else { return Ok(Vec::new()) };
+        if let Some(bar) = self.bar(baseline)
+            && let Some(beaten) = self.all_above(bar, scans, (lead, rest), control)?
+        {
+            return Ok(beaten);
         }
-        if self.sigma_ratios.is_empty() {
-            return Ok(out);
-        }
-        let mut order: Vec<usize> = (0..tops.len()).collect();
-        order.sort_by(|&a, &b| tops[a].judgement.cost.total_cmp(&tops[b].judgement.cost));
-        let tails = |&t: &usize, cheapest: f64| -> Result<Vec<Candidate>> {
+        let judged = |&(s, t): &(usize, usize), cheapest: f64| {
             control.check()?;
-            Ok(self.judge_tails(prepared, labels, (first + t, &tops[t]), cheapest))
+            Ok(self.judge_tails(s, &scans[s], t, cheapest))
         };
-        let Some((lead, rest)) = order.split_first() else { return Ok(out) };
-        let leading = tails(lead, cheapest)?;
-        let live = leading.iter().filter(|c| !c.pruned).map(|c| c.judgement.cost);
-        let cheapest = live.fold(cheapest, f64::min);
-        out.extend(leading);
+        let mut out = judged(lead, f64::INFINITY)?;
+        let live = out.iter().filter(|c| !c.pruned).map(|c| c.judgement.cost);
+        let cheapest = live.fold(f64::INFINITY, f64::min);
         let others: Vec<Vec<Candidate>> =
-            rest.par_iter().map(|t| tails(t, cheapest)).collect::<Result<_>>()?;
+            rest.par_iter().map(|at| judged(at, cheapest)).collect::<Result<_>>()?;
         out.extend(others.into_iter().flatten());
         Ok(out)
+    }
+
+    /// The cost that a tail has to stay below to replace the baseline (line 9), where there is one.
+    fn bar(&self, baseline: &[Candidate]) -> Option<f64> {
+        let all: Vec<Judgement> = baseline.iter().map(|c| c.judgement).collect();
+        let chosen = self.rules.choose(&all).filter(|_| self.cv == CvRule::Robust)?;
+        Some((1.0 - self.rules.gain) * all[chosen].cost).filter(|bar| bar.is_finite())
+    }
+
+    /// All tails, given up, if none of them stays below `bar`: then the baseline wins line 9, whichever
+    /// of them lines 24-26 would choose.
+    fn all_above(
+        &self,
+        bar: f64,
+        scans: &[Scan<'_>],
+        (lead, rest): (&(usize, usize), &[(usize, usize)]),
+        control: &Control,
+    ) -> Result<Option<Vec<Candidate>>> {
+        let above = |&(s, t): &(usize, usize)| -> Result<Option<Vec<Candidate>>> {
+            control.check()?;
+            let found = self.holdout_tails(s, &scans[s], t, bar).candidates;
+            Ok(found.iter().all(|c| c.pruned).then_some(found))
+        };
+        let Some(mut out) = above(lead)? else { return Ok(None) };
+        // The first that is not ends the work of all others.
+        let others: Option<Vec<Vec<Candidate>>> = rest
+            .par_iter()
+            .map(|at| above(at).transpose())
+            .collect::<Option<Result<_>>>()
+            .transpose()?;
+        Ok(others.map(|others| {
+            out.extend(others.into_iter().flatten());
+            out
+        }))
     }
 
     /// The loss candidates are judged by, at the margins `base + c * slope`.

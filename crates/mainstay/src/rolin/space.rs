@@ -28,6 +28,8 @@ pub(super) struct Space {
 enum Basis {
     /// The coordinates are the features.
     Features,
+    /// Orthonormal directions of the features, as columns, that span the rows.
+    Directions(Dense),
     /// Principal coordinates: the basis vectors are weighted sums of the samples.
     Samples(Spectrum),
     /// An orthonormal basis of the row space.
@@ -44,12 +46,25 @@ impl Space {
     /// triangle of X = L Q', which serves the other cases.
     pub(super) fn new(x: &Matrix, normalize: bool) -> Result<Self> {
         let scaling = normalize.then(|| Standardize::learn(x, None));
+        if let (Some(scaling), Matrix::Dense(x)) = (&scaling, x)
+            && x.ncols() > x.nrows()
+            && let Some(space) = Self::of_z_scores(x, scaling)?
+        {
+            return Ok(space);
+        }
         let mut rows = scaling.as_ref().map_or_else(|| x.to_dense(), |s| s.apply(x));
         let unit = power_of_two(rows.max_abs());
         if unit != 1.0 {
             vector::scale(rows.data_mut(), 1.0 / unit);
         }
         if rows.ncols() <= rows.nrows() {
+            let (spectrum, right) = Spectrum::new(&rows)?;
+            if (1..rows.ncols()).contains(&spectrum.rank) {
+                // Without the directions that no row has, the splits can use inner products.
+                let basis = right.columns(0, spectrum.rank);
+                let (rows, basis) = (rows.mul(&basis), Basis::Directions(basis));
+                return Ok(Self { rows, unit, gram: None, scaling, basis });
+            }
             return Ok(Self { rows, unit, gram: None, scaling, basis: Basis::Features });
         }
         let gram = rows.outer_gram();
@@ -64,6 +79,21 @@ impl Space {
         Ok(Self { rows, unit, gram: None, scaling, basis: Basis::RowSpace(basis) })
     }
 
+    /// z-scores of ordinary size whose inner products are clear: they are made block by block, never as a
+    /// whole.
+    fn of_z_scores(x: &Dense, scaling: &Standardize) -> Result<Option<Self>> {
+        let (gram, largest) = scaling.outer_gram(x);
+        let unit = power_of_two(largest);
+        if unit != 1.0 {
+            return Ok(None);
+        }
+        // Centred rows add up to zero.
+        Ok(Spectrum::from_gram(&gram, 1)?.map(|spectrum| {
+            let (rows, basis) = (spectrum.rows(), Basis::Samples(spectrum));
+            Self { rows, unit, gram: Some(gram), scaling: Some(scaling.clone()), basis }
+        }))
+    }
+
     /// The feature space of a kernel, from the matrix of its values at the training rows.
     pub(super) fn from_kernel(gram: &Dense) -> Result<Self> {
         let view = View::from_kernel(gram)?;
@@ -76,6 +106,7 @@ impl Space {
     pub(super) fn features(&self, x: &Matrix, coordinates: &[f64]) -> (Vec<f64>, f64) {
         let mut w = match &self.basis {
             Basis::Features => coordinates.to_vec(),
+            Basis::Directions(basis) => basis.mul_vec(coordinates),
             Basis::Samples(spectrum) => self.pull(x, &spectrum.row_weights(coordinates)),
             Basis::RowSpace(basis) => basis.apply(coordinates),
             Basis::Kernel(view) => view.spectrum.row_weights(coordinates),

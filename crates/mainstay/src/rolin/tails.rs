@@ -1,18 +1,17 @@
 //! Lines 20-23 of Algorithm 2: all candidates of one k.
 //!
-//! The cost of a candidate is never below its mean holdout loss, and that never below the sum over the
-//! splits looked at so far over the number of all splits. A candidate for which this is above
-//! (1 + slack) times a cost already seen cannot enter line 25 and is given up; its training losses are
-//! never computed.
+//! The cost of a candidate is never below its mean holdout loss, and that never below the mean over the
+//! splits looked at so far and lower bounds for the others ([`super::outlook`]). A candidate for which
+//! this is above (1 + slack) times a cost already seen cannot enter line 25 and is given up; its training
+//! losses are never computed.
 
 use super::line::least_along_from;
 use super::losses::EvenGrid;
+use super::outlook::Outlook;
 use super::problem::{Psi, directions};
 use super::rules::{self, Judgement};
-use super::search::{Candidate, Labels, Search};
-use super::space::Prepared;
+use super::search::{Candidate, Labels, Scan, Search};
 use super::spectrum::SplitSpectrum;
-use super::tops::TopFits;
 use super::{CvRule, Scoring};
 use crate::linalg::Dense;
 
@@ -33,55 +32,92 @@ struct Bounds {
     even: Option<EvenGrid>,
 }
 
+/// All candidates of one k with their holdout losses, and the tails of the splits looked at.
+pub(super) struct HoldoutTails<'a> {
+    pub(super) candidates: Vec<Candidate>,
+    tails: Vec<Tail<'a>>,
+    bounds: Bounds,
+}
+
 impl Search {
     /// Holdout losses split by split, training losses where they can matter. `cheapest` is the least cost
     /// seen elsewhere.
     pub(super) fn judge_tails(
         &self,
-        prepared: &Prepared,
-        labels: &[Labels],
-        (k, top): (usize, &TopFits),
+        space: usize,
+        scan: &Scan<'_>,
+        t: usize,
         cheapest: f64,
     ) -> Vec<Candidate> {
-        let values: Vec<f64> = self.b_maxs.iter().map(|b| b * prepared.space.unit).collect();
+        let limit = (1.0 + self.rules.slack) * cheapest;
+        let HoldoutTails { mut candidates, tails, bounds } =
+            self.holdout_tails(space, scan, t, limit);
+        if self.cv == CvRule::Robust {
+            self.add_costs(&tails, &bounds, cheapest, &mut candidates);
+        }
+        candidates
+    }
+
+    /// Mean and largest holdout losses of all candidates of the `t`th k. Those whose cost is above `limit`
+    /// are given up as soon as the splits looked at, and lower bounds for the others, say so.
+    pub(super) fn holdout_tails<'a>(
+        &self,
+        space: usize,
+        scan: &'a Scan<'_>,
+        t: usize,
+        limit: f64,
+    ) -> HoldoutTails<'a> {
+        let (k, top, splits) = (scan.first + t, &scan.tops[t], &scan.prepared.splits);
+        let values: Vec<f64> = self.b_maxs.iter().map(|b| b * scan.prepared.space.unit).collect();
         let bounds = Bounds { even: EvenGrid::of(&values), values };
-        let mut out = self.untried(k);
+        let mut out = self.untried(space, k);
         let robust = self.cv == CvRule::Robust;
         // Rounding must not give up a candidate that ties with the limit.
-        let most = (1.0 + 1e-12) * (1.0 + self.rules.slack) * cheapest * labels.len() as f64;
-        let mut sums = vec![0.0; out.len()];
-        let mut tails = Vec::with_capacity(labels.len());
-        for ((split, labels), margins) in prepared.splits.iter().zip(labels).zip(&top.margins) {
+        let most = (1.0 + 1e-12) * limit * splits.len() as f64;
+        let mut ahead = if robust && most.is_finite() {
+            self.outlook(scan, k, top)
+        } else {
+            Outlook::unknown(splits.len(), self.sigma_ratios.len())
+        };
+        let width = bounds.values.len();
+        let mut sums: Vec<f64> =
+            (0..out.len()).map(|i| ahead.least(i / width, bounds.values[i % width])).collect();
+        for (c, sum) in out.iter_mut().zip(&sums) {
+            c.pruned = robust && *sum > most;
+        }
+        let mut exact = vec![0.0; out.len()];
+        let mut tails = Vec::new();
+        for ((split, labels), margins) in splits.iter().zip(&scan.labels).zip(&top.margins) {
             if out.iter().all(|c| c.pruned) {
                 break;
             }
+            ahead.pop();
             let tail = self.tail(split, labels, k, margins, &bounds);
             let losses = self.holdout_losses(&tail, &bounds, &out);
-            for ((c, sum), loss) in out.iter_mut().zip(&mut sums).zip(losses) {
+            for (i, (c, loss)) in out.iter_mut().zip(losses).enumerate() {
                 if !c.pruned {
                     c.losses.push(loss);
-                    *sum += loss;
-                    c.pruned = robust && *sum > most;
+                    exact[i] += loss;
+                    sums[i] = exact[i] + ahead.least(i / width, bounds.values[i % width]);
+                    c.pruned = robust && sums[i] > most;
                 }
             }
             tails.push(tail);
         }
         for (c, sum) in out.iter_mut().zip(sums) {
-            let loss_avg = sum / labels.len() as f64;
-            let (_, loss_max) = rules::average_and_largest(&c.losses);
+            let loss_avg = sum / splits.len() as f64;
+            let (_, seen) = rules::average_and_largest(&c.losses);
+            let loss_max = if c.pruned { seen.max(loss_avg) } else { seen };
             c.judgement = Judgement { loss_avg, loss_max, loss_ratio: f64::NAN, cost: loss_avg };
         }
-        if robust {
-            self.add_costs(&tails, &bounds, cheapest, &mut out);
-        }
-        out
+        HoldoutTails { candidates: out, tails, bounds }
     }
 
     /// One candidate for each pair of ratio and bound.
-    fn untried(&self, k: usize) -> Vec<Candidate> {
+    fn untried(&self, space: usize, k: usize) -> Vec<Candidate> {
         let nothing = Judgement { loss_avg: 0.0, loss_max: 0.0, loss_ratio: f64::NAN, cost: 0.0 };
         let new = |sigma_ratio: f64, b_max: f64| Candidate {
-            space: 0,
+            space,
             psi: Psi { k, sigma_ratio, b_max },
             judgement: nothing,
             pruned: false,

@@ -14,7 +14,7 @@ pub(super) fn signed_columns(known: Dense, u: &Dense, y: &[f64], k: usize) -> De
     let root = (u.nrows() as f64).sqrt();
     let first = known.nrows();
     let mut data = known.into_data();
-    data.reserve_exact((k + 1 - first) * y.len());
+    data.reserve((k + 1 - first) * y.len());
     for j in first..=k {
         let score = |(i, y): (usize, &f64)| if j == 0 { *y } else { y * root * u[(i, j - 1)] };
         data.extend(y.iter().enumerate().map(score));
@@ -56,10 +56,11 @@ impl Fit {
 
 impl Curvature {
     fn new(columns: &Dense, weights: Vec<f64>, ridge: &[f64]) -> Result<Self> {
-        let mut scaled = columns.clone();
-        for j in 0..scaled.nrows() {
-            scaled.row_mut(j).iter_mut().zip(&weights).for_each(|(v, w)| *v *= w);
+        let mut scaled = Vec::with_capacity(columns.data().len());
+        for j in 0..columns.nrows() {
+            scaled.extend(columns.row(j).iter().zip(&weights).map(|(v, w)| v * w));
         }
+        let scaled = Dense::from_rows(columns.nrows(), columns.ncols(), scaled);
         let mut hessian = scaled.mul_tr(columns);
         for (j, r) in ridge.iter().enumerate() {
             hessian[(j, j)] += r;
@@ -106,7 +107,9 @@ pub(super) fn minimise(
     }
     let mut theta = start.theta;
     theta.resize(columns.nrows(), 0.0);
-    let mut margins = columns.tr_mul_vec(&theta);
+    // New columns have no weight yet.
+    let known = start.margins.len() == columns.ncols();
+    let mut margins = if known { start.margins } else { columns.tr_mul_vec(&theta) };
     let penalty = |a: &[f64], b: &[f64]| (0..a.len()).map(|j| ridge[j] * a[j] * b[j]).sum::<f64>();
     let objective =
         |margins: &[f64], theta: &[f64]| loss.mean(margins) + 0.5 * penalty(theta, theta);

@@ -3,16 +3,18 @@
 
 use rayon::prelude::*;
 
-use super::CvRule;
+use super::losses::zero_one_along;
 use super::problem::top_weights;
 use super::rules::Judgement;
 use super::search::{Labels, Search};
 use super::space::Prepared;
 use super::spectrum::SplitSpectrum;
 use super::top_fit::{self, Fit};
+use super::{CvRule, Scoring};
 use crate::control::Control;
 use crate::error::Result;
-use crate::linalg::{Dense, vector};
+use crate::linalg::Dense;
+use crate::linalg::vector::{self, vectorized};
 
 /// The top fits of one k on every split.
 pub(super) struct TopFits {
@@ -78,10 +80,13 @@ impl Search {
         };
         let margins: Vec<(Vec<f64>, Vec<f64>)> =
             prepared.splits.par_iter().zip(labels).zip(fits).map(one).collect::<Result<_>>()?;
-        let losses: Vec<f64> =
-            margins.iter().map(|(_, holdout)| self.judged(holdout, holdout, 0.0)).collect();
-        let (train, holdout): (Vec<f64>, Vec<f64>) =
-            margins.iter().map(|(t, h)| (self.loss.mean(t), self.loss.mean(h))).unzip();
+        let train: Vec<f64> = margins.iter().map(|(train, _)| self.loss.mean(train)).collect();
+        let holdout: Vec<f64> =
+            margins.iter().map(|(_, holdout)| self.loss.mean(holdout)).collect();
+        let losses = match self.scoring {
+            Scoring::Loss => holdout.clone(),
+            Scoring::ZeroOne => margins.iter().map(|(_, h)| zero_one_along(h, h, 0.0)).collect(),
+        };
         let mut judgement = self.rules.judge(&losses, &train, &holdout);
         if self.cv != CvRule::Robust {
             judgement.cost = judgement.loss_avg;
@@ -94,5 +99,5 @@ impl Search {
 fn holdout_margins(split: &SplitSpectrum, y: &[f64], theta: &[f64]) -> Vec<f64> {
     let weights = top_weights(&split.train, theta);
     let score = |i: usize| theta[0] + vector::dot(&split.holdout.row(i)[..weights.len()], &weights);
-    y.iter().enumerate().map(|(i, y)| y * score(i)).collect()
+    vectorized(|| y.iter().enumerate().map(|(i, y)| y * score(i)).collect())
 }
