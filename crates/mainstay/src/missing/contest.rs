@@ -308,7 +308,11 @@ mod tests {
         for i in 0..rows {
             block.lambda[i] += 1e3;
             for e in block.starts[i]..block.starts[i + 1] {
-                block.alpha[e] += 1e3 * values[block.columns[e] as usize];
+                let v = values[block.columns[e] as usize];
+                block.alpha[e] += 1e3 * v;
+                block.l[i] += 0.5 * v * block.q[e];
+                block.tau[e] += 0.5 * block.q[e];
+                block.q[e] *= 0.5;
             }
             block.r[i] = slack(block, i, &w);
             block.xi[i] += 1.0 - block.r[i];
