@@ -93,3 +93,38 @@ fn best_shift(start: f64, h: f64, slope: impl Fn(f64) -> (f64, f64)) -> f64 {
     }
     t
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rolin::Recipe;
+
+    /// Every scale of the grid with every shift of a fine one.
+    #[test]
+    fn no_scale_and_shift_are_better() {
+        let scores: Vec<f64> = (0..24).map(|i| (f64::from(i) * 1.7).sin()).collect();
+        let noisy: Vec<f64> = (0..12).map(|i| if i % 5 < 2 { 1.0 } else { -1.0 }).collect();
+        let clear: Vec<f64> = scores[..12].iter().map(|s| s.signum()).collect();
+        let repeated: Vec<f64> = scores[..12].iter().chain(&scores[..12]).copied().collect();
+        let prior = Recipe::default().robust;
+        for (scores, y) in [(&scores, &noisy), (&repeated, &clear)] {
+            let objective = |away: f64, t: f64| {
+                let scale = (prior.centre + away * prior.spread).exp();
+                let loss = |i: usize| (-y[i % 12] * (scale * scores[i] + t)).exp().ln_1p();
+                let penalty = if away > 1.0 { away - 0.5 } else { 0.5 * away * away };
+                (0..24).map(loss).sum::<f64>() / 2.0 + penalty + 0.5 * (t / prior.shift).powi(2)
+            };
+            let mut least = f64::INFINITY;
+            for point in 0..POINTS {
+                for step in -4000..4000 {
+                    let away = 0.25 * f64::from(point) - 3.0;
+                    least = least.min(objective(away, 0.001 * f64::from(step)));
+                }
+            }
+            let found = calibrate(Loss::Logistic, scores, y, &prior);
+            let away = (found.scale.ln() - prior.centre) / prior.spread;
+            let reached = objective(away, found.shift);
+            assert!(reached <= least + 1e-6, "{reached} {least}");
+        }
+    }
+}
