@@ -175,7 +175,7 @@ impl Recipe {
         }
         let near = match first {
             Some(found) if gap(&found) <= self.tol => return Ok(found),
-            other => other.filter(|found| gap(found) <= 1e-3),
+            other => other.filter(|found| gap(found) <= 1e-2),
         };
         // In turns from here, each from where the other one ended.
         let polished = |found: Solution| -> Result<Solution> {

@@ -87,15 +87,23 @@ fn solve(
     reduced: &Reduced<'_>,
     limits: Limits<'_>,
 ) -> Result<LeastHinge> {
-    let hinge = Problem {
-        x,
-        loss: RowLoss::Hinge,
-        k: problem.total(),
-        ridge: faint(problem, reduced),
-        scale: 1.0,
-        ..problem.clone()
-    };
-    let found = interior::solve(&hinge, reduced, None, Limits { narrow: false, ..limits })?;
+    /// Part of the total weight that the ridge may take part in the answer with.
+    const FAINT: f64 = 1e-6;
+    /// How often it is made a hundred times fainter.
+    const FADES: usize = 4;
+    let limits = Limits { narrow: false, ..limits };
+    let (scale, k) = (1.0, problem.total());
+    let ridge = faint(problem, reduced);
+    let mut hinge = Problem { x, loss: RowLoss::Hinge, k, ridge, scale, ..problem.clone() };
+    let mut found = interior::solve(&hinge, reduced, None, limits)?;
+    for _ in 0..FADES {
+        // Columns that are nearly the same take large weights to tell the classes apart.
+        if hinge.penalty(&found.point) <= FAINT * problem.total() {
+            break;
+        }
+        hinge.ridge *= 0.01;
+        found = interior::directly(&hinge, reduced, Some(&found), limits)?;
+    }
     let losses = hinge.losses(&hinge.scores(&found.point));
     let k = losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum();
     // With all rows in the worst case it is the pulls that say how much each counts.

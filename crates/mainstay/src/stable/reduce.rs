@@ -50,6 +50,11 @@ impl Features {
         }
         out
     }
+
+    /// [`Features::pulled`] of two.
+    pub(super) fn pulled_pair(&self, pulls: [&[f64]; 2], q: usize) -> [Vec<f64>; 2] {
+        if q == 1 { self.z.tr_mul_pair(pulls) } else { pulls.map(|pull| self.pulled(pull, q)) }
+    }
 }
 
 /// Features in coordinates of order min(n, p), with the way back.
@@ -57,7 +62,8 @@ impl Features {
 /// More columns than rows: only the part of $W$ in the row space changes scores, and the ridge
 /// removes the rest. With the eigenvectors of $XX^\top = U S^2 U^\top$ the rows become $US$ and
 /// $w = X^\top U S^{-1} v$ has $\|w\| = \|v\|$; nothing of order $p \times p$ is formed. Numbers far
-/// from 1 are divided by a power of two, which is exact.
+/// from 1 are divided by a power of two, which is exact. Dense columns far from zero are centred where the intercept
+/// is free to make up for it: otherwise their mean drowns what tells the rows apart.
 #[derive(Debug)]
 pub(super) struct Reduced<'a> {
     /// The reduced rows.
@@ -67,6 +73,8 @@ pub(super) struct Reduced<'a> {
     x: &'a Matrix,
     /// $U S^{-1}$ where the row space is used.
     basis: Option<Dense>,
+    /// What was taken from every column; empty where nothing was.
+    centre: Vec<f64>,
 }
 
 impl<'a> Reduced<'a> {
@@ -82,10 +90,18 @@ impl<'a> Reduced<'a> {
         let unit = unit.unwrap_or(1.0);
         if x.ncols() <= x.nrows() {
             let z = if intercept { rows.with_ones() } else { Some(rows.clone()) };
-            let z =
+            let mut z =
                 z.ok_or_else(|| Error::BadData(format!("{} features are too many", x.ncols())))?;
+            let mut centre = Vec::new();
+            if let (Matrix::Dense(z), true) = (&mut z, intercept) {
+                centre = far_centre(z, x.ncols());
+                if !centre.is_empty() {
+                    (0..z.nrows()).for_each(|i| vector::axpy(-1.0, &centre, z.row_mut(i)));
+                    centre.truncate(x.ncols());
+                }
+            }
             let features = Features { z, m: x.ncols(), intercept };
-            return Ok(Self { features, unit, x, basis: None });
+            return Ok(Self { features, unit, x, basis: None, centre });
         }
         let eigen = SymmetricEigen::new(&rows.outer_gram())?;
         let top = eigen.values.last().copied().unwrap_or(0.0);
@@ -99,7 +115,7 @@ impl<'a> Reduced<'a> {
         });
         let basis = Dense::from_fn(x.nrows(), m, |i, j| eigen.vectors[(i, kept[j])] / root[j]);
         let features = Features { z: z.into(), m, intercept };
-        Ok(Self { features, unit, x, basis: Some(basis) })
+        Ok(Self { features, unit, x, basis: Some(basis), centre: Vec::new() })
     }
 
     /// The ridge of the reduced weights when that of the given ones is `ridge`.
@@ -111,6 +127,7 @@ impl<'a> Reduced<'a> {
     pub(super) fn point(&self, v: &[f64]) -> Point {
         let mut point = Point { coef: Vec::new(), intercept: Vec::new() };
         for part in v.chunks_exact(self.features.z.ncols()) {
+            let moved: f64 = self.centre.iter().zip(part).map(|(c, w)| c * w).sum();
             let mut w = match &self.basis {
                 None => part[..self.features.m].to_vec(),
                 Some(basis) => {
@@ -122,7 +139,11 @@ impl<'a> Reduced<'a> {
             };
             vector::scale(&mut w, 1.0 / self.unit);
             point.coef.push(w);
-            point.intercept.push(if self.features.intercept { part[self.features.m] } else { 0.0 });
+            point.intercept.push(if self.features.intercept {
+                part[self.features.m] - moved
+            } else {
+                0.0
+            });
         }
         point
     }
@@ -137,6 +158,24 @@ impl<'a> Reduced<'a> {
         }
         v
     }
+}
+
+/// The mean of each of the first `m` columns, followed by zeros; empty where every mean is moderate.
+fn far_centre(z: &Dense, m: usize) -> Vec<f64> {
+    /// Means of more standard deviations than this are far from zero.
+    const FAR: f64 = 2.0;
+    let part = 1.0 / z.nrows().max(1) as f64;
+    let mut mean = vec![0.0; z.ncols()];
+    (0..z.nrows()).for_each(|i| vector::axpy(part, z.row(i), &mut mean));
+    mean[m..].fill(0.0);
+    let mut spread = vec![0.0; m];
+    for i in 0..z.nrows() {
+        for ((s, v), c) in spread.iter_mut().zip(z.row(i)).zip(&mean) {
+            *s += part * (v - c) * (v - c);
+        }
+    }
+    let far = |(c, s): (&f64, &f64)| c * c > FAR * FAR * s;
+    if mean.iter().zip(&spread).any(far) { mean } else { Vec::new() }
 }
 
 /// A power of two near `largest`, where squares of such numbers may leave the range of floats.

@@ -125,7 +125,9 @@ pub(super) fn expose_dead_fit(
     let constant = best_constant(problem, limits)?;
     let objective = problem.objective(&constant);
     let suspicious = objective - solution.certificate.dual <= 1e-5 * objective;
-    if !suspicious {
+    // Weights that do better are the proof that zero weights are not optimal.
+    let refuted = solution.certificate.primal < (1.0 - 1e-8) * objective;
+    if !suspicious || refuted {
         return Ok(None);
     }
     let (dead, smallest) = match &problem.target {

@@ -2,7 +2,7 @@
 
 use super::rows::RowsAt;
 use crate::error::Result;
-use crate::linalg::{Dense, vector};
+use crate::linalg::{Dense, Row, vector};
 use crate::stable::interior::System;
 use crate::stable::problem::Problem;
 use crate::stable::reduce::Features;
@@ -15,6 +15,19 @@ use crate::stable::reduce::Features;
 pub(in crate::stable) struct Kept {
     gram: Dense,
     weights: Vec<f64>,
+    /// The largest square in every column, once it has been asked for.
+    peaks: Vec<f64>,
+}
+
+/// What keeps the weights from moving far.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hold {
+    /// $2\rho/\lambda$.
+    pub ridge: f64,
+    /// $h$.
+    pub width: f64,
+    /// Every weight is held as if by so many rows more, which have the largest entry of its column.
+    pub rows: f64,
 }
 
 const STALE: f64 = 0.15;
@@ -22,7 +35,18 @@ const STALE: f64 = 0.15;
 impl Kept {
     pub(in crate::stable) fn new(features: &Features) -> Self {
         let order = features.z.ncols();
-        Self { gram: Dense::zeros(order, order), weights: vec![0.0; features.z.nrows()] }
+        let (gram, weights) = (Dense::zeros(order, order), vec![0.0; features.z.nrows()]);
+        Self { gram, weights, peaks: Vec::new() }
+    }
+
+    fn peaks(&mut self, features: &Features) -> &[f64] {
+        if self.peaks.is_empty() {
+            self.peaks = vec![0.0; features.z.ncols()];
+            for (j, v) in features.z.rows().flat_map(Row::entries) {
+                self.peaks[j] = self.peaks[j].max(v * v);
+            }
+        }
+        &self.peaks
     }
 
     /// Takes the weights `wanted`; changes of less than `floor` are not worth the trouble.
@@ -55,35 +79,39 @@ impl Kept {
     }
 
     /// $\tfrac{2\rho}{\lambda} I_w + Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$, less what
-    /// moving $\theta$ along takes away, with $D = c/h$ for rows between their bounds.
+    /// moving $\theta$ along takes away, with $D = c/h$ for rows between their bounds. `gain` is $D$, `border`
+    /// is $Z^\top (D L')$.
     pub(super) fn system(
         &mut self,
         problem: &Problem<'_>,
         features: &Features,
         rows: &RowsAt,
-        ridge: f64,
-        width: f64,
+        hold: Hold,
+        (gain, border): (&[f64], &[f64]),
     ) -> Result<System> {
         let wanted = rows.share.iter().zip(&rows.bend).map(|(a, bend)| a * bend);
         self.update(features, wanted, 0.0);
-        let gain = rows.gain(problem, width);
-        let steep: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s).collect();
-        let weights: Vec<f64> = steep.iter().zip(&rows.slope).map(|(d, s)| d * s).collect();
+        let weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();
         let mut matrix = features.z.weighted_gram(&weights);
         vector::axpy(1.0, self.gram.data(), matrix.data_mut());
+        let row = problem.total() / problem.n() as f64 / hold.width;
         for j in 0..features.m {
-            matrix[(j, j)] += ridge;
+            matrix[(j, j)] += hold.ridge;
+        }
+        if hold.rows > 0.0 {
+            for (j, peak) in self.peaks(features).iter().enumerate().take(features.m) {
+                matrix[(j, j)] += hold.rows * row * peak;
+            }
         }
         let total: f64 = gain.iter().sum();
         if rows.theta > 0.0 && total > 0.0 {
-            let border = features.z.tr_mul_vec(&steep);
             for (j, lean) in border.iter().enumerate() {
-                vector::axpy(-lean / total, &border, matrix.row_mut(j));
+                vector::axpy(-lean / total, border, matrix.row_mut(j));
             }
         }
         if features.intercept {
             // Rows of one class between their bounds do not hold the intercept: a hundredth of a row does.
-            matrix[(features.m, features.m)] += 0.01 * problem.total() / problem.n() as f64 / width;
+            matrix[(features.m, features.m)] += 0.01 * row;
         }
         System::factor(matrix)
     }

@@ -16,6 +16,7 @@
 mod curvature;
 mod rows;
 
+use curvature::Hold;
 pub(super) use curvature::Kept;
 use rows::{Reference, RowsAt};
 
@@ -37,6 +38,10 @@ const STEPS: usize = 60;
 const SHRINK: f64 = 0.25;
 /// A threshold is sharp if its width is less than this part of it (a row at zero scores loses about 1).
 const SHARP: f64 = 0.1;
+/// Weights are held more firmly after a step no longer than this part of Newton's, and less after a whole one.
+const SHORT: f64 = 0.25;
+const LOOSEN: f64 = 4.0;
+const LEAST_HELD: f64 = 0.01;
 /// Relative changes of the objective that may be rounding.
 const NOISE: f64 = 1e-13;
 /// Relative gap asked of the sample.
@@ -163,6 +168,9 @@ struct Newton<'r, 'a> {
     crowded: bool,
     /// Whether to go on nevertheless.
     patient: bool,
+    /// How many rows more hold every weight. A column with entries in few rows (a rare category) is held by nothing
+    /// while none of these is between its bounds: Newton's model would then send its weight far away.
+    held: f64,
 }
 
 impl<'r, 'a> Newton<'r, 'a> {
@@ -180,8 +188,8 @@ impl<'r, 'a> Newton<'r, 'a> {
             .unwrap_or_else(|| worst_sum(&rows.loss, problem.weights, problem.k).threshold);
         rows.weigh(problem, &reference, guess);
         let kept = Kept::new(features);
-        let (v, crowded, patient) = (start.v, false, false);
-        Self { problem, features, ridge, v, rows, reference, kept, crowded, patient }
+        let (v, crowded, patient, held) = (start.v, false, false, 0.0);
+        Self { problem, features, ridge, v, rows, reference, kept, crowded, patient, held }
     }
 
     /// Newton steps until the relative gap seems to be `tol` and `stop` agrees; returns their number.
@@ -197,7 +205,8 @@ impl<'r, 'a> Newton<'r, 'a> {
             let (paid, open) = self.rows.paid(self.problem.weights);
             let half = 0.5 * self.ridge * self.size();
             let objective = half + self.problem.k * self.rows.theta + paid;
-            let residual = self.residual();
+            let gain = self.rows.gain(self.problem, self.reference.width);
+            let (residual, border) = self.residual(&gain);
             let still = vector::norm_sq(&residual[..self.features.m]) / (2.0 * self.ridge)
                 + residual[self.features.m..].iter().map(|r| r.abs()).sum::<f64>();
             if open + still <= tol * objective {
@@ -210,8 +219,8 @@ impl<'r, 'a> Newton<'r, 'a> {
                 self.problem,
                 self.features,
                 &self.rows,
-                self.ridge,
-                self.reference.width,
+                Hold { ridge: self.ridge, width: self.reference.width, rows: self.held },
+                (&gain, &border),
             );
             let Ok(system) = system else { return Ok(steps) };
             limits.control.check()?;
@@ -226,9 +235,16 @@ impl<'r, 'a> Newton<'r, 'a> {
                 self.weigh();
                 continue;
             }
-            if !self.descend(&v, &moves, fall) {
-                return Ok(steps);
-            }
+            let Some(step) = self.descend(&v, &moves, fall) else { return Ok(steps) };
+            self.held = if step <= SHORT {
+                (LOOSEN * self.held).clamp(LEAST_HELD, 1.0)
+            } else if step == 1.0 && self.held > LEAST_HELD {
+                self.held / LOOSEN
+            } else if step == 1.0 {
+                0.0
+            } else {
+                self.held
+            };
             let enough = 0.25 * tol * objective;
             if open <= enough && fall <= NOISE * objective {
                 return Ok(steps);
@@ -250,8 +266,8 @@ impl<'r, 'a> Newton<'r, 'a> {
     }
 
     /// A step along `v`, which moves the scores by `moves`, shortened until the augmented Lagrangian falls
-    /// as it should; whether there is one.
-    fn descend(&mut self, v: &[f64], moves: &[f64], fall: f64) -> bool {
+    /// as it should; returns which part of it was taken.
+    fn descend(&mut self, v: &[f64], moves: &[f64], fall: f64) -> Option<f64> {
         let before = self.value();
         let noise = NOISE * before.abs();
         let old_v = self.v.clone();
@@ -268,13 +284,13 @@ impl<'r, 'a> Newton<'r, 'a> {
             self.weigh();
             // Also false for values that are not numbers.
             if self.value() <= before - 1e-4 * step * fall + noise {
-                return true;
+                return Some(step);
             }
             step *= 0.5;
         }
         self.v = old_v;
         self.rows = old;
-        false
+        None
     }
 
     fn weigh(&mut self) {
@@ -291,12 +307,13 @@ impl<'r, 'a> Newton<'r, 'a> {
         0.5 * self.ridge * self.size() + self.rows.value
     }
 
-    /// The gradient: $\tfrac{2\rho}{\lambda} w + Z^\top \alpha$.
-    fn residual(&self) -> Vec<f64> {
-        let mut residual = self.features.z.tr_mul_vec(&self.rows.pull());
+    /// The gradient, $\tfrac{2\rho}{\lambda} w + Z^\top \alpha$, and $Z^\top (D L')$ for $D$ = `gain`.
+    fn residual(&self, gain: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let steep: Vec<f64> = gain.iter().zip(&self.rows.slope).map(|(d, s)| d * s).collect();
+        let [mut residual, border] = self.features.z.tr_mul_pair([&self.rows.pull(), &steep]);
         let m = self.features.m;
         vector::axpy(self.ridge, &self.v[..m], &mut residual[..m]);
-        residual
+        (residual, border)
     }
 
     fn certified(&self, reduced: &Reduced<'_>) -> Solution {

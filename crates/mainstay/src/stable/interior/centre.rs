@@ -74,9 +74,10 @@ impl Iteration<'_, Smooth<'_, '_>> {
         for _ in 0..CENTRING {
             limits.control.check()?;
             self.rows.linearize(&self.f, self.theta, &mut self.local);
-            let residual = self.residual();
+            let (system, mut residual) = self.system(&self.local.pull);
+            vector::axpy(1.0, &self.rest(), &mut residual);
             limits.control.check()?;
-            let Ok(system) = self.system() else { break };
+            let Ok(system) = system else { break };
             let mut rhs: Vec<f64> = residual.iter().map(|r| -r).collect();
             rhs.push(0.0);
             let mut v = system.solve(&rhs);

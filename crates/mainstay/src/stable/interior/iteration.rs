@@ -2,7 +2,7 @@
 
 use super::narrow::Part;
 use super::rows::{self, Local, Rows};
-use super::system::System;
+use super::system::{System, leaning};
 use super::{Limits, Solution};
 use crate::certificate::Certificate;
 use crate::error::Result;
@@ -60,7 +60,12 @@ pub(super) struct Iteration<'r, R> {
     pub local: Local,
     /// Last direction of the scores and of theta.
     pub last: (Vec<f64>, f64),
+    /// Which part of the way that was: by how much the mean product fell, relative to itself.
+    pub fell: f64,
 }
+
+/// Part of the asked gap at which the barrier stays as it is.
+const HOLD: f64 = 0.1;
 
 /// A direction of the shared unknowns.
 struct Direction {
@@ -99,6 +104,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
             rows,
             local,
             last,
+            fell: 0.0,
         }
     }
 
@@ -134,7 +140,8 @@ impl<'r, R: Rows> Iteration<'r, R> {
                     return Ok(None);
                 }
             }
-            if self.step(limits)?.is_none() {
+            // Where the multipliers do not add up yet, a narrower barrier would only cost digits.
+            if self.step(open > HOLD * goal, limits)?.is_none() {
                 break;
             }
             if let Some(kept) = self.unsettled() {
@@ -156,9 +163,15 @@ impl<'r, R: Rows> Iteration<'r, R> {
         if n < WORTH || self.caution.is_infinite() {
             return None;
         }
-        let near = super::rows::Near { mu: self.mu(), caution: self.caution, last: &self.last };
+        let near = super::rows::Near { mu: self.mu(), caution: self.outlook()?, last: &self.last };
         let kept = self.rows.unsettled(&self.f, self.theta, near)?;
         (kept.len() >= 20 && 10 * kept.len() <= 7 * n).then_some(kept)
+    }
+
+    /// How far the rows may still go, in multiples of their last move: along the central path they move in
+    /// proportion to the mean product. `None` where that did not fall.
+    pub(super) fn outlook(&self) -> Option<f64> {
+        (self.fell > 0.0).then(|| self.caution / self.fell)
     }
 
     /// The mean complementarity product.
@@ -180,9 +193,15 @@ impl<'r, R: Rows> Iteration<'r, R> {
         self.v.chunks_exact(z.ncols()).map(|w| vector::norm_sq(&w[..*m])).sum()
     }
 
-    pub(super) fn system(&self) -> Result<System> {
+    /// The Newton system, and what `pull` adds up to: both take one pass over the rows.
+    pub(super) fn system(&self, pull: &[f64]) -> (Result<System>, Vec<f64>) {
         let gauge = self.problem.loss == RowLoss::Logistic && self.q > 1 && self.features.intercept;
-        System::new(self.features, &self.local, self.q, self.ridge, self.t / self.theta, gauge)
+        let lean = leaning(&self.local, self.q);
+        let [border, pulled] = self.features.pulled_pair([&lean, pull], self.q);
+        let curve = self.t / self.theta;
+        let (features, local) = (self.features, &self.local);
+        let system = System::new(features, local, &border, self.q, self.ridge, curve, gauge);
+        (system, pulled)
     }
 
     /// Compares the current point and multipliers with the best ones so far, on all rows; returns the
@@ -218,7 +237,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
 
     /// Stationarity in $(W, b)$ without the rows in play: $\tfrac{2\rho}{\lambda} W$ and the pull of
     /// the rows that left.
-    fn rest(&self) -> Vec<f64> {
+    pub(super) fn rest(&self) -> Vec<f64> {
         let Features { z, m, .. } = self.features;
         let mut rest =
             self.part.map_or_else(|| vec![0.0; self.v.len()], |part| part.pulled.clone());
@@ -228,30 +247,31 @@ impl<'r, R: Rows> Iteration<'r, R> {
         rest
     }
 
-    /// Stationarity in $(W, b)$: $\tfrac{2\rho}{\lambda} W + \sum \alpha_i x_i^\top$.
-    pub(super) fn residual(&self) -> Vec<f64> {
-        let mut residual = self.features.pulled(&self.local.pull, self.q);
-        vector::axpy(1.0, &self.rest(), &mut residual);
-        residual
-    }
-
-    /// One predictor-corrector step; `None` when it leads nowhere.
-    fn step(&mut self, limits: Limits<'_>) -> Result<Option<()>> {
-        let Ok(system) = self.system() else { return Ok(None) };
+    /// One step, to a narrower barrier or along the present one; `None` when it leads nowhere.
+    fn step(&mut self, narrower: bool, limits: Limits<'_>) -> Result<Option<()>> {
+        let mu = self.mu();
+        let aim = if narrower { 0.0 } else { mu };
+        let driven = self.driven(aim, false);
+        let (system, pulled) = self.system(&driven);
+        let Ok(system) = system else { return Ok(None) };
         limits.control.check()?;
         let rest = self.rest();
-        let mu = self.mu();
         let open = mu * (self.rows.pairs() + 1.0);
 
-        let affine = self.direction(&system, &rest, -self.theta * self.t, 0.0, false);
-        let reach = self.longest(&affine).min(1.0);
-        let after = self.rows.products_after(reach)
-            + (self.theta + reach * affine.theta) * (self.t + reach * affine.t);
-        let sigma = (after / open).powi(3).clamp(1e-6, 1.0);
-        let goal = sigma * mu;
-        let product = goal - self.theta * self.t - affine.theta * affine.t;
-        limits.control.check()?;
-        let direction = self.direction(&system, &rest, product, goal, true);
+        let product = aim - self.theta * self.t;
+        let mut direction = self.direction(&system, pulled, &rest, product);
+        if narrower {
+            // Mehrotra's corrector.
+            let reach = self.longest(&direction).min(1.0);
+            let after = self.rows.products_after(reach)
+                + (self.theta + reach * direction.theta) * (self.t + reach * direction.t);
+            let sigma = (after / open).powi(3).clamp(1e-6, 1.0);
+            let product = sigma * mu - self.theta * self.t - direction.theta * direction.t;
+            limits.control.check()?;
+            let driven = self.driven(sigma * mu, true);
+            let pulled = self.features.pulled(&driven, self.q);
+            direction = self.direction(&system, pulled, &rest, product);
+        }
         let mut reach = (0.995 * self.longest(&direction)).min(1.0);
         if limits.strict {
             reach = self.bounded(&direction, reach, open);
@@ -267,17 +287,12 @@ impl<'r, R: Rows> Iteration<'r, R> {
         self.theta += reach * direction.theta;
         self.t += reach * direction.t;
         self.last = (direction.f, direction.theta);
+        self.fell = 1.0 - self.mu() / mu;
         Ok(Some(()))
     }
 
-    fn direction(
-        &mut self,
-        system: &System,
-        rest: &[f64],
-        product: f64,
-        mu: f64,
-        second: bool,
-    ) -> Direction {
+    /// The rows' pulls where every product is aimed at `mu`, before the scores move.
+    fn driven(&mut self, mu: f64, second: bool) -> Vec<f64> {
         let q = self.q;
         self.rows.aim(mu, second, &mut self.local);
         let mut driven = self.local.pull.clone();
@@ -288,7 +303,17 @@ impl<'r, R: Rows> Iteration<'r, R> {
         if !self.local.extra.is_empty() {
             vector::axpy(1.0, &self.local.extra, &mut driven);
         }
-        let mut rhs = self.features.pulled(&driven, q);
+        driven
+    }
+
+    /// The direction for the last aim; `rhs` is what [`Iteration::driven`] adds up to.
+    fn direction(
+        &mut self,
+        system: &System,
+        mut rhs: Vec<f64>,
+        rest: &[f64],
+        product: f64,
+    ) -> Direction {
         for (rhs, rest) in rhs.iter_mut().zip(rest) {
             *rhs = -*rhs - rest;
         }

@@ -16,9 +16,11 @@ pub(in crate::stable) struct System {
 }
 
 impl System {
+    /// `border` is the last row without its end: what [`leaning`] pulls.
     pub(super) fn new(
         features: &Features,
         local: &Local,
+        border: &[f64],
         q: usize,
         ridge: f64,
         theta_curve: f64,
@@ -49,14 +51,7 @@ impl System {
                 }
             }
         }
-        let leaning: Vec<f64> = local
-            .slope
-            .chunks_exact(q)
-            .zip(&local.gain)
-            .flat_map(|(slope, gain)| slope.iter().map(move |r| -gain * r))
-            .collect();
-        let border = features.pulled(&leaning, q);
-        matrix.row_mut(order - 1)[..order - 1].copy_from_slice(&border);
+        matrix.row_mut(order - 1)[..order - 1].copy_from_slice(border);
         matrix[(order - 1, order - 1)] = local.gain.iter().sum::<f64>() + theta_curve;
         matrix.mirror_lower();
         Self::factor(matrix)
@@ -100,6 +95,12 @@ impl System {
         }
         x
     }
+}
+
+/// $-Dr$ of every row.
+pub(super) fn leaning(local: &Local, q: usize) -> Vec<f64> {
+    let rows = local.slope.chunks_exact(q).zip(&local.gain);
+    rows.flat_map(|(slope, gain)| slope.iter().map(move |r| -gain * r)).collect()
 }
 
 /// Entry (j, l) of $B + D r r^\top$ for every row.
