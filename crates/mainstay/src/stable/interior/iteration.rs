@@ -160,18 +160,15 @@ impl<'r, R: Rows> Iteration<'r, R> {
     fn unsettled(&self) -> Option<Vec<usize>> {
         const WORTH: usize = 400;
         let n = self.problem.n();
-        if n < WORTH || self.caution.is_infinite() {
+        if n < WORTH || self.caution.is_infinite() || self.fell <= 0.0 {
             return None;
         }
-        let near = super::rows::Near { mu: self.mu(), caution: self.outlook()?, last: &self.last };
+        // Along the central path a row moves in proportion to the mean product: from its last move follows how far
+        // it will still go.
+        let (mu, caution, fell) = (self.mu(), self.caution, self.fell);
+        let near = super::rows::Near { mu, caution, fell, last: &self.last };
         let kept = self.rows.unsettled(&self.f, self.theta, near)?;
         (kept.len() >= 20 && 10 * kept.len() <= 7 * n).then_some(kept)
-    }
-
-    /// How far the rows may still go, in multiples of their last move: along the central path they move in
-    /// proportion to the mean product. `None` where that did not fall.
-    pub(super) fn outlook(&self) -> Option<f64> {
-        (self.fell > 0.0).then(|| self.caution / self.fell)
     }
 
     /// The mean complementarity product.

@@ -119,7 +119,6 @@ impl Back {
         let f = outer.whole.reduced.features.scores(&outer.v);
         let losses = smooth::losses(problem, &f);
         let usual = smooth::rms(&smooth::moves(problem, outer.theta, &outer.last));
-        let outlook = outer.outlook().unwrap_or(outer.caution);
         let mu = outer.mu();
         let mut plays = vec![false; problem.n()];
         for &i in &part.rows {
@@ -129,7 +128,7 @@ impl Back {
             let (c, over) = (problem.weights[i], losses[i] - outer.theta);
             let below = smooth::below(problem, i, &f[i * q..(i + 1) * q], over, outer.theta);
             let far = if part.settled.share[i] > 0.0 { -below } else { below };
-            if far < (2.0 * outlook * usual).max(BARRIER * mu / c) {
+            if far < (2.0 * outer.caution * usual).max(BARRIER * mu / c) {
                 back.rows.push(i);
                 back.over.push(over);
                 back.worst = back.worst.max(-far * c);

@@ -77,6 +77,8 @@ pub(super) struct Near<'a> {
     pub mu: f64,
     /// Multiples of the last move.
     pub caution: f64,
+    /// Which part of the way the last move was.
+    pub fell: f64,
     /// The last direction of the scores and of theta.
     pub last: &'a (Vec<f64>, f64),
 }

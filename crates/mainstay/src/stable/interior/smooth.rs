@@ -217,7 +217,7 @@ impl Rows for Smooth<'_, '_> {
         let moves = moves(self.problem, theta, near.last);
         let usual = rms(&moves);
         let far = |i: usize| {
-            let need = near.caution * (moves[i] + usual);
+            let need = near.caution * (moves[i] / near.fell + usual);
             let need = need.max(BARRIER * near.mu / self.problem.weights[i]);
             let over = self.shares.u[i] - self.shares.s[i];
             let below = below(self.problem, i, &f[i * q..(i + 1) * q], over, theta);
