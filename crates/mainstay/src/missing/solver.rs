@@ -20,7 +20,8 @@ pub struct Solution {
 
 /// Primal-dual interior point method for problem (4), made for its structure.
 ///
-/// All iterates are strictly feasible on both sides, so each carries a proven bound. The variables
+/// All iterates are strictly feasible on both sides, so each carries a proven bound. Only entries that an adversary at the
+/// present weights nearly deletes have variables (contest.rs). The variables
 /// $\alpha, \lambda, \xi$ of a row are eliminated row by row (elimination.rs), which leaves a system in the weights
 /// and the intercept (system.rs, low_rank.rs). Each factorisation serves a predictor, Mehrotra's corrector with a
 /// weight chosen for the primal and the dual step separately, and two to five Gondzio correctors, the more the

@@ -109,8 +109,8 @@ pub(super) fn better(one: Solution, other: Solution) -> Solution {
     if other.certificate.gap() < one.certificate.gap() { other } else { one }
 }
 
-/// How far from the threshold a row must be to leave, in multiples of the way it has yet to go by its last move and of the usual move. Where rows left
-/// that should not have and taking them back did not help, all stay in a second attempt.
+/// How far from the threshold a row must be to leave, in multiples of the way it has yet to go by its last move and of
+/// the usual move. Where rows left that should not have and taking them back did not help, all stay in a second attempt.
 const CAUTION: [f64; 2] = [3.0, f64::INFINITY];
 
 fn solve_from(
