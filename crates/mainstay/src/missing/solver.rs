@@ -104,6 +104,8 @@ impl Interior {
         const SHORTEST: f64 = 1e-7;
         /// The answer is looked at once the gap of the iterates is this many times the one asked for.
         const NEAR: f64 = 100.0;
+        // Weights of zero, where it starts, are what every answer must beat.
+        self.judge(problem);
         let mut totals = self.totals();
         for iteration in 0..max_iter {
             control.check()?;
