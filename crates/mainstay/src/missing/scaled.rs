@@ -9,8 +9,8 @@ const BLOCKS: usize = 64;
 /// A budget below this share of the total value is treated as none by the solver (not by the certificate).
 const RIGID: f64 = 1e-12;
 
-/// With more columns than this every entry is contested at the start: while all are settled nothing restrains the
-/// weights of a row but their sum, and the more there are the longer it takes to call them back.
+/// With more columns than this every entry is contested from start to end: nothing but their sum restrains the weights of
+/// settled entries, and the more there are the longer it takes to call them back.
 const MANY: usize = 300;
 
 /// No box is wider than this in units of 1 / (largest entry of the column).
@@ -61,6 +61,11 @@ impl Scaled {
             norm: rows as f64 * kept,
             deletions,
         })
+    }
+
+    /// Whether entries may be settled.
+    pub(super) fn few_columns(&self) -> bool {
+        self.boxes.len() <= MANY
     }
 
     /// Whether no weight can change anything, so that only the intercept is left.

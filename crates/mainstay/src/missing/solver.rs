@@ -125,8 +125,8 @@ impl Interior {
             if primal.max(dual) < SHORTEST || !(primal + dual).is_finite() {
                 break;
             }
-            // Before the two values come near, weights still run to and fro.
-            let settle = totals.dual > 0.5 * totals.primal;
+            // Before the two values come near, weights still run to and fro; many of them always may.
+            let settle = self.scaled.few_columns() && totals.dual > 0.5 * totals.primal;
             totals = self.advance(primal, dual, settle);
         }
         self.keep_bound(totals.dual / self.scaled.norm);
