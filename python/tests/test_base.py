@@ -10,6 +10,8 @@ import time
 
 import joblib
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
@@ -96,7 +98,6 @@ def test_sparse_duplicates_and_unsorted_indices_are_summed():
 
 
 def test_pandas_frames_give_feature_names():
-    pd = pytest.importorskip("pandas")
     data = mainstay.datasets.load_demo(as_frame=True)
     model = PenalizedClassifier(normalize=True).fit(data.data, data.target)
     assert list(model.feature_names_in_) == data.feature_names
@@ -109,7 +110,6 @@ def test_pandas_frames_give_feature_names():
 
 
 def test_polars_frames_give_feature_names(blobs):
-    pl = pytest.importorskip("polars")
     X, y = blobs
     frame = pl.DataFrame(X, schema=["a", "b", "c", "d", "e"])
     if sklearn.__version__ < "1.6" and not hasattr(frame, "__dataframe__"):

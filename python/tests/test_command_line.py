@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -57,7 +58,6 @@ def test_python_loads_what_the_command_line_fitted(demo, tmp_path):
 
 
 def test_the_command_line_predicts_with_what_python_saved(demo, tmp_path):
-    pd = pytest.importorskip("pandas")
     data, names, X, y = demo
     path, out = tmp_path / "model.json", tmp_path / "out.csv"
     frame = pd.DataFrame(X, columns=names)

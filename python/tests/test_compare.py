@@ -3,13 +3,13 @@
 import json
 import sys
 
+import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 
 import mainstay
 from mainstay import _compare, _core
-
-pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,6 @@ def test_notebooks_show_a_table(result):
 
 
 def test_plots_have_one_line_a_method(result):
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     ax = result.plot("label_noise")
     assert len(ax.lines) == len(result.details["methods"])

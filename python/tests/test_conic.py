@@ -2,7 +2,9 @@
 
 import pickle
 
+import clarabel
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -20,7 +22,6 @@ class Program:
     """min q'x subject to b - Ax in a product of cones, for Clarabel."""
 
     def __init__(self):
-        self.clarabel = pytest.importorskip("clarabel")
         self.count = 0
         self.rows, self.columns, self.values, self.rhs, self.cones = [], [], [], [], []
         self.cost = {}
@@ -42,7 +43,7 @@ class Program:
         self.cones.append(cone)
 
     def at_least_zero(self, terms, constant=0.0):
-        self.block(self.clarabel.NonnegativeConeT(1), [(terms, constant)])
+        self.block(clarabel.NonnegativeConeT(1), [(terms, constant)])
 
     def product_at_least_square(self, a, b, c):
         """A * b >= c^2 for expressions a, b, c."""
@@ -51,7 +52,7 @@ class Program:
             return u[0] + [(k, sign * t) for k, t in v[0]], u[1] + sign * v[1]
 
         double = [(k, 2 * t) for k, t in c[0]], 2 * c[1]
-        self.block(self.clarabel.SecondOrderConeT(3), [add(a, b, 1.0), add(a, b, -1.0), double])
+        self.block(clarabel.SecondOrderConeT(3), [add(a, b, 1.0), add(a, b, -1.0), double])
 
     def positive_semidefinite(self, entries):
         """The matrix of expressions `entries` (upper triangle read) is positive semidefinite."""
@@ -62,7 +63,7 @@ class Program:
                 scale = 1.0 if i == j else np.sqrt(2)
                 terms, constant = entries[i][j]
                 packed.append(([(k, scale * t) for k, t in terms], scale * constant))
-        self.block(self.clarabel.PSDTriangleConeT(order), packed)
+        self.block(clarabel.PSDTriangleConeT(order), packed)
 
     def solve(self):
         shape = (len(self.rhs), self.count)
@@ -70,13 +71,13 @@ class Program:
         q = np.zeros(self.count)
         for variable, coefficient in self.cost.items():
             q[variable] += coefficient
-        settings = self.clarabel.DefaultSettings()
+        settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
         P = sparse.csc_matrix((self.count, self.count))
-        solver = self.clarabel.DefaultSolver(P, q, A, np.array(self.rhs), self.cones, settings)
+        solver = clarabel.DefaultSolver(P, q, A, np.array(self.rhs), self.cones, settings)
         solution = solver.solve()
-        solved = solution.status == self.clarabel.SolverStatus.Solved
+        solved = solution.status == clarabel.SolverStatus.Solved
         return solution.obj_val if solved else None
 
 
@@ -102,9 +103,7 @@ def problem_17(metric, rows, y, c, *, kappa=None, C=None):
         program.at_least_zero([(plus, 1.0)])
         program.at_least_zero([(minus, 1.0)])
         margin = [(w[j], y[i] * x[j]) for j in range(p)]
-        program.block(
-            program.clarabel.ZeroConeT(1), [([(plus, 1.0), (minus, -1.0), *margin], -1.0)]
-        )
+        program.block(clarabel.ZeroConeT(1), [([(plus, 1.0), (minus, -1.0), *margin], -1.0)])
         here = ([(z[i], 1.0)], 0.0)
         program.product_at_least_square(([(first, 1.0)], 0.0), here, ([(plus, 1.0)], 0.0))
         there = ([(z[i], -1.0)], 1.0)
@@ -285,7 +284,6 @@ def test_cross_validation_takes_folds_splitters_and_pairs():
 
 
 def test_suspicious_labels_are_ranked_without_another_fit():
-    pd = pytest.importorskip("pandas")
     X, y = make_outliers(100, 3, 0.1, "none", random_state=3)
     names = np.array(["no", "yes"])
     y = names[y]

@@ -4,6 +4,7 @@ import json
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
@@ -57,7 +58,6 @@ def test_a_model_comes_back_bit_for_bit(blobs, path, params):
     ids=["text", "integers", "floats", "booleans"],
 )
 def test_labels_and_feature_names_come_back(blobs, path, names):
-    pd = pytest.importorskip("pandas")
     X, y = blobs
     if y.max() >= len(names):
         pytest.skip("true and false cannot name three classes")

@@ -3,7 +3,10 @@
 import warnings
 from typing import ClassVar
 
+import distributed
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import FitFailedWarning
@@ -16,7 +19,6 @@ import mainstay
 from mainstay import _core, threats
 
 NAMES = [name for name, *_ in _core.threats()]
-pd = pytest.importorskip("pandas")
 
 
 def plain():
@@ -183,7 +185,6 @@ def test_only_the_named_part_is_damaged(blobs, threat):
 
 
 def test_jobs_and_backends_do_not_change_the_table():
-    joblib = pytest.importorskip("joblib")
     X, y = mainstay.datasets.make_ndc(90, 3, random_state=1)
     models = {"plain": plain(), "forest": RandomForestClassifier(n_estimators=5)}
     options = {"levels": [0.2], "metrics": "accuracy"}
@@ -197,8 +198,6 @@ def test_jobs_and_backends_do_not_change_the_table():
 
 
 def test_a_dask_cluster_takes_the_cells():
-    distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
-    joblib = pytest.importorskip("joblib")
     X, y = mainstay.datasets.make_ndc(90, 3, random_state=1)
     options = {"threats": ["label_noise", "adversarial_deletion"], "metrics": "accuracy"}
     alone = small(plain(), X, y, **options)

@@ -127,6 +127,7 @@ fn blocks(
             let (j32, place) = (index(j), index(place));
             let a = y * x * factors[j];
             block.all_columns.push(j32);
+            // Deleting what has no value is free, so it is contested from the start.
             if all || values[j] == 0.0 {
                 block.settled.push(0.0);
                 block.columns.push(j32);
