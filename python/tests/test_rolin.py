@@ -40,7 +40,7 @@ def test_the_average_is_made_of_its_candidates():
     model = RolinClassifier().fit(X[FEW], Y[FEW])
     table = model.candidates_
     assert np.isclose(np.sum(table["weight"]), 1.0)
-    assert set(table["scaling"]) == {"none", "range", "root-range"}
+    assert set(table["scaling"]) == {"none", "range", "root-range", "z-score"}
     losses = log_loss(Y[REST], model.predict_proba(X[REST]))
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[FEW], Y[FEW])
     assert losses < 1.5 * log_loss(Y[REST], plain.predict_proba(X[REST]))

@@ -71,10 +71,7 @@ fn method(name: &str, loss: Loss, data: &Dataset) -> Fitted {
         "paper" => fit("rolin", json!({"variant": "paper"})),
         "top-pcs" => fit("top-pcs", json!({})),
         "l2" => fit("l2", penalized),
-        "l1" => fit(
-            "l1",
-            json!({"n_alphas": 10, "n_repeats": 2, "alpha": "cv", "normalize": "auto", "tol": 1e-3}),
-        ),
+        "l1" => fit("l1", penalized),
         path => {
             let recipe: Recipe = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
             let params = RolinParams { loss, ..RolinParams::default() };

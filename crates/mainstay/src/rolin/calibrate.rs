@@ -16,6 +16,21 @@ pub(super) struct Calibration {
     pub(super) error: f64,
 }
 
+impl Calibration {
+    /// Scores believed as they are.
+    pub(super) fn none(loss: Loss, scores: &[f64], y: &[f64]) -> Self {
+        let margins: Vec<f64> = scores.iter().zip(y.iter().cycle()).map(|(o, y)| o * y).collect();
+        let loss = PaperLoss(loss);
+        let wrong = margins.iter().filter(|m| **m <= 0.0).count();
+        Self {
+            scale: 1.0,
+            shift: 0.0,
+            loss: loss.mean(&margins) / loss.factor(),
+            error: wrong as f64 / margins.len().max(1) as f64,
+        }
+    }
+}
+
 /// Points of the grid over the logarithm of the scale: from 3 spreads below its centre to 9.25 above,
 /// a quarter apart.
 const POINTS: i32 = 50;

@@ -10,9 +10,12 @@ use crate::model::Output;
 pub(super) enum Family {
     Robust,
     Penalised,
+    /// The penalised fit with the least out-of-fold loss, as it is.
+    Chosen,
 }
 
 /// One candidate before calibration.
+#[derive(Clone)]
 pub(super) struct Raw {
     pub(super) view: usize,
     pub(super) family: Family,
@@ -56,12 +59,13 @@ pub(super) fn table(judged: &[Vec<Judged>], views: &[View]) -> Output {
         columns.push(("class".to_owned(), Output::Integers(classes)));
     }
     columns.extend([
-        ("scaling".to_owned(), texts(&|j| views[j.raw.view].name)),
+        ("scaling".to_owned(), texts(&|j| views[j.raw.view].name())),
         (
             "family".to_owned(),
             texts(&|j| match j.raw.family {
                 Family::Robust => "robust",
                 Family::Penalised => "penalised",
+                Family::Chosen => "chosen",
             }),
         ),
         ("strength".to_owned(), numbers(&|j| j.raw.strength)),

@@ -3,9 +3,10 @@
 //!
 //! Three scalings of the centred features, two families of candidates in each: ridge regressions on the
 //! labels, which are ROLIN's robust direction with k = 0 (Theorem 2), and penalised fits of the loss
-//! itself. Every candidate is calibrated on its out-of-fold scores ([`super::calibrate`]), which tells
+//! itself; these in z-scores too. Every candidate is calibrated on its out-of-fold scores ([`super::calibrate`]), which tells
 //! how far it can be believed, and the average of all, weighted by calibrated out-of-fold loss, is again
-//! one linear function.
+//! one linear function. With more rows the fit that cross-validation alone would choose joins it as it is:
+//! classes that hardly overlap need no caution.
 //!
 //! Out-of-fold scores of ridge regressions cost no refit ([`super::ridge_folds`]); from many rows only the
 //! leading principal coordinates are kept ([`super::view`]), so that nothing of order rows by rows is made.
@@ -17,10 +18,10 @@ use super::candidate::{Family, Judged, Raw, average, table};
 use super::kernel::{Gram, KernelKind};
 use super::losses::PaperLoss;
 use super::paper::{fold_warning, link};
-use super::recipe::{Group, Recipe};
+use super::recipe::Recipe;
 use super::ridge_fit;
 use super::ridge_folds::{self, Repeats};
-use super::view::{Ranges, View};
+use super::view::{Ranges, Scaling, View};
 use super::{Normalize, Scoring};
 use crate::control::Control;
 use crate::data::Dataset;
@@ -90,18 +91,19 @@ impl Extended {
 
     /// The scaled views of the features, and the features' means.
     fn views(&self, data: &Dataset, control: &Control) -> Result<(Vec<View>, Vec<f64>)> {
-        let names: &[&'static str] = match self.normalize {
-            Normalize::Fixed(false) => &["none"],
-            Normalize::Fixed(true) => &["range", "root-range"],
-            Normalize::Rule(_) => &["none", "range", "root-range"],
+        let all = [Scaling::None, Scaling::Range, Scaling::RootRange, Scaling::ZScore];
+        let scalings = match self.normalize {
+            Normalize::Fixed(false) => &all[..1],
+            Normalize::Fixed(true) => &all[1..],
+            Normalize::Rule(_) => &all,
         };
         let x = data.features().to_dense();
         let ranges = Ranges::learn(&x);
-        let one = |name: &&'static str| {
+        let one = |scaling: &Scaling| {
             control.check()?;
-            View::new(&x, &ranges, name, control)
+            View::new(&x, &ranges, *scaling, control)
         };
-        let views = names.par_iter().map(one).collect::<Result<_>>()?;
+        let views = scalings.par_iter().map(one).collect::<Result<_>>()?;
         Ok((views, ranges.means))
     }
 
@@ -117,7 +119,9 @@ impl Extended {
         let mut raw: Vec<Vec<Raw>> = labels.iter().map(|_| Vec::new()).collect();
         for (v, view) in views.iter().enumerate() {
             control.check()?;
-            self.add_robust(v, view, &splits, &labels, control, &mut raw)?;
+            if view.is_robust() {
+                self.add_robust(v, view, &splits, &labels, control, &mut raw)?;
+            }
             for (y, raw) in labels.iter().zip(&mut raw) {
                 self.add_penalised(v, view, &splits, y, control, raw)?;
             }
@@ -208,43 +212,56 @@ impl Extended {
         Ok(())
     }
 
-    /// Weight of candidate c: its family's share times exp(-sharpness n (loss_c - least loss)).
+    /// Weight of candidate c: its family's share times exp(-sharpness n (loss_c - least loss)). Then the
+    /// chosen candidate takes its share of the whole.
     fn weigh(&self, raw: Vec<Raw>, y: &[f64]) -> Vec<Judged> {
         let count = |family| raw.iter().filter(|r| r.family == family).count().max(1) as f64;
-        let counts = (count(Family::Robust), count(Family::Penalised));
+        let (robust, penalised) = (&self.recipe.robust, &self.recipe.penalised);
+        let (a, b) = (count(Family::Robust), count(Family::Penalised));
+        let group = |family: Family| match family {
+            Family::Robust => (robust, robust.share / a),
+            Family::Penalised | Family::Chosen => (penalised, penalised.share / b),
+        };
         let calibrations: Vec<Calibration> = raw
             .par_iter()
-            .map(|raw| calibrate(self.loss, &raw.scores, y, self.group(raw.family)))
+            .map(|raw| calibrate(self.loss, &raw.scores, y, group(raw.family).0))
             .collect();
-        // In units in which a candidate that knows nothing loses ln 2, as under the logistic loss.
-        let unit = std::f64::consts::LN_2 / self.loss.get().value(0.0);
-        let cost = |c: &Calibration| match self.scoring {
-            Scoring::Loss => c.loss * unit,
-            Scoring::ZeroOne => c.error,
-        };
-        let least = calibrations.iter().map(&cost).fold(f64::INFINITY, f64::min);
+        let least = calibrations.iter().map(|c| self.cost(c)).fold(f64::INFINITY, f64::min);
+        let chosen = self.chosen(&raw, y);
         let mut judged: Vec<Judged> = raw
             .into_iter()
             .zip(calibrations)
             .map(|(raw, calibration)| {
-                let members = if raw.family == Family::Robust { counts.0 } else { counts.1 };
-                let excess = y.len() as f64 * (cost(&calibration) - least);
-                let weight = self.group(raw.family).share / members
-                    * (-self.recipe.sharpness * excess).exp();
+                let excess = y.len() as f64 * (self.cost(&calibration) - least);
+                let weight = group(raw.family).1 * (-self.recipe.sharpness * excess).exp();
                 Judged { raw, calibration, weight }
             })
             .collect();
         let sum: f64 = judged.iter().map(|j| j.weight).sum();
+        let left = 1.0 - chosen.as_ref().map_or(0.0, |c| c.weight);
         for j in &mut judged {
-            j.weight /= sum;
+            j.weight *= left / sum;
         }
+        judged.extend(chosen);
         judged
     }
 
-    fn group(&self, family: Family) -> &Group {
-        match family {
-            Family::Robust => &self.recipe.robust,
-            Family::Penalised => &self.recipe.penalised,
+    /// In units in which a candidate that knows nothing loses ln 2, as under the logistic loss.
+    fn cost(&self, calibration: &Calibration) -> f64 {
+        match self.scoring {
+            Scoring::Loss => calibration.loss * std::f64::consts::LN_2 / self.loss.get().value(0.0),
+            Scoring::ZeroOne => calibration.error,
         }
+    }
+
+    /// The penalised fit that cross-validation alone would choose, with its share.
+    fn chosen(&self, raw: &[Raw], y: &[f64]) -> Option<Judged> {
+        let weight = self.recipe.chosen_share(y.len());
+        let all = raw.iter().filter(|r| weight > 0.0 && r.family == Family::Penalised);
+        let judged = all.map(|r| (r, Calibration::none(self.loss, &r.scores, y)));
+        let (best, calibration) =
+            judged.min_by(|a, b| self.cost(&a.1).total_cmp(&self.cost(&b.1)))?;
+        let raw = Raw { family: Family::Chosen, ..best.clone() };
+        Some(Judged { raw, calibration, weight })
     }
 }

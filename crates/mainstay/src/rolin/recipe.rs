@@ -28,8 +28,20 @@ pub struct Recipe {
     pub penalised: Group,
     /// How sharply the average prefers a low out-of-fold loss.
     pub sharpness: f64,
+    /// What the best penalised fit, as it is, has in the average from endless rows.
+    pub chosen: f64,
+    /// Up to this many rows it has nothing: see [`Recipe::chosen_share`].
+    pub chosen_from: f64,
     /// Out-of-fold rows that the penalised family needs; repetitions beyond that are skipped.
     pub penalised_rows: usize,
+}
+
+impl Recipe {
+    /// Share of the penalised fit with the least out-of-fold loss, not calibrated: choosing is noise
+    /// from few rows and as good as averaging from many.
+    pub(super) fn chosen_share(&self, rows: usize) -> f64 {
+        self.chosen * (1.0 - self.chosen_from / rows as f64).max(0.0)
+    }
 }
 
 impl Default for Recipe {
@@ -46,12 +58,14 @@ impl Default for Recipe {
             },
             penalised: Group {
                 strengths: powers(2.0, 1.0).collect(),
-                share: 1.0,
+                share: 4.0 / 3.0,
                 centre: 0.6f64.ln(),
                 spread: 0.5,
                 shift: 0.3,
             },
             sharpness: 0.35,
+            chosen: 0.4,
+            chosen_from: 20.0,
             penalised_rows: 400,
         }
     }

@@ -156,7 +156,7 @@ fn leave_out_rows(
 mod tests {
     use super::*;
     use crate::folds::stratified;
-    use crate::rolin::view::Ranges;
+    use crate::rolin::view::{Ranges, Scaling};
 
     /// Leaving a fold out, either way, is refitting on the other rows.
     #[test]
@@ -165,7 +165,7 @@ mod tests {
             let x = Dense::from_fn(n, p, |i, j| ((i * 5 + j * 3 + i * j) as f64 * 0.9).sin());
             let y: Vec<f64> = (0..n).map(|i| if (i * i) % 3 == 1 { 1.0 } else { -1.0 }).collect();
             let classes: Vec<usize> = y.iter().map(|y| usize::from(*y > 0.0)).collect();
-            let view = View::new(&x, &Ranges::learn(&x), "range", &Control::new()).unwrap();
+            let view = View::new(&x, &Ranges::learn(&x), Scaling::Range, &Control::new()).unwrap();
             let splits = stratified(&classes, 5, 2, 3);
             let repeats = Repeats::new(&splits, n);
             let rows = view.spectrum.rows();

@@ -19,11 +19,35 @@ const LEADING: usize = 400;
 /// With more features than this, the leading coordinates come from random projections.
 const MANY_COLUMNS: usize = 1_000;
 
+/// What every centred feature is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scaling {
+    None,
+    /// Its largest distance from the mean.
+    Range,
+    /// The root of that.
+    RootRange,
+    /// Its standard deviation.
+    ZScore,
+}
+
+impl Scaling {
+    /// In `candidates_`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Range => "range",
+            Self::RootRange => "root-range",
+            Self::ZScore => "z-score",
+        }
+    }
+}
+
 /// Centred and scaled rows as $U D V^\top$, without V.
 #[derive(Debug)]
 pub(super) struct View {
-    /// In `candidates_`.
-    pub(super) name: &'static str,
+    /// Of the features; none for a kernel.
+    scaling: Option<Scaling>,
     /// U, orthogonal to the constant, and D.
     pub(super) spectrum: Spectrum,
     /// Share of the rows' variation that the coordinates hold.
@@ -32,11 +56,12 @@ pub(super) struct View {
     scales: Vec<f64>,
 }
 
-/// Column means, and the largest distance of an entry from its column's mean.
+/// Column means, the largest distance of an entry from its column's mean, and the root mean square.
 #[derive(Debug)]
 pub(super) struct Ranges {
     pub(super) means: Vec<f64>,
-    pub(super) extents: Vec<f64>,
+    extents: Vec<f64>,
+    deviations: Vec<f64>,
 }
 
 impl Ranges {
@@ -55,22 +80,28 @@ impl Ranges {
                 *e = 0.0;
             }
         }
-        Self { means, extents }
-    }
-
-    fn scales(&self, scale: impl Fn(f64) -> f64) -> Vec<f64> {
-        self.extents.iter().map(|&e| if e > 0.0 { scale(e) } else { f64::INFINITY }).collect()
-    }
-
-    /// The scaling called `name`: by 1, by the extent, or by its root.
-    fn scaling(&self, name: &str) -> Vec<f64> {
-        let largest = vector::norm_inf(&self.extents);
-        match name {
-            "range" => self.scales(|e| e),
-            // In units of the largest extent, which only changes the units of the weights.
-            "root-range" => self.scales(|e| e.sqrt() * largest.sqrt()),
-            _ => self.scales(|_| largest),
+        // In units of the extent: no square can overflow.
+        let mut shares = vec![0.0; x.ncols()];
+        for i in 0..x.nrows() {
+            for (j, v) in x.row(i).iter().enumerate().filter(|(j, _)| extents[*j] > 0.0) {
+                shares[j] += ((v - means[j]) / extents[j]).powi(2) / n;
+            }
         }
+        let deviations = extents.iter().zip(&shares).map(|(e, s)| e * s.sqrt()).collect();
+        Self { means, extents, deviations }
+    }
+
+    fn divisors(&self, scaling: Scaling) -> Vec<f64> {
+        let largest = vector::norm_inf(&self.extents);
+        let of = |j: usize| match scaling {
+            Scaling::Range => self.extents[j],
+            // In units of the largest extent, which only changes the units of the weights.
+            Scaling::RootRange => self.extents[j].sqrt() * largest.sqrt(),
+            Scaling::ZScore => self.deviations[j],
+            Scaling::None => largest,
+        };
+        let all = 0..self.extents.len();
+        all.map(|j| if self.extents[j] > 0.0 { of(j) } else { f64::INFINITY }).collect()
     }
 }
 
@@ -78,10 +109,10 @@ impl View {
     pub(super) fn new(
         x: &Dense,
         ranges: &Ranges,
-        name: &'static str,
+        scaling: Scaling,
         control: &Control,
     ) -> Result<Self> {
-        let scales = ranges.scaling(name);
+        let scales = ranges.divisors(scaling);
         let mut rows = x.clone();
         for i in 0..rows.nrows() {
             for (j, v) in rows.row_mut(i).iter_mut().enumerate() {
@@ -97,7 +128,7 @@ impl View {
             (svd.u, svd.s)
         };
         let total = vector::norm_sq(rows.data());
-        let mut view = Self { scales, ..Self::keep(name, &u, d) };
+        let mut view = Self { scales, ..Self::keep(Some(scaling), &u, d) };
         if rows.nrows() > MANY_ROWS && total > 0.0 {
             view.held = vector::norm_sq(&view.spectrum.d) / total;
         }
@@ -107,15 +138,25 @@ impl View {
     /// From the matrix of inner products of rows (centred or not).
     pub(super) fn from_kernel(gram: &Dense) -> Result<Self> {
         let (u, d) = from_gram(gram)?;
-        Ok(Self::keep("kernel", &u, d))
+        Ok(Self::keep(None, &u, d))
     }
 
-    fn keep(name: &'static str, u: &Dense, mut d: Vec<f64>) -> Self {
+    fn keep(scaling: Option<Scaling>, u: &Dense, mut d: Vec<f64>) -> Self {
         let floor = FLOOR * d.first().copied().unwrap_or(0.0);
         let rank = d.iter().take_while(|v| **v > floor).count();
         d.truncate(rank);
         let spectrum = Spectrum { u: u.columns(0, rank), d, rank };
-        Self { name, spectrum, held: 1.0, scales: Vec::new() }
+        Self { scaling, spectrum, held: 1.0, scales: Vec::new() }
+    }
+
+    /// In `candidates_`.
+    pub(super) fn name(&self) -> &'static str {
+        self.scaling.map_or("kernel", Scaling::name)
+    }
+
+    /// z-scores are for the penalised fits alone: there to hold what a tuned L2 penalty would choose.
+    pub(super) fn is_robust(&self) -> bool {
+        self.scaling != Some(Scaling::ZScore)
     }
 
     /// Says so if some view leaves out a part of the data that may matter.
