@@ -214,6 +214,22 @@ impl Dense {
         }
     }
 
+    /// The products of the rows from `start` on with `w`. Four rows at a time: their sums do not wait for
+    /// each other.
+    #[inline(always)]
+    pub(super) fn mul_rows(&self, start: usize, w: &[f64], out: &mut [f64]) {
+        let (fours, rest) = out.as_chunks_mut::<4>();
+        let mut i = start;
+        for four in fours {
+            *four = vector::four_dots([i, i + 1, i + 2, i + 3].map(|i| self.row(i)), w);
+            i += 4;
+        }
+        for out in rest {
+            *out = vector::dot(self.row(i), w);
+            i += 1;
+        }
+    }
+
     /// Adds `r[i]` times row `i` to `out`, for all of `rows`. Four rows at a time: the sums keep their
     /// order but stay in registers.
     #[inline(always)]

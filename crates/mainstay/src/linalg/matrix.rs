@@ -324,8 +324,12 @@ impl Matrix {
         let mut out = vec![0.0; self.nrows()];
         out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
             vector::vectorized(|| {
+                let start = chunk * CHUNK;
+                if let Self::Dense(m) = self {
+                    return m.mul_rows(start, w, out);
+                }
                 for (k, out) in out.iter_mut().enumerate() {
-                    *out = self.row(chunk * CHUNK + k).dot(w);
+                    *out = self.row(start + k).dot(w);
                 }
             });
         });

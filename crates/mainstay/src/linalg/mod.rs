@@ -5,6 +5,7 @@
 //! lives in the outer loops, which keeps results independent of the number of threads).
 
 mod dense;
+pub(crate) mod elementary;
 mod factor;
 mod gram;
 mod growing;

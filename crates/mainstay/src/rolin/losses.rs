@@ -2,6 +2,7 @@
 
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
+use crate::linalg::elementary::exponential;
 use crate::linalg::vector::{self, vectorized};
 use crate::loss::{Hinge, Loss, MarginLoss, ModifiedHuber, SquaredHinge};
 
@@ -130,45 +131,6 @@ fn derivatives(loss: &impl MarginLoss, base: &[f64], slope: &[f64], c: f64) -> (
 /// Margins handled together, so that the compiler can use vector registers.
 const LANES: usize = 8;
 
-/// $e^x$ for $x \le 700$ to about one unit in the last place, without branches or calls:
-/// $x = k \ln 2 + r$, a Taylor polynomial for $e^r$ (its remainder is below 1e-17 for
-/// $|r| \le \frac12\ln 2$), summed over even and odd powers at once, and k put into the exponent. Below
-/// -708 it stays at $e^{-708}$.
-#[inline(always)]
-fn exponential(x: f64) -> f64 {
-    const SHIFT: f64 = 6_755_399_441_055_744.0;
-    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    const INVERSE_FACTORIALS: [f64; 13] = [
-        1.0 / 6_227_020_800.0,
-        1.0 / 479_001_600.0,
-        1.0 / 39_916_800.0,
-        1.0 / 3_628_800.0,
-        1.0 / 362_880.0,
-        1.0 / 40_320.0,
-        1.0 / 5_040.0,
-        1.0 / 720.0,
-        1.0 / 120.0,
-        1.0 / 24.0,
-        1.0 / 6.0,
-        0.5,
-        1.0,
-    ];
-    let x = if x > -708.0 { x } else { -708.0 };
-    let shifted = x * std::f64::consts::LOG2_E + SHIFT;
-    let k = shifted - SHIFT;
-    let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    let square = r * r;
-    let (mut odd, mut even) = (INVERSE_FACTORIALS[0], INVERSE_FACTORIALS[1]);
-    for j in 1..6 {
-        odd = odd * square + INVERSE_FACTORIALS[2 * j];
-        even = even * square + INVERSE_FACTORIALS[2 * j + 1];
-    }
-    let sum = (odd * square + INVERSE_FACTORIALS[12]) + even * r;
-    let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
-    (sum * r + 1.0) * scale
-}
-
 /// $\ln \prod (1 + q_l)$, from positive parts only: small values keep their relative accuracy.
 #[inline(always)]
 fn logarithm(q: &[f64; LANES]) -> f64 {
@@ -292,18 +254,6 @@ fn logistic_derivatives(base: &[f64], slope: &[f64], c: f64) -> (f64, f64) {
 mod tests {
     use super::*;
     use crate::loss::Logistic;
-
-    #[test]
-    fn our_exponential_is_the_usual_one() {
-        for i in 0..=70_000 {
-            let x = -f64::from(i) * 0.01;
-            let (found, wanted) = (exponential(x), x.exp());
-            assert!((found - wanted).abs() <= 1e-15 * wanted, "{x}: {found} {wanted}");
-            let (found, wanted) = (exponential(-x * 1e-3), (-x * 1e-3).exp());
-            assert!((found - wanted).abs() <= 1e-15 * wanted, "{x}: {found} {wanted}");
-        }
-        assert!(exponential(-1e300) < 1e-300 && exponential(f64::NEG_INFINITY) < 1e-300);
-    }
 
     #[test]
     fn one_exponential_gives_slope_and_curvature() {

@@ -152,8 +152,8 @@ impl Recipe {
         Ok(Piece { solution, shares, losses, equals_classical, warning })
     }
 
-    /// The method of multipliers where there are many rows, the interior point otherwise; where one does
-    /// not get there, the other goes on.
+    /// The method of multipliers where there are many rows, the interior point otherwise (for squared hinges only if
+    /// the classical fit is not the answer); where one does not get there, the other goes on.
     fn by_newton(
         &self,
         problem: &Problem<'_>,
@@ -177,6 +177,12 @@ impl Recipe {
             Some(found) if gap(&found) <= self.tol => return Ok(found),
             other => other.filter(|found| gap(found) <= 1e-2),
         };
+        if problem.loss == RowLoss::SquaredHinge
+            && problem.q() == 1
+            && let Some(found) = augmented::classical(problem, reduced, limits)?
+        {
+            return Ok(found);
+        }
         // In turns from here, each from where the other one ended.
         let polished = |found: Solution| -> Result<Solution> {
             if gap(&found) <= self.tol || problem.q() > 1 {

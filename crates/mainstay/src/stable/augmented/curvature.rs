@@ -31,12 +31,19 @@ pub(super) struct Hold {
 }
 
 const STALE: f64 = 0.15;
+/// Where this many times all rows would be touched, one Gram matrix of everything is made and none kept.
+const ANEW: f64 = 1.25;
 
 impl Kept {
     pub(in crate::stable) fn new(features: &Features) -> Self {
         let order = features.z.ncols();
         let (gram, weights) = (Dense::zeros(order, order), vec![0.0; features.z.nrows()]);
         Self { gram, weights, peaks: Vec::new() }
+    }
+
+    /// A matrix to which `rows` rows have added nothing yet.
+    pub(super) fn starting_with(gram: Dense, rows: usize) -> Self {
+        Self { gram, weights: vec![0.0; rows], peaks: Vec::new() }
     }
 
     fn peaks(&mut self, features: &Features) -> &[f64] {
@@ -56,17 +63,23 @@ impl Kept {
         wanted: impl Iterator<Item = f64>,
         floor: f64,
     ) {
-        let mut change = vec![0.0; self.weights.len()];
-        let mut any = false;
-        for ((change, have), want) in change.iter_mut().zip(&mut self.weights).zip(wanted) {
-            if (want - *have).abs() > floor.max(STALE * want.max(*have)) {
-                *change = want - *have;
-                *have = want;
-                any = true;
-            }
-        }
-        if any {
-            let gram = features.z.weighted_gram(&change);
+        let change = self.change(wanted, floor);
+        self.apply(features, &change);
+    }
+
+    /// What is missing from the weights kept, where it matters.
+    fn change(&self, wanted: impl Iterator<Item = f64>, floor: f64) -> Vec<f64> {
+        let matters = |(have, want): (&f64, f64)| {
+            let change = want - have;
+            if change.abs() > floor.max(STALE * want.max(*have)) { change } else { 0.0 }
+        };
+        self.weights.iter().zip(wanted).map(matters).collect()
+    }
+
+    fn apply(&mut self, features: &Features, change: &[f64]) {
+        if change.iter().any(|c| *c != 0.0) {
+            vector::axpy(1.0, change, &mut self.weights);
+            let gram = features.z.weighted_gram(change);
             vector::axpy(1.0, gram.data(), self.gram.data_mut());
         }
     }
@@ -89,11 +102,20 @@ impl Kept {
         hold: Hold,
         (gain, border): (&[f64], &[f64]),
     ) -> Result<System> {
-        let wanted = rows.share.iter().zip(&rows.bend).map(|(a, bend)| a * bend);
-        self.update(features, wanted, 0.0);
-        let weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();
+        let bent = || rows.share.iter().zip(&rows.bend).map(|(a, bend)| a * bend);
+        let mut weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();
+        let change = self.change(bent(), 0.0);
+        let touched = |v: &[f64]| v.iter().filter(|v| **v != 0.0).count();
+        let anew = (touched(&change) + touched(&weights)) as f64 > ANEW * weights.len() as f64;
+        if anew {
+            weights.iter_mut().zip(bent()).for_each(|(w, bent)| *w += bent);
+        } else {
+            self.apply(features, &change);
+        }
         let mut matrix = features.z.weighted_gram(&weights);
-        vector::axpy(1.0, self.gram.data(), matrix.data_mut());
+        if !anew {
+            vector::axpy(1.0, self.gram.data(), matrix.data_mut());
+        }
         let row = problem.total() / problem.n() as f64 / hold.width;
         for j in 0..features.m {
             matrix[(j, j)] += hold.ridge;

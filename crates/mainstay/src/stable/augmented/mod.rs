@@ -13,11 +13,16 @@
 //! Two classes only. Where too many rows share the threshold the steps may not end: the interior point
 //! then goes on from there.
 
+mod classical;
 mod curvature;
+mod near;
 mod rows;
+mod search;
 
+pub(super) use classical::classical;
 use curvature::Hold;
 pub(super) use curvature::Kept;
+use near::Rest;
 use rows::{Reference, RowsAt};
 
 use super::certificate::{Dual, bound};
@@ -30,18 +35,21 @@ use crate::linalg::vector;
 
 /// Fewer rows are left to the interior point.
 const LEAST_ROWS: usize = 1000;
-/// Rows are sampled where there are this many times as many.
+/// One of so many rows is sampled, and at least so many a column.
 const SAMPLE: usize = 8;
+const LEAST_SAMPLED: usize = 16;
 /// Most Newton steps.
-const STEPS: usize = 60;
-/// The width shrinks at most by this factor with every change of reference.
+const STEPS: usize = 100;
+/// The width shrinks at most by this factor with every change of reference,
 const SHRINK: f64 = 0.25;
+/// and not below this many times what a step usually changes: rows that jump over the whole width are not in Newton's model.
+const MOVES: f64 = 2.0;
+/// Rows are set apart again where that made the gap at most this part of what it was.
+const HELPED: f64 = 0.1;
+/// A certificate that failed is tried again when the gap seems to be this part of what it seemed to be.
+const AGAIN: f64 = 0.5;
 /// A threshold is sharp if its width is less than this part of it (a row at zero scores loses about 1).
 const SHARP: f64 = 0.1;
-/// Weights are held more firmly after a step no longer than this part of Newton's, and less after a whole one.
-const SHORT: f64 = 0.25;
-const LOOSEN: f64 = 4.0;
-const LEAST_HELD: f64 = 0.01;
 /// Relative changes of the objective that may be rounding.
 const NOISE: f64 = 1e-13;
 /// Relative gap asked of the sample.
@@ -51,7 +59,7 @@ const ROUGH: f64 = 3e-3;
 /// where these are not few of all, Newton's model changes with every step. That matters most for
 /// losses that do not bend, because only such rows hold the weights then.
 pub(super) fn suits(problem: &Problem<'_>, reduced: &Reduced<'_>) -> bool {
-    let times = if problem.loss == RowLoss::Hinge { 200 } else { 16 };
+    let times = if problem.loss == RowLoss::Hinge { 100 } else { 16 };
     let rows = LEAST_ROWS.max(times * reduced.features.z.ncols());
     problem.q() == 1 && problem.n() >= rows
 }
@@ -99,12 +107,18 @@ fn solve_from(
         newton.weigh();
     }
     let mut done = None;
-    let steps = newton.run(limits.tol, limits, |newton| {
+    let mut certified = |newton: &Newton<'_, '_>| {
         let found = newton.certified(reduced);
         let reached = found.certificate.gap() <= limits.tol;
         done = reached.then_some(found);
         reached
-    })?;
+    };
+    newton.rounds = near::ROUNDS;
+    let mut steps = newton.run(limits.tol, limits, &mut certified)?;
+    while let Some(rows) = newton.near.take() {
+        steps += newton.run_near(&rows, limits)?;
+        steps += newton.run(limits.tol, limits, &mut certified)?;
+    }
     if newton.crowded {
         return Ok(None);
     }
@@ -129,8 +143,10 @@ fn sampled(
     limits: Limits<'_>,
 ) -> Result<Option<Start>> {
     let columns = features.z.ncols();
-    let some = problem.n() / SAMPLE;
-    if some < LEAST_ROWS / 2 || some < 16 * columns {
+    let some = (problem.n() / SAMPLE).max(LEAST_SAMPLED * columns).max(LEAST_ROWS / 2);
+    // Where losses do not bend, the fit of a small sample is far from that of all rows.
+    let times = if problem.loss == RowLoss::Hinge { SAMPLE } else { 3 };
+    if times * some > problem.n() {
         return Ok(Some(Start { v: vec![0.0; columns], width: 1.0, theta: None }));
     }
     let rows: Vec<usize> = (0..some).collect();
@@ -171,6 +187,16 @@ struct Newton<'r, 'a> {
     /// How many rows more hold every weight. A column with entries in few rows (a rare category) is held by nothing
     /// while none of these is between its bounds: Newton's model would then send its weight far away.
     held: f64,
+    /// What rows that are not here add.
+    rest: Option<Rest>,
+    /// How often to stop as soon as few rows are near the threshold,
+    rounds: usize,
+    /// and these rows.
+    near: Option<Vec<usize>>,
+    /// The gap before they were set apart.
+    seems: f64,
+    /// How a round with such rows alone moved the scores, and the gap before it.
+    last_round: Option<(Vec<f64>, f64)>,
 }
 
 impl<'r, 'a> Newton<'r, 'a> {
@@ -187,9 +213,23 @@ impl<'r, 'a> Newton<'r, 'a> {
             .theta
             .unwrap_or_else(|| worst_sum(&rows.loss, problem.weights, problem.k).threshold);
         rows.weigh(problem, &reference, guess);
-        let kept = Kept::new(features);
-        let (v, crowded, patient, held) = (start.v, false, false, 0.0);
-        Self { problem, features, ridge, v, rows, reference, kept, crowded, patient, held }
+        Self {
+            problem,
+            features,
+            ridge,
+            v: start.v,
+            rows,
+            reference,
+            kept: Kept::new(features),
+            crowded: false,
+            patient: false,
+            held: 0.0,
+            rest: None,
+            rounds: 0,
+            near: None,
+            seems: f64::INFINITY,
+            last_round: None,
+        }
     }
 
     /// Newton steps until the relative gap seems to be `tol` and `stop` agrees; returns their number.
@@ -199,19 +239,26 @@ impl<'r, 'a> Newton<'r, 'a> {
         limits: Limits<'_>,
         mut stop: impl FnMut(&Self) -> bool,
     ) -> Result<usize> {
-        let mut tried = 0;
+        let mut asked = tol;
         for steps in 0..STEPS.min(limits.max_iter) {
             limits.control.check()?;
             let (paid, open) = self.rows.paid(self.problem.weights);
-            let half = 0.5 * self.ridge * self.size();
-            let objective = half + self.problem.k * self.rows.theta + paid;
+            let objective = self.apart() + self.problem.k * self.rows.theta + paid;
             let gain = self.rows.gain(self.problem, self.reference.width);
-            let (residual, border) = self.residual(&gain);
-            let still = vector::norm_sq(&residual[..self.features.m]) / (2.0 * self.ridge)
-                + residual[self.features.m..].iter().map(|r| r.abs()).sum::<f64>();
-            if open + still <= tol * objective {
-                tried += 1;
-                if stop(self) || tried > 5 {
+            let (residual, border, still) = self.residual(&gain);
+            let seems = (open + still) / objective;
+            if seems <= asked {
+                if stop(self) || seems <= 0.01 * tol {
+                    return Ok(steps);
+                }
+                asked = AGAIN * seems;
+            }
+            if let Some((moves, before)) = self.last_round.take() {
+                // Where setting rows apart did not help it will not do so again.
+                self.rounds *= usize::from(seems <= HELPED * before);
+                self.near = self.rows_near(&moves);
+                if self.near.is_some() {
+                    self.seems = seems;
                     return Ok(steps);
                 }
             }
@@ -229,22 +276,16 @@ impl<'r, 'a> Newton<'r, 'a> {
             let fall = -vector::dot(&residual, &v);
             let moves = self.features.scores(&v);
             let usual = (vector::norm_sq(&moves) / moves.len() as f64).sqrt();
-            if steps == 0 && usual > 2.0 * self.reference.width {
+            if steps == 0 && self.rest.is_none() && usual > 2.0 * self.reference.width {
                 // Newton's model holds where few rows reach or leave a bound.
                 self.reference.width = usual.min(1.0);
                 self.weigh();
                 continue;
             }
             let Some(step) = self.descend(&v, &moves, fall) else { return Ok(steps) };
-            self.held = if step <= SHORT {
-                (LOOSEN * self.held).clamp(LEAST_HELD, 1.0)
-            } else if step == 1.0 && self.held > LEAST_HELD {
-                self.held / LOOSEN
-            } else if step == 1.0 {
-                0.0
-            } else {
-                self.held
-            };
+            if gain.iter().any(|gain| *gain > 0.0) {
+                self.hold(step);
+            }
             let enough = 0.25 * tol * objective;
             if open <= enough && fall <= NOISE * objective {
                 return Ok(steps);
@@ -258,39 +299,18 @@ impl<'r, 'a> Newton<'r, 'a> {
                 }
                 // What is open falls with the square of the width.
                 self.reference.share.clone_from(&self.rows.share);
-                self.reference.width *= (enough / open).sqrt().max(SHRINK);
+                let width = self.reference.width;
+                let floor = (SHRINK * width).max(MOVES * usual).min(width);
+                self.reference.width = ((enough / open).sqrt() * width).max(floor);
                 self.weigh();
+                self.near = self.rows_near(&moves);
+                if self.near.is_some() {
+                    self.seems = seems;
+                    return Ok(steps + 1);
+                }
             }
         }
         Ok(STEPS)
-    }
-
-    /// A step along `v`, which moves the scores by `moves`, shortened until the augmented Lagrangian falls
-    /// as it should; returns which part of it was taken.
-    fn descend(&mut self, v: &[f64], moves: &[f64], fall: f64) -> Option<f64> {
-        let before = self.value();
-        let noise = NOISE * before.abs();
-        let old_v = self.v.clone();
-        let old = self.rows.clone();
-        let mut step = 1.0;
-        while step > 1e-8 {
-            for ((f, old), move_) in self.rows.scores.iter_mut().zip(&old.scores).zip(moves) {
-                *f = old + step * move_;
-            }
-            for ((v, old), move_) in self.v.iter_mut().zip(&old_v).zip(v) {
-                *v = old + step * move_;
-            }
-            self.rows.look(self.problem);
-            self.weigh();
-            // Also false for values that are not numbers.
-            if self.value() <= before - 1e-4 * step * fall + noise {
-                return Some(step);
-            }
-            step *= 0.5;
-        }
-        self.v = old_v;
-        self.rows = old;
-        None
     }
 
     fn weigh(&mut self) {
@@ -298,22 +318,34 @@ impl<'r, 'a> Newton<'r, 'a> {
         self.rows.weigh(self.problem, &self.reference, guess);
     }
 
-    /// $\|w\|^2$ in reduced units.
-    fn size(&self) -> f64 {
-        vector::norm_sq(&self.v[..self.features.m])
+    /// What does not depend on the rows here: the ridge, and other rows.
+    fn apart(&self) -> f64 {
+        let size = vector::norm_sq(&self.v[..self.features.m]);
+        0.5 * self.ridge * size + self.rest.as_ref().map_or(0.0, |rest| rest.value(&self.v))
     }
 
     fn value(&self) -> f64 {
-        0.5 * self.ridge * self.size() + self.rows.value
+        self.apart() + self.rows.value
     }
 
-    /// The gradient, $\tfrac{2\rho}{\lambda} w + Z^\top \alpha$, and $Z^\top (D L')$ for $D$ = `gain`.
-    fn residual(&self, gain: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    /// The gradient, $\tfrac{2\rho}{\lambda} w + Z^\top \alpha$, and $Z^\top (D L')$ for $D$ = `gain`; and what the
+    /// gradient takes from the bound. Pulls that do not add up are balanced by shrinking one side, which matters in
+    /// second order only.
+    fn residual(&self, gain: &[f64]) -> (Vec<f64>, Vec<f64>, f64) {
         let steep: Vec<f64> = gain.iter().zip(&self.rows.slope).map(|(d, s)| d * s).collect();
-        let [mut residual, border] = self.features.z.tr_mul_pair([&self.rows.pull(), &steep]);
+        let pull = self.rows.pull();
+        let [mut residual, border] = self.features.z.tr_mul_pair([&pull, &steep]);
         let m = self.features.m;
         vector::axpy(self.ridge, &self.v[..m], &mut residual[..m]);
-        (residual, border)
+        if let Some(rest) = &self.rest {
+            vector::axpy(1.0, &rest.gradient(&self.v), &mut residual);
+        }
+        let mut still = vector::norm_sq(&residual[..m]) / (2.0 * self.ridge);
+        if let Some(rest) = residual.get(m).filter(|rest| **rest != 0.0) {
+            let side = 0.5 * pull.iter().map(|v| v.abs()).sum::<f64>();
+            still += rest * rest / side.max(rest.abs());
+        }
+        (residual, border, still)
     }
 
     fn certified(&self, reduced: &Reduced<'_>) -> Solution {

@@ -1,5 +1,8 @@
 //! Every row at given scores: its loss, how that bends, and how much of the row counts.
 
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
+
+use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
 use crate::stable::problem::{Problem, RowLoss, Target};
 
@@ -49,26 +52,25 @@ impl RowsAt {
     /// Losses and their derivatives at `self.scores`.
     pub(super) fn look(&mut self, problem: &Problem<'_>) {
         let Target::Signs(y) = &problem.target else { return };
-        let derivatives = self.loss.iter_mut().zip(&mut self.slope).zip(&mut self.bend);
-        for (((loss, slope), bend), (f, y)) in derivatives.zip(self.scores.iter().zip(y)) {
-            match problem.loss {
-                RowLoss::Hinge => (*loss, *slope, *bend) = (1.0 - y * f, -y, 0.0),
-                RowLoss::SquaredHinge => {
-                    let lack = (1.0 - y * f).max(0.0);
-                    let curved = if lack > 0.0 { 2.0 } else { 0.0 };
-                    (*loss, *slope, *bend) = (lack * lack, -2.0 * y * lack, curved);
-                }
-                RowLoss::Logistic => {
-                    // One exponential for all three; the functions of the loss take one each.
-                    let e = (-f.abs()).exp();
-                    let (other, own) = (e / (1.0 + e), 1.0 / (1.0 + e));
-                    let margin = y * f;
-                    let miss = if margin > 0.0 { other } else { own };
-                    (*loss, *slope, *bend) =
-                        ((-margin).max(0.0) + e.ln_1p(), -y * miss, other * own);
-                }
-            }
+        match problem.loss {
+            RowLoss::Hinge => self.set(y, |y, f| (1.0 - y * f, -y, 0.0)),
+            RowLoss::SquaredHinge => self.set(y, |y, f| {
+                let lack = (1.0 - y * f).max(0.0);
+                (lack * lack, -2.0 * y * lack, if lack > 0.0 { 2.0 } else { 0.0 })
+            }),
+            RowLoss::Logistic => self.set(y, logistic),
         }
+    }
+
+    /// Loss, slope and curvature of every row from its sign and score.
+    fn set(&mut self, y: &[f64], look: impl Fn(f64, f64) -> (f64, f64, f64)) {
+        let derivatives = self.loss.iter_mut().zip(&mut self.slope).zip(&mut self.bend);
+        let rows = derivatives.zip(y.iter().zip(&self.scores));
+        vectorized(|| {
+            for (((loss, slope), bend), (y, f)) in rows {
+                (*loss, *slope, *bend) = look(*y, *f);
+            }
+        });
     }
 
     /// The shares and the threshold, which is looked for from `guess`.
@@ -121,6 +123,16 @@ impl RowsAt {
         let inside = |(a, c): (&f64, &f64)| if *a > 0.0 && a < c { c / width } else { 0.0 };
         self.share.iter().zip(problem.weights).map(inside).collect()
     }
+}
+
+/// Loss, slope and curvature of the logistic loss from one exponential.
+#[inline(always)]
+fn logistic(y: f64, f: f64) -> (f64, f64, f64) {
+    let e = exponential(-f.abs());
+    let own = 1.0 / (1.0 + e);
+    let (other, margin) = (e * own, y * f);
+    let miss = if margin > 0.0 { other } else { own };
+    ((-margin).max(0.0) + log_one_plus(e), -y * miss, other * own)
 }
 
 /// The $\theta \ge 0$ with $\sum \mathrm{clip}(r_i - c_i\theta/h,\ 0,\ c_i) = k$, or 0 if the sum is smaller
@@ -185,7 +197,6 @@ fn clipped_sum(raw: &[f64], c: &[f64], x: f64) -> (f64, f64) {
 }
 
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 fn clipped(raw: f64, c: f64, x: f64) -> (f64, f64) {
     let at = raw - c * x;
     let share = at.max(0.0).min(c);
