@@ -174,7 +174,7 @@ fn literal(recipe: &Recipe, rows: &[Vec<f64>], y: &[f64]) -> Linear {
     let losses: Vec<f64> =
         all.iter().zip(&calibrations).map(|((c, _), (s, t))| c.loss(y, *s, *t)).collect();
     let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-    let members = |group: &Group| all.iter().filter(|(c, _)| std::ptr::eq(c.group, group)).count();
+    let members = |group: &Group| all.iter().filter(|(c, _)| c.group == group).count();
     let weight = |c: usize| {
         all[c].0.group.share / members(all[c].0.group) as f64
             * (-recipe.sharpness * n * (losses[c] - least)).exp()
@@ -196,7 +196,7 @@ fn literal(recipe: &Recipe, rows: &[Vec<f64>], y: &[f64]) -> Linear {
     let plain = |c: &&(Candidate<'_>, Vec<f64>)| c.0.loss(y, 1.0, 0.0);
     let best = all
         .iter()
-        .filter(|c| std::ptr::eq(c.0.group, &recipe.penalised))
+        .filter(|c| c.0.group == &recipe.penalised)
         .min_by(|a, b| plain(a).total_cmp(&plain(b)))
         .unwrap();
     add(chosen, best, 1.0, 0.0);

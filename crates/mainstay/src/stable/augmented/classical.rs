@@ -33,12 +33,12 @@ pub(in crate::stable) fn classical(
         newton.reference.share.copy_from_slice(problem.weights);
         newton.weigh();
         if power > 0 {
-            steps += newton.run(ROUGH, limits, |_| true)?;
+            steps += newton.run(ROUGH, limits.after(steps), |_| true)?;
             v = newton.v;
             continue;
         }
         let mut found = None;
-        steps += newton.run(limits.tol, limits, |newton| {
+        steps += newton.run(limits.tol, limits.after(steps), |newton| {
             let mut answer = newton.certified(reduced);
             for (share, loss) in answer.dual.share.iter_mut().zip(&newton.rows.loss) {
                 *share = if *loss > 0.0 { *share } else { 0.0 };

@@ -114,16 +114,16 @@ fn solve_from(
         reached
     };
     newton.rounds = near::ROUNDS;
-    let mut steps = newton.run(limits.tol, limits, &mut certified)?;
+    let mut steps = spent + newton.run(limits.tol, limits.after(spent), &mut certified)?;
     while let Some(rows) = newton.near.take() {
-        steps += newton.run_near(&rows, limits)?;
-        steps += newton.run(limits.tol, limits, &mut certified)?;
+        steps += newton.run_near(&rows, limits.after(steps))?;
+        steps += newton.run(limits.tol, limits.after(steps), &mut certified)?;
     }
     if newton.crowded {
         return Ok(None);
     }
     let mut found = done.unwrap_or_else(|| newton.certified(reduced));
-    found.n_iter = spent + steps;
+    found.n_iter = steps;
     Ok(Some(found))
 }
 
@@ -164,7 +164,7 @@ fn sampled(
         return Ok(None);
     };
     let mut newton = Newton::new(&sample, &features, ridge * part, start);
-    *spent += newton.run(ROUGH, limits, |_| true)?;
+    *spent += newton.run(ROUGH, limits.after(*spent), |_| true)?;
     let start =
         Start { v: newton.v, width: newton.reference.width, theta: Some(newton.rows.theta) };
     Ok((!newton.crowded).then_some(start))
@@ -240,7 +240,8 @@ impl<'r, 'a> Newton<'r, 'a> {
         mut stop: impl FnMut(&Self) -> bool,
     ) -> Result<usize> {
         let mut asked = tol;
-        for steps in 0..STEPS.min(limits.max_iter) {
+        let most = STEPS.min(limits.max_iter);
+        for steps in 0..most {
             limits.control.check()?;
             let (paid, open) = self.rows.paid(self.problem.weights);
             let objective = self.apart() + self.problem.k * self.rows.theta + paid;
@@ -310,7 +311,7 @@ impl<'r, 'a> Newton<'r, 'a> {
                 }
             }
         }
-        Ok(STEPS)
+        Ok(most)
     }
 
     fn weigh(&mut self) {

@@ -41,6 +41,13 @@ pub(super) struct Limits<'a> {
     pub control: &'a Control,
 }
 
+impl Limits<'_> {
+    /// What is left of them after `steps`.
+    pub(super) fn after(self, steps: usize) -> Self {
+        Self { max_iter: self.max_iter.saturating_sub(steps), ..self }
+    }
+}
+
 /// An answer with its proof.
 #[derive(Debug, Clone)]
 pub(super) struct Solution {
