@@ -129,7 +129,7 @@ impl Dense {
     /// `self * v`.
     pub fn mul_vec(&self, v: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.nrows];
-        vector::vectorized(|| rows_times(self, v, &mut out));
+        vector::vectorized(|| self.mul_rows(0, v, &mut out));
         out
     }
 
@@ -309,18 +309,6 @@ impl std::ops::IndexMut<(usize, usize)> for Dense {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
         let at = i * self.ncols + j;
         &mut self.data.make_own()[at]
-    }
-}
-
-#[inline(always)]
-fn rows_times(matrix: &Dense, v: &[f64], out: &mut [f64]) {
-    let (fours, rest) = out.as_chunks_mut::<4>();
-    for (i, four) in fours.iter_mut().enumerate() {
-        *four = vector::four_dots([0, 1, 2, 3].map(|j| matrix.row(4 * i + j)), v);
-    }
-    let first = 4 * fours.len();
-    for (i, o) in rest.iter_mut().enumerate() {
-        *o = vector::dot(matrix.row(first + i), v);
     }
 }
 

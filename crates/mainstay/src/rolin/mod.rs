@@ -22,6 +22,7 @@ mod ridge_fit;
 mod ridge_folds;
 pub mod rules;
 mod search;
+mod secants;
 mod space;
 mod spectrum;
 mod tails;

@@ -3,6 +3,7 @@
 use super::hinge;
 use super::line::least_smooth;
 use super::losses::PaperLoss;
+use super::secants::Secants;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, GrowingCholesky, vector};
 use crate::loss::Loss;
@@ -22,12 +23,14 @@ pub(super) fn signed_columns(known: Dense, u: &Dense, y: &[f64], k: usize) -> De
     Dense::from_rows(k + 1, y.len(), data)
 }
 
-/// Decrease that Newton's model promises at which a solution is exact to rounding: the step taken then
-/// squares what is left.
-pub(super) const EXACT: f64 = 1e-20;
+/// Decrease that Newton's model promises at which a solution is exact: the step taken then squares what is
+/// left, or with a curvature from elsewhere leaves scores that are right to about 1e-10.
+pub(super) const EXACT: f64 = 1e-17;
+/// A step that promises less is not checked: far from there the loss is as good as quadratic.
+const SAFE: f64 = 1e-8;
 /// A curvature from elsewhere is good enough while it makes the promised decrease this much smaller
 /// from step to step; a fresh one costs about as much as ten steps.
-const STALE: f64 = 3e-3;
+const STALE: f64 = 1e-2;
 /// What a curvature from elsewhere leaves after a step is not squared: it has to promise this much less.
 const STALE_ENOUGH: f64 = 1e-4;
 
@@ -92,7 +95,8 @@ impl Curvature {
 ///
 /// Smooth losses: Newton's method, where a full step that does not decrease the objective is replaced
 /// by an exact line search. A fresh Hessian costs O(n k^2); that of `start`, a minimiser for the first
-/// of `columns`, is taken over and kept while it serves, which makes a step O(n k). Hinge loss: its
+/// of `columns`, is taken over, corrected by what the steps show ([`Secants`]), and kept while it serves, which makes a step
+/// O(n k). Hinge loss: its
 /// quadratic program (all $\epsilon_j$ equal there).
 pub(super) fn minimise(
     loss: PaperLoss,
@@ -115,26 +119,38 @@ pub(super) fn minimise(
         |margins: &[f64], theta: &[f64]| loss.mean(margins) + 0.5 * penalty(theta, theta);
     let mut value = objective(&margins, &theta);
     let mut kept = start.curvature.and_then(|c| c.grown(columns, ridge));
+    let mut secants = Secants::default();
+    let mut before: Option<(Vec<f64>, Vec<f64>)> = None;
     let mut last = f64::INFINITY;
     for _ in 0..200 {
         let (slopes, weights) = loss.weights(&margins);
         let mut gradient = columns.mul_vec(&slopes);
         gradient.iter_mut().zip(ridge.iter().zip(&theta)).for_each(|(g, (r, t))| *g += r * t);
-        let newton = |curvature: &Curvature| {
-            let mut step = curvature.factor.solve(&gradient);
+        if let Some((step, mut old)) = before.take() {
+            old.iter_mut().zip(&gradient).for_each(|(old, new)| *old = new - *old);
+            secants.learn(step, old);
+        }
+        let newton = |curvature: &Curvature, secants: &Secants| {
+            let mut step = secants.apply(&gradient, |g| curvature.factor.solve(g));
             vector::scale(&mut step, -1.0);
             let decrease = -vector::dot(&gradient, &step);
             (step, decrease)
         };
-        let stale = kept.as_ref().map(&newton).filter(|(_, decrease)| *decrease <= STALE * last);
+        let stale = kept
+            .as_ref()
+            .map(|kept| newton(kept, &secants))
+            .filter(|(_, decrease)| *decrease <= STALE * last);
         let fresh = stale.is_none();
         let (step, decrease) = match stale {
             Some(found) => found,
-            None => newton(kept.insert(Curvature::new(columns, weights, ridge)?)),
+            None => {
+                secants = Secants::default();
+                newton(kept.insert(Curvature::new(columns, weights, ridge)?), &secants)
+            }
         };
         let along = columns.tr_mul_vec(&step);
         let mut length = 1.0;
-        if decrease > 1e-13 {
+        if decrease > SAFE {
             let trial: Vec<f64> = margins.iter().zip(&along).map(|(m, s)| m + s).collect();
             let moved: Vec<f64> = theta.iter().zip(&step).map(|(t, s)| t + s).collect();
             let reached = objective(&trial, &moved);
@@ -156,6 +172,9 @@ pub(super) fn minimise(
             break;
         }
         last = decrease;
+        if length == 1.0 {
+            before = Some((step, gradient));
+        }
     }
     let margins = columns.tr_mul_vec(&theta);
     Ok(Fit { theta, margins, curvature: kept })
