@@ -6,7 +6,7 @@ use crate::linalg::vector;
 const MEMORY: usize = 6;
 
 /// The update of Broyden, Fletcher, Goldfarb and Shanno, in products (Nocedal 1980).
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Secants {
     /// Step s, change of the gradient g, and 1/(s'g).
     pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,

@@ -26,8 +26,10 @@ pub(super) fn signed_columns(known: Dense, u: &Dense, y: &[f64], k: usize) -> De
 /// Decrease that Newton's model promises at which a solution is exact: the step taken then squares what is
 /// left, or with a curvature from elsewhere leaves scores that are right to about 1e-10.
 pub(super) const EXACT: f64 = 1e-17;
-/// A step that promises less is not checked: far from there the loss is as good as quadratic.
+/// A step that promises less is not checked: the logistic loss is as good as quadratic there. Losses with corners
+/// in their slopes are checked down to what rounding allows.
 const SAFE: f64 = 1e-8;
+const SAFE_WITH_CORNERS: f64 = 1e-13;
 /// A curvature from elsewhere is good enough while it makes the promised decrease this much smaller
 /// from step to step; a fresh one costs about as much as ten steps.
 const STALE: f64 = 1e-2;
@@ -43,11 +45,12 @@ pub(super) struct Fit {
     curvature: Option<Curvature>,
 }
 
-/// A Hessian, factored, and the weights of the rows it was made of.
+/// A Hessian, factored, the weights of the rows it was made of, and what steps since then have shown.
 #[derive(Debug, Clone)]
 struct Curvature {
     weights: Vec<f64>,
     factor: GrowingCholesky,
+    secants: Secants,
 }
 
 impl Fit {
@@ -71,11 +74,13 @@ impl Curvature {
         let factor = Cholesky::new(&hessian).ok_or_else(|| {
             Error::Numerical("Newton step of the fit on the top components".into())
         })?;
-        Ok(Self { weights, factor: GrowingCholesky::new(&factor) })
+        let factor = GrowingCholesky::new(&factor);
+        Ok(Self { weights, factor, secants: Secants::default() })
     }
 
     /// The same with the columns that `columns` has more: O(n k) each. `None` if rounding forbids it.
     fn grown(mut self, columns: &Dense, ridge: &[f64]) -> Option<Self> {
+        self.secants = Secants::default();
         for j in self.factor.order()..columns.nrows() {
             let scaled: Vec<f64> =
                 self.weights.iter().zip(columns.row(j)).map(|(w, v)| w * v).collect();
@@ -88,6 +93,14 @@ impl Curvature {
         }
         Some(self)
     }
+
+    /// Newton's step, and twice the decrease that its model promises.
+    fn newton(&self, gradient: &[f64]) -> (Vec<f64>, f64) {
+        let mut step = self.secants.apply(gradient, |g| self.factor.solve(g));
+        vector::scale(&mut step, -1.0);
+        let decrease = -vector::dot(gradient, &step);
+        (step, decrease)
+    }
 }
 
 /// Minimises $\frac1n \sum_i \ell(a_i^\top\theta) + \frac12\sum_j \epsilon_j\theta_j^2$, where the rows of
@@ -95,9 +108,8 @@ impl Curvature {
 ///
 /// Smooth losses: Newton's method, where a full step that does not decrease the objective is replaced
 /// by an exact line search. A fresh Hessian costs O(n k^2); that of `start`, a minimiser for the first
-/// of `columns`, is taken over, corrected by what the steps show ([`Secants`]), and kept while it serves, which makes a step
-/// O(n k). Hinge loss: its
-/// quadratic program (all $\epsilon_j$ equal there).
+/// of `columns`, is taken over, corrected by what the steps show ([`Secants`]), and kept while it serves,
+/// which makes a step O(n k). Hinge loss: its quadratic program (all $\epsilon_j$ equal there).
 pub(super) fn minimise(
     loss: PaperLoss,
     columns: &Dense,
@@ -118,39 +130,28 @@ pub(super) fn minimise(
     let objective =
         |margins: &[f64], theta: &[f64]| loss.mean(margins) + 0.5 * penalty(theta, theta);
     let mut value = objective(&margins, &theta);
+    let safe = if loss.0 == Loss::Logistic { SAFE } else { SAFE_WITH_CORNERS };
     let mut kept = start.curvature.and_then(|c| c.grown(columns, ridge));
-    let mut secants = Secants::default();
     let mut before: Option<(Vec<f64>, Vec<f64>)> = None;
     let mut last = f64::INFINITY;
     for _ in 0..200 {
         let (slopes, weights) = loss.weights(&margins);
         let mut gradient = columns.mul_vec(&slopes);
         gradient.iter_mut().zip(ridge.iter().zip(&theta)).for_each(|(g, (r, t))| *g += r * t);
-        if let Some((step, mut old)) = before.take() {
-            old.iter_mut().zip(&gradient).for_each(|(old, new)| *old = new - *old);
-            secants.learn(step, old);
+        if let (Some((step, old)), Some(kept)) = (before.take(), &mut kept) {
+            let change = gradient.iter().zip(&old).map(|(new, old)| new - old).collect();
+            kept.secants.learn(step, change);
         }
-        let newton = |curvature: &Curvature, secants: &Secants| {
-            let mut step = secants.apply(&gradient, |g| curvature.factor.solve(g));
-            vector::scale(&mut step, -1.0);
-            let decrease = -vector::dot(&gradient, &step);
-            (step, decrease)
-        };
-        let stale = kept
-            .as_ref()
-            .map(|kept| newton(kept, &secants))
-            .filter(|(_, decrease)| *decrease <= STALE * last);
+        let stale = kept.as_ref().map(|kept| kept.newton(&gradient));
+        let stale = stale.filter(|(_, decrease)| *decrease <= STALE * last);
         let fresh = stale.is_none();
         let (step, decrease) = match stale {
             Some(found) => found,
-            None => {
-                secants = Secants::default();
-                newton(kept.insert(Curvature::new(columns, weights, ridge)?), &secants)
-            }
+            None => kept.insert(Curvature::new(columns, weights, ridge)?).newton(&gradient),
         };
         let along = columns.tr_mul_vec(&step);
         let mut length = 1.0;
-        if decrease > SAFE {
+        if decrease > safe {
             let trial: Vec<f64> = margins.iter().zip(&along).map(|(m, s)| m + s).collect();
             let moved: Vec<f64> = theta.iter().zip(&step).map(|(t, s)| t + s).collect();
             let reached = objective(&trial, &moved);
