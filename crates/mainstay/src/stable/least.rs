@@ -13,10 +13,12 @@
 
 use super::augmented::Kept;
 use super::interior::{self, Limits, System};
-use super::problem::{Problem, RowLoss, Target, softplus};
+use super::problem::{Problem, RowLoss, Target};
 use super::reduce::{Features, Reduced};
 use crate::data::Standardize;
 use crate::error::Result;
+use crate::linalg::elementary::{exponential, log_one_plus};
+use crate::linalg::vector::vectorized;
 use crate::linalg::{Matrix, Row, vector};
 
 /// Relative to the total weight: how closely $k^*$ is enclosed.
@@ -203,13 +205,15 @@ impl<'r> Smoothed<'r> {
     fn look(&mut self) {
         let rows = self.share.iter_mut().zip(&mut self.room).zip(&mut self.exponent);
         let given = self.offset.iter().zip(&self.margin).zip(self.c);
-        for (((share, room), exponent), ((offset, margin), c)) in rows.zip(given) {
-            *exponent = offset + (1.0 - margin) / self.width;
-            let e = (-exponent.abs()).exp();
-            let (small, large) = (e / (1.0 + e), 1.0 / (1.0 + e));
-            *share = c * if *exponent > 0.0 { large } else { small };
-            *room = c * small * large;
-        }
+        vectorized(|| {
+            for (((share, room), exponent), ((offset, margin), c)) in rows.zip(given) {
+                *exponent = offset + (1.0 - margin) / self.width;
+                let e = exponential(-exponent.abs());
+                let large = 1.0 / (1.0 + e);
+                *share = c * large * if *exponent > 0.0 { 1.0 } else { e };
+                *room = c * e * large * large;
+            }
+        });
     }
 
     /// Newton steps until another would gain little of what is open; returns that, or `None` where
@@ -265,8 +269,13 @@ impl<'r> Smoothed<'r> {
 
     fn value(&self) -> f64 {
         let rows = self.margin.iter().zip(&self.offset).zip(self.c);
-        let loss = |((m, o), c): ((&f64, &f64), &f64)| c * softplus(o + (1.0 - m) / self.width);
-        self.width * rows.map(loss).sum::<f64>()
+        let loss = |((m, o), c): ((&f64, &f64), &f64)| {
+            let t = o + (1.0 - m) / self.width;
+            c * (t.max(0.0) + log_one_plus(exponential(-t.abs())))
+        };
+        // One after the other: sums do not use vector registers, losses do.
+        let losses: Vec<f64> = vectorized(|| rows.map(loss).collect());
+        self.width * losses.iter().sum::<f64>()
     }
 
     /// The hinge losses: an upper bound.
