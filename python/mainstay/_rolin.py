@@ -72,6 +72,7 @@ class RolinClassifier(_FewSamples):
         rows otherwise.
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
         Inner product; ``"rbf"`` and ``"poly"`` (degree 3) with scikit-learn's ``gamma="scale"``.
+        Of a precomputed matrix with negative eigenvalues only the positive part counts.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
