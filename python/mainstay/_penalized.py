@@ -44,7 +44,9 @@ class PenalizedClassifier(WeightedClassifier):
     n_alphas : int, default=30
         Length of that grid.
     n_folds : int, default=5
-        Folds of the cross-validation of ``alpha="cv"`` and ``normalize="auto"``.
+        Folds of the cross-validation of ``alpha="cv"`` and ``normalize="auto"``. A class with
+        fewer rows than folds is missing from some folds; a warning says so. A fold does not count
+        if its training rows lack a class that it holds out.
     n_repeats : int, default=1
         How often the rows are dealt anew into folds.
     random_state : int, RandomState instance or None, default=None

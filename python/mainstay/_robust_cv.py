@@ -39,7 +39,9 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     scoring : "loss" or callable, default="loss"
         ``"loss"``: log loss (base 2) of ``predict_proba``, or hinge loss of ``decision_function``
         where there are no probabilities. A callable ``scorer(estimator, X, y)``, the higher the
-        better, judges the holdout rows instead; the ratio test stays on the loss.
+        better, judges the holdout rows instead; the ratio test stays on the loss. The rules compare
+        costs by ratios: scores that are never positive (``neg_log_loss``) are taken as negated
+        losses, others must be at most 1 and cost what they miss to 1.
     theta_ratio : float, default=5
         Largest ratio of held-out to training loss that is accepted.
     theta_slack : float, default=0.1
@@ -65,6 +67,10 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ``params``, ``baseline``, ``loss_avg``, ``loss_max``, ``loss_ratio``, ``cost``.
     classes_ : ndarray
         Class labels.
+
+    References
+    ----------
+    D. Chakrabarti, *Robust Linear Classification from Limited Training Data*, Algorithm 2.
 
     Examples
     --------
@@ -126,6 +132,8 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X, y = indexable(X, y)
         check_classification_targets(y)
         candidates = list(ParameterGrid(self.param_grid))
+        if not candidates:
+            raise ValueError(f"`param_grid` = {self.param_grid!r}: must hold at least one setting")
         baseline = [] if self.baseline is None else list(ParameterGrid(self.baseline))
         settings = candidates + baseline
         splits = list(self._splitter(y).split(X, y))
@@ -137,6 +145,8 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         losses = np.array(Parallel(n_jobs=self.n_jobs)(jobs), dtype=np.float64)
         tables = losses.reshape(len(settings), len(splits), 3)
         judged, train, holdout = (np.ascontiguousarray(tables[:, :, i]) for i in range(3))
+        if callable(self.scoring):
+            judged = _costs(judged)
         self.best_index_, judgements = _core.robust_choice(
             judged,
             train,
@@ -240,7 +250,7 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _losses(estimator, setting, X, y, split, scoring):
-    """(judged, training loss, holdout loss) of one setting on one split."""
+    """(score or loss that counts, training loss, holdout loss) of one setting on one split."""
     train, holdout = split
     model = clone(estimator).set_params(**setting)
     X_train, y_train = _safe_split(model, X, y, train)
@@ -252,8 +262,16 @@ def _losses(estimator, setting, X, y, split, scoring):
     score = scoring(model, X_holdout, y_holdout)
     if not isinstance(score, numbers.Number):
         raise ValueError(f"`scoring` must return a number, not {score!r}")
-    # Costs are compared by ratios, so they count from the best score a scorer usually has.
-    return 1.0 - score, fit, hold
+    return score, fit, hold
+
+
+def _costs(scores):
+    """Count scores down from the best one possible: 0 for negated losses, otherwise 1."""
+    best = 1.0 if (scores > 0).any() else 0.0
+    if (scores > best).any():
+        largest = np.nanmax(scores)
+        raise ValueError(f"`scoring` gave {largest}: must be at most 1, or a loss times -1")
+    return best - scores
 
 
 def _mean_loss(model, X, y):

@@ -19,14 +19,22 @@ class RolinClassifier(_FewSamples):
     ``variant="paper"`` is Algorithms 1 and 2 of the paper: the training loss is minimised on the
     top ``k`` principal components, where data are reliable; in the rest, where only moments are
     believed, the direction is the best one against the most uncertain distribution with these
-    moments, and its length is at most ``b_max``. Robust cross-validation chooses the three
-    numbers and whether to standardise.
+    moments (Theorem 1). With :math:`X = U D V^\top`, and :math:`V_1, D_1` what is left of
+    :math:`V, D` without the top,
+
+    .. math::
+
+        \eta \propto V_1 (D_1^2 + \sigma I)^{-1} V_1^\top X^\top y, \qquad
+        \sigma = \mathtt{sigma\_ratio} \cdot \max D_1^2,
+
+    and its length in :math:`[0, \mathtt{b\_max}]` minimises the training loss. Robust
+    cross-validation chooses the three numbers and whether to standardise.
 
     ``variant="extended"`` keeps the idea and averages instead of choosing: ridge directions (the
     paper's robust direction with ``k = 0``, Theorem 2) and penalised fits of the loss, under
-    three scalings of the features, each calibrated on its out-of-fold scores and weighted by its
-    calibrated out-of-fold loss. The result is one linear function. It has no knobs: giving one of
-    the paper's is an error.
+    several scalings of the features, each calibrated on its out-of-fold scores and weighted by
+    its calibrated out-of-fold loss. The result is one linear function. It has no knobs: giving
+    one of the paper's is an error.
 
     Parameters
     ----------
@@ -58,12 +66,13 @@ class RolinClassifier(_FewSamples):
     b_maxs : sequence of float, default=None
         Paper: grid of step limits; None means ten points from 0.01 to 0.1 sqrt(n/15).
     k : int, default=None
-        Paper: number of reliable components, instead of choosing it.
+        Paper: number of reliable components, instead of choosing it; 0 is the robust part alone.
     s0_ridge : float, default=1e-6
         Paper: ridge of the fit on the reliable components, which has no minimiser on separable
         rows otherwise.
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
         Inner product; ``"rbf"`` and ``"poly"`` (degree 3) with scikit-learn's ``gamma="scale"``.
+        Of a precomputed matrix with negative eigenvalues only the positive part counts.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -83,14 +92,15 @@ class RolinClassifier(_FewSamples):
         Class labels; in a binary problem ``classes_[1]`` is the positive one.
     candidates_ : dict of columns
         Extended: every candidate with its scaling, family, strength, calibrated scale and shift,
-        out-of-fold loss and weight in the average.
+        out-of-fold loss (natural logarithm), share of wrong rows and weight in the average.
     k_, k_max_, sigma_ratio_, b_max_, normalize_ : int, int, float, float, bool
         Paper: what was chosen (arrays with more than two classes; both 0 in the middle means the
         reliable components alone).
     cv_results_ : dict of columns
         Paper: every candidate looked at: k, sigma_ratio, b_max, normalize, loss_avg, loss_max,
         loss_ratio, cost, and ``pruned``: 1 where it was given up because lower bounds of its
-        holdout losses ruled it out; these bounds are then given, the ratio is NaN.
+        holdout losses ruled it out; these bounds are then given, the ratio is NaN. Only
+        ``cv="robust"`` needs ratios: with the others they are NaN beside a robust part.
     components_ : dict
         Paper: ``reliable`` and ``robust``, the two parts of ``coef_``, ``direction``, the unit
         direction of the second, and the dimensions of their subspaces.
@@ -202,6 +212,11 @@ class TopPCsClassifier(_FewSamples):
     coef_, dual_coef_, intercept_, classes_, k_, k_max_, normalize_, cv_results_, components_, \
 n_iter_, n_features_in_, feature_names_in_
         As in :class:`RolinClassifier`.
+
+    References
+    ----------
+    D. Chakrabarti, *Robust Linear Classification from Limited Training Data*: Eq. (9), and the
+    rival "Top PCs" of its experiments.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import mainstay
-from mainstay import RobustCV, RolinClassifier, TopPCsClassifier
+from mainstay import PenalizedClassifier, RobustCV, RolinClassifier, TopPCsClassifier
 from mainstay.datasets import load_demo
 
 X, Y = load_demo(return_X_y=True)
@@ -68,10 +68,17 @@ def test_a_kernel_has_dual_weights_and_survives_a_file(tmp_path):
     assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
-def test_a_small_class_is_mentioned():
+@pytest.mark.parametrize("model", [RolinClassifier(), PenalizedClassifier(alpha="cv")])
+def test_a_small_class_is_mentioned(model):
     rows = np.r_[np.flatnonzero(Y[0] == Y)[:12], np.flatnonzero(Y[0] != Y)[:3]]
     with pytest.warns(UserWarning, match="smallest class has 3 rows"):
-        RolinClassifier().fit(X[rows], Y[rows])
+        model.fit(X[rows], Y[rows])
+
+
+@pytest.mark.parametrize("model", [RolinClassifier, PenalizedClassifier])
+def test_a_wrong_normalisation_is_told_the_right_ones(model):
+    with pytest.raises(ValueError, match='must be true, false or "auto"'):
+        model(normalize="maybe").fit(X[FEW], Y[FEW])
 
 
 def test_robust_cv_refuses_what_overfits():
@@ -94,9 +101,26 @@ def test_robust_cv_takes_any_classifier_and_scorer():
     assert own.fit(X[FEW], Y[FEW]).score(X[REST], Y[REST]) > 0.85
 
 
+def test_robust_cv_takes_a_negated_loss_for_a_loss():
+    Z = StandardScaler().fit_transform(X)
+    grid = {"C": [0.01, 0.1, 1.0, 10.0]}
+    search = RobustCV(LogisticRegression(), grid, cv=3).fit(Z[FEW], Y[FEW])
+    scored = clone(search).set_params(scoring=get_scorer("neg_log_loss")).fit(Z[FEW], Y[FEW])
+    assert np.allclose(scored.cv_results_["cost"], search.cv_results_["cost"] * np.log(2))
+    assert scored.best_params_ == search.best_params_
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"cv": "five"}, {"scoring": "accuracy"}, {"theta_ratio": 0.1}, {"theta_gain": -1}]
+    "wrong",
+    [
+        {"cv": "five"},
+        {"scoring": "accuracy"},
+        {"scoring": lambda model, X, y: 100.0},
+        {"param_grid": []},
+        {"theta_ratio": 0.1},
+        {"theta_gain": -1},
+    ],
 )
 def test_robust_cv_names_what_is_wrong(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        RobustCV(LogisticRegression(), {"C": [1.0]}, **wrong).fit(X[FEW], Y[FEW])
+        RobustCV(LogisticRegression(), **{"param_grid": {"C": [1.0]}, **wrong}).fit(X[FEW], Y[FEW])

@@ -4,6 +4,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::data::Dataset;
+
 /// Rows to fit on and rows to judge on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
@@ -46,6 +48,22 @@ pub fn stratified(labels: &[usize], folds: usize, repeats: usize, seed: u64) -> 
         }));
     }
     splits
+}
+
+/// Stratified folds need a row of every class each: says so where a class has fewer rows than that.
+pub fn fold_warning(data: &Dataset, folds: usize) -> Option<String> {
+    let mut counts = vec![0_usize; data.n_classes()];
+    for &label in data.labels() {
+        counts[label] += 1;
+    }
+    let smallest = counts.into_iter().filter(|c| *c > 0).min()?;
+    (smallest < folds).then(|| {
+        let rows = if smallest == 1 { "row" } else { "rows" };
+        format!(
+            "the smallest class has {smallest} {rows}, fewer than n_folds = {folds}: \
+             some folds hold none of it"
+        )
+    })
 }
 
 /// `count` values from `first` to `last`, equal steps apart; exactly both ends.

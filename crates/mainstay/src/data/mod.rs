@@ -18,7 +18,7 @@ pub use demo::demo;
 pub use encoder::{Encoded, Encoder, Encoding, Missing};
 pub use label::{Classes, Label};
 pub use merge::Merged;
-pub use standardize::{Standardize, deviations};
+pub use standardize::{Normalize, NormalizeRule, Standardize, deviations};
 pub use synthetic::{Outliers, make_label_noise, make_outliers, make_separable_copies};
 pub use table::{Cells, Column, MISSING, Table, WordList, is_missing};
 pub use uncertainty::{RowUncertainty, Shape};

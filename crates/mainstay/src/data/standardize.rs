@@ -1,7 +1,27 @@
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
+use serde::{Deserialize, Serialize};
+
 use crate::linalg::vector::vectorized;
 use crate::linalg::{Dense, Matrix, Row};
+
+/// Whether features are standardised before a fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "must be true, false or \"auto\"")]
+pub enum Normalize {
+    /// Always or never.
+    Fixed(bool),
+    /// Chosen by the cross-validation that chooses the other parameters.
+    Rule(NormalizeRule),
+}
+
+/// Named rules for [`Normalize`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NormalizeRule {
+    /// Both compete.
+    Auto,
+}
 
 /// Column means and scales, learned on one set of rows and applied to others.
 #[derive(Debug, Clone, PartialEq)]

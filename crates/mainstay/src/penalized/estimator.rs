@@ -1,6 +1,6 @@
 use super::certificate::certify;
 use super::frame::Frame;
-use super::params::{Alpha, Normalize, PenalizedParams, Penalty};
+use super::params::{Alpha, PenalizedParams, Penalty};
 use super::path::{Choice, choose};
 use super::problem::Problem;
 use super::row_space::RowSpace;
@@ -8,8 +8,9 @@ use super::solution::Budget;
 use super::solver::Solver;
 use crate::certificate::Certificate;
 use crate::control::Control;
-use crate::data::{Dataset, Merged, deviations};
+use crate::data::{Dataset, Merged, Normalize, deviations};
 use crate::error::Result;
+use crate::folds::fold_warning;
 use crate::loss::Loss;
 use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, Link, one_versus_rest};
 
@@ -61,11 +62,12 @@ impl Estimator for Penalized {
         let fitted = one_versus_rest(&merged, link, params.tol, control, |binary| {
             setting.fit(binary, choice.alpha, control)
         })?;
-        let fitted = fitted.with("alpha", choice.alpha).with("normalize", choice.normalize);
-        Ok(match choice.results {
-            Some(table) => fitted.with("cv_results", table),
-            None => fitted,
-        })
+        let mut fitted = fitted.with("alpha", choice.alpha).with("normalize", choice.normalize);
+        if let Some(table) = choice.results {
+            fitted.warnings.extend(fold_warning(&merged.data, params.n_folds));
+            fitted = fitted.with("cv_results", table);
+        }
+        Ok(fitted)
     }
 }
 

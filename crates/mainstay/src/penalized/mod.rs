@@ -26,5 +26,6 @@ mod solver;
 mod system;
 mod working_set;
 
+pub use crate::data::{Normalize, NormalizeRule};
 pub use estimator::Penalized;
-pub use params::{Alpha, AlphaRule, Normalize, NormalizeRule, PenalizedParams, Penalty};
+pub use params::{Alpha, AlphaRule, PenalizedParams, Penalty};

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::estimator::Penalized;
-use crate::data::ClassWeight;
+use crate::data::{ClassWeight, Normalize};
 use crate::error::{Error, Result, require};
 use crate::loss::Loss;
 
@@ -20,7 +20,7 @@ pub enum Penalty {
 
 /// Strength of the penalty.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "must be a number or \"cv\"")]
 pub enum Alpha {
     /// This much.
     Fixed(f64),
@@ -34,24 +34,6 @@ pub enum Alpha {
 pub enum AlphaRule {
     /// Cross-validated loss.
     Cv,
-}
-
-/// Whether features are standardised before the penalty is applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Normalize {
-    /// Always or never.
-    Fixed(bool),
-    /// Chosen by the cross-validation that chooses `alpha`.
-    Rule(NormalizeRule),
-}
-
-/// Named rules for [`Normalize`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NormalizeRule {
-    /// Both compete.
-    Auto,
 }
 
 /// Parameters of [`Penalized`]; `check` is the only door to `fit`.

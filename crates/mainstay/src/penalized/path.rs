@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::estimator::{Setting, one_sided, only_sign, shares};
-use super::params::{Alpha, Normalize, PenalizedParams};
+use super::params::{Alpha, PenalizedParams};
 use super::solution::{Budget, Solution};
 use crate::control::Control;
-use crate::data::{Dataset, deviations};
+use crate::data::{Dataset, Normalize, deviations};
 use crate::error::{Error, Result};
 use crate::folds::{Split, geometric_grid, stratified};
 use crate::linalg::vector;
@@ -32,7 +32,8 @@ pub(super) struct Choice {
 ///
 /// Folds are dealt from the merged rows, so that a weight and repetition give the same folds. In
 /// every fold the strengths are passed from the largest to the smallest, each fit starting from
-/// the last. With more than two classes the loss is the mean over the one-versus-rest problems.
+/// the last. With more than two classes the loss is the mean over the one-versus-rest problems. A fold
+/// whose training rows lack a class that it holds out does not count.
 pub(super) fn choose(
     params: &PenalizedParams,
     data: &Dataset,
@@ -65,7 +66,8 @@ pub(super) fn choose(
             losses[s * splits.len()..(s + 1) * splits.len()].iter().flatten().collect();
         if folds.is_empty() {
             return Err(Error::BadData(
-                "cross-validation needs at least two different rows of every class; give alpha as a number"
+                "no fold leaves training rows of every class; cross-validation needs more different rows of \
+                 each: give alpha and normalize as values"
                     .into(),
             ));
         }

@@ -7,7 +7,7 @@ use super::paper::Paper;
 use super::recipe::Recipe;
 use super::rules::Thresholds;
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{Dataset, Normalize, NormalizeRule};
 use crate::error::{Error, Result, require};
 use crate::loss::Loss;
 use crate::model::{Estimator, Fitted};
@@ -45,24 +45,6 @@ pub enum Scoring {
     Loss,
     /// Share of misclassified rows (Appendix B).
     ZeroOne,
-}
-
-/// Whether features are standardised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Normalize {
-    /// Always or never.
-    Fixed(bool),
-    /// Let the cross-validation decide.
-    Rule(NormalizeRule),
-}
-
-/// Named rules for [`Normalize`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NormalizeRule {
-    /// Both compete.
-    Auto,
 }
 
 /// Parameters of [`Rolin`]; `check` is the only door to `fit`.

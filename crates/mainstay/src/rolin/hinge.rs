@@ -23,98 +23,136 @@ struct Point {
     s: Vec<f64>,
 }
 
-/// Largest step in (0, 1] that keeps `v + step * dv` positive, held back a little.
-fn room(v: &[f64], dv: &[f64]) -> f64 {
-    v.iter().zip(dv).fold(1.0, |step, (v, d)| if *d < 0.0 { f64::min(step, -v / d) } else { step })
+impl Point {
+    /// Both products of complementary variables, row by row.
+    fn products(&self) -> (Vec<f64>, Vec<f64>) {
+        let rows = || 0..self.s.len();
+        (
+            rows().map(|i| self.s[i] * self.alpha[i]).collect(),
+            rows().map(|i| self.xi[i] * (1.0 - self.alpha[i])).collect(),
+        )
+    }
+
+    /// Mean of all products.
+    fn mu(&self) -> f64 {
+        let (with_s, with_xi) = self.products();
+        let sum: f64 = with_s.iter().zip(&with_xi).map(|(a, b)| a + b).sum();
+        sum / (2 * with_s.len()) as f64
+    }
+
+    fn plus(&self, step: f64, d: &Self) -> Self {
+        let moved = |v: &[f64], d: &[f64]| v.iter().zip(d).map(|(v, d)| v + step * d).collect();
+        Self {
+            theta: moved(&self.theta, &d.theta),
+            alpha: moved(&self.alpha, &d.alpha),
+            xi: moved(&self.xi, &d.xi),
+            s: moved(&self.s, &d.s),
+        }
+    }
+
+    /// Largest step in (0, 1] along `d` that keeps everything inside its bounds.
+    fn room(&self, d: &Self) -> f64 {
+        let least = |v: &[f64], d: &[f64], step: f64| {
+            let limits = v.iter().zip(d).filter(|(_, d)| **d < 0.0).map(|(v, d)| -v / d);
+            limits.fold(step, f64::min)
+        };
+        let rest: Vec<f64> = self.alpha.iter().map(|a| 1.0 - a).collect();
+        let back: Vec<f64> = d.alpha.iter().map(|a| -a).collect();
+        let step = least(&self.alpha, &d.alpha, least(&rest, &back, 1.0));
+        least(&self.xi, &d.xi, least(&self.s, &d.s, step))
+    }
+}
+
+/// The linearised conditions at a point, factored.
+struct System<'a> {
+    rows: &'a Dense,
+    at: &'a Point,
+    primal_residual: Vec<f64>,
+    dual_residual: Vec<f64>,
+    stiffness: Vec<f64>,
+}
+
+impl<'a> System<'a> {
+    fn new(rows: &'a Dense, rho: f64, at: &'a Point) -> Self {
+        let fitted = rows.mul_vec(&at.theta);
+        let mut dual_residual = rows.tr_mul_vec(&at.alpha);
+        vector::scale(&mut dual_residual, -1.0);
+        vector::axpy(rho, &at.theta, &mut dual_residual);
+        let each = || 0..rows.nrows();
+        let primal_residual = each().map(|i| fitted[i] + at.xi[i] - at.s[i] - 1.0).collect();
+        let softness = |i: usize| at.xi[i] / (1.0 - at.alpha[i]) + at.s[i] / at.alpha[i];
+        let stiffness = each().map(|i| softness(i).recip()).collect();
+        Self { rows, at, primal_residual, dual_residual, stiffness }
+    }
+
+    fn error(&self) -> f64 {
+        vector::norm_inf(&self.dual_residual).max(vector::norm_inf(&self.primal_residual))
+    }
+
+    fn factor(&self, rho: f64) -> Option<Cholesky> {
+        let mut normal = self.rows.weighted_gram(&self.stiffness);
+        normal.add_diagonal(rho);
+        Cholesky::new(&normal)
+    }
+
+    /// Newton's direction towards residuals of zero, and products that are smaller by `with_s` and `with_xi`.
+    fn direction(&self, factor: &Cholesky, with_s: &[f64], with_xi: &[f64]) -> Point {
+        let (p, each) = (self.at, || 0..self.rows.nrows());
+        let pull = |i: usize| with_xi[i] / (1.0 - p.alpha[i]) - with_s[i] / p.alpha[i];
+        let target: Vec<f64> = each().map(|i| pull(i) - self.primal_residual[i]).collect();
+        let weighted: Vec<f64> = each().map(|i| self.stiffness[i] * target[i]).collect();
+        let mut theta = self.rows.tr_mul_vec(&weighted);
+        vector::axpy(-1.0, &self.dual_residual, &mut theta);
+        factor.solve_in_place(&mut theta);
+        let moved = self.rows.mul_vec(&theta);
+        let alpha: Vec<f64> = each().map(|i| self.stiffness[i] * (target[i] - moved[i])).collect();
+        let s = each().map(|i| (-with_s[i] - p.s[i] * alpha[i]) / p.alpha[i]).collect();
+        let xi = each().map(|i| (p.xi[i] * alpha[i] - with_xi[i]) / (1.0 - p.alpha[i])).collect();
+        Point { theta, alpha, xi, s }
+    }
+
+    /// Mehrotra's direction: what is left of the products after the plain one tells how far to aim.
+    fn corrected(&self, factor: &Cholesky, mu: f64) -> Point {
+        let (mut with_s, mut with_xi) = self.at.products();
+        let plain = self.direction(factor, &with_s, &with_xi);
+        let mu_after = self.at.plus(self.at.room(&plain), &plain).mu();
+        let centre = mu * (mu_after / mu).powi(3);
+        for i in 0..with_s.len() {
+            with_s[i] += plain.s[i] * plain.alpha[i] - centre;
+            with_xi[i] -= plain.xi[i] * plain.alpha[i] + centre;
+        }
+        self.direction(factor, &with_s, &with_xi)
+    }
 }
 
 fn interior_point(rows: &Dense, rho: f64) -> Result<Point> {
     let n = rows.nrows();
-    let mut p = Point {
-        theta: vec![0.0; rows.ncols()],
-        alpha: vec![0.5; n],
-        xi: vec![1.0; n],
-        s: vec![1.0; n],
-    };
+    let theta = vec![0.0; rows.ncols()];
+    let mut p = Point { theta, alpha: vec![0.5; n], xi: vec![1.0; n], s: vec![1.0; n] };
     for _ in 0..100 {
-        let fitted = rows.mul_vec(&p.theta);
-        let mut dual_residual = rows.tr_mul_vec(&p.alpha);
-        vector::scale(&mut dual_residual, -1.0);
-        vector::axpy(rho, &p.theta, &mut dual_residual);
-        let primal_residual: Vec<f64> =
-            (0..n).map(|i| fitted[i] + p.xi[i] - p.s[i] - 1.0).collect();
-        let mu = (0..n).map(|i| p.s[i] * p.alpha[i] + p.xi[i] * (1.0 - p.alpha[i])).sum::<f64>()
-            / (2 * n) as f64;
-        let error = vector::norm_inf(&dual_residual).max(vector::norm_inf(&primal_residual));
-        if mu <= 1e-15 && error <= 1e-12 {
+        let system = System::new(rows, rho, &p);
+        let mu = p.mu();
+        // On separable rows nothing but the ridge is left of the objective.
+        let value = p.xi.iter().sum::<f64>() + 0.5 * rho * vector::norm_sq(&p.theta);
+        if mu <= 1e-15 * value.min(1.0) && system.error() <= 1e-12 {
             break;
         }
-        let stiffness: Vec<f64> =
-            (0..n).map(|i| 1.0 / (p.xi[i] / (1.0 - p.alpha[i]) + p.s[i] / p.alpha[i])).collect();
-        let mut normal = rows.weighted_gram(&stiffness);
-        normal.add_diagonal(rho);
-        let Some(factor) = Cholesky::new(&normal) else {
+        let Some(factor) = system.factor(rho) else {
             // Rounding has the last word: the point is as good as arithmetic allows.
             if mu <= 1e-8 {
                 break;
             }
             return Err(Error::Numerical("hinge fit on the top components".into()));
         };
-        let direction = |comp_s: &[f64], comp_xi: &[f64]| {
-            let target: Vec<f64> = (0..n)
-                .map(|i| {
-                    -primal_residual[i] + comp_xi[i] / (1.0 - p.alpha[i]) - comp_s[i] / p.alpha[i]
-                })
-                .collect();
-            let weighted: Vec<f64> = (0..n).map(|i| stiffness[i] * target[i]).collect();
-            let mut rhs = rows.tr_mul_vec(&weighted);
-            vector::axpy(-1.0, &dual_residual, &mut rhs);
-            let d_theta = factor.solve(&rhs);
-            let moved = rows.mul_vec(&d_theta);
-            let d_alpha: Vec<f64> = (0..n).map(|i| stiffness[i] * (target[i] - moved[i])).collect();
-            let d_s: Vec<f64> =
-                (0..n).map(|i| (-comp_s[i] - p.s[i] * d_alpha[i]) / p.alpha[i]).collect();
-            let d_xi: Vec<f64> =
-                (0..n).map(|i| (-comp_xi[i] + p.xi[i] * d_alpha[i]) / (1.0 - p.alpha[i])).collect();
-            Point { theta: d_theta, alpha: d_alpha, xi: d_xi, s: d_s }
-        };
-        let step_of = |d: &Point| {
-            let rest: Vec<f64> = p.alpha.iter().map(|a| 1.0 - a).collect();
-            let back: Vec<f64> = d.alpha.iter().map(|a| -a).collect();
-            [room(&p.alpha, &d.alpha), room(&rest, &back), room(&p.xi, &d.xi), room(&p.s, &d.s)]
-                .into_iter()
-                .fold(1.0, f64::min)
-        };
-        let comp_s: Vec<f64> = (0..n).map(|i| p.s[i] * p.alpha[i]).collect();
-        let comp_xi: Vec<f64> = (0..n).map(|i| p.xi[i] * (1.0 - p.alpha[i])).collect();
-        let predictor = direction(&comp_s, &comp_xi);
-        let step = step_of(&predictor);
-        let mu_after = (0..n)
-            .map(|i| {
-                let alpha = p.alpha[i] + step * predictor.alpha[i];
-                (p.s[i] + step * predictor.s[i]) * alpha
-                    + (p.xi[i] + step * predictor.xi[i]) * (1.0 - alpha)
-            })
-            .sum::<f64>()
-            / (2 * n) as f64;
-        let centre = mu * (mu_after / mu).powi(3);
-        let comp_s: Vec<f64> =
-            (0..n).map(|i| comp_s[i] + predictor.s[i] * predictor.alpha[i] - centre).collect();
-        let comp_xi: Vec<f64> =
-            (0..n).map(|i| comp_xi[i] - predictor.xi[i] * predictor.alpha[i] - centre).collect();
-        let corrector = direction(&comp_s, &comp_xi);
-        let step = 0.995 * step_of(&corrector);
+        let direction = system.corrected(&factor, mu);
+        // Held back a little from the bounds.
+        let step = 0.995 * p.room(&direction);
         if !step.is_finite() || step < 1e-13 {
             break;
         }
-        vector::axpy(step, &corrector.theta, &mut p.theta);
-        vector::axpy(step, &corrector.alpha, &mut p.alpha);
-        vector::axpy(step, &corrector.xi, &mut p.xi);
-        vector::axpy(step, &corrector.s, &mut p.s);
+        p = p.plus(step, &direction);
         // A multiplier rounded onto its bound would stop the method.
-        for i in 0..n {
-            p.alpha[i] = p.alpha[i].clamp(1e-300, 1.0 - f64::EPSILON);
-        }
+        p.alpha.iter_mut().for_each(|a| *a = a.clamp(1e-300, 1.0 - f64::EPSILON));
     }
     Ok(p)
 }

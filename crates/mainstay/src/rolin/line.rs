@@ -21,12 +21,49 @@ pub(super) fn least_along_from(
     weights: &(Vec<f64>, Vec<f64>),
     top: f64,
 ) -> f64 {
-    if loss.0 == Loss::Hinge {
-        return least_hinge(base, slope, top);
+    let at = |c: f64| loss.derivatives_along(base, slope, c);
+    let at_zero = vector::dot(slope, &weights.0);
+    match loss.0 {
+        Loss::Hinge => least_hinge(base, slope, top),
+        Loss::Logistic => {
+            let bent: Vec<f64> = slope.iter().zip(&weights.1).map(|(s, w)| s * w).collect();
+            least_from((at_zero, vector::dot(slope, &bent)), at, top)
+        }
+        Loss::SquaredHinge | Loss::ModifiedHuber => {
+            if at_zero >= 0.0 {
+                0.0
+            } else if at(top).0 < 0.0 {
+                top
+            } else {
+                least_between(&kinks(base, slope, top), at)
+            }
+        }
     }
-    let bent: Vec<f64> = slope.iter().zip(&weights.1).map(|(s, w)| s * w).collect();
-    let at_zero = (vector::dot(slope, &weights.0), vector::dot(slope, &bent));
-    least_from(at_zero, |c| loss.derivatives_along(base, slope, c), top)
+}
+
+/// Where a margin passes 1 or -1 on the way from 0 to `top`, ascending, with both ends.
+fn kinks(base: &[f64], slope: &[f64], top: f64) -> Vec<f64> {
+    let passes = |(b, s): (&f64, &f64)| [(1.0 - b) / s, (-1.0 - b) / s];
+    let inside = |c: &f64| *c > 0.0 && *c < top;
+    let mut all: Vec<f64> = base.iter().zip(slope).flat_map(passes).filter(inside).collect();
+    all.extend([0.0, top]);
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+/// The smallest zero of a slope that is negative at the first of `kinks`, not at the last, and a straight
+/// line between neighbours. Losses that are zero beyond a margin may be flat from there to a far kink, and
+/// Newton's method would stop at either end.
+fn least_between(kinks: &[f64], at: impl Fn(f64) -> (f64, f64)) -> f64 {
+    let end = kinks.partition_point(|c| at(*c).0 < 0.0).clamp(1, kinks.len() - 1);
+    let (low, high) = (kinks[end - 1], kinks[end]);
+    let middle = f64::midpoint(low, high);
+    match at(middle) {
+        (first, second) if second > 0.0 => (middle - first / second).clamp(low, high),
+        (first, _) if first < 0.0 => high,
+        // Rounding hides that the slope was zero at `low` already.
+        _ => low,
+    }
 }
 
 /// The same for a smooth loss plus `extra.0 * c + extra.1 * c^2 / 2`: Newton's method on the slope
@@ -96,10 +133,12 @@ fn least_hinge(base: &[f64], slope: &[f64], top: f64) -> f64 {
     if total >= -noise {
         return 0.0;
     }
+    // A length that moves no margin by more than rounding is none: equal candidates stay equal.
+    let least = 1e-12 / vector::norm_inf(slope);
     for (c, jump) in kinks {
         total += jump;
         if total >= -noise {
-            return c;
+            return if c > least { c } else { 0.0 };
         }
     }
     top
@@ -128,6 +167,23 @@ mod tests {
                 for top in [0.1, 0.5, 1.0, 2.0] {
                     let clipped = least_along(loss, &base, &slope, top);
                     assert!((clipped - best.min(top)).abs() <= 1e-12, "{loss:?}");
+                }
+            }
+        }
+    }
+
+    /// The loss is zero from where the first two rows are satisfied to `end`, where the third no longer is.
+    #[test]
+    fn a_flat_stretch_that_ends_is_entered_no_further_than_needed() {
+        for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss) {
+            for (a, b) in (1..8).flat_map(|a| (1..8).map(move |b| (a, b))) {
+                let slope = [f64::from(a) / 7.0, f64::from(b) / 3.0, -1.0];
+                let start = f64::max(0.8 / slope[0], 0.5 / slope[1]);
+                for end in [start + 0.1, start + 1.0, 3.0 * start] {
+                    for top in [0.5, 2.0, 9.0, 50.0] {
+                        let c = least_along(loss, &[0.2, 0.5, 1.0 + end], &slope, top);
+                        assert!((c - top.min(start)).abs() < 1e-12 * c.max(1.0), "{loss:?}: {c}");
+                    }
                 }
             }
         }

@@ -30,8 +30,7 @@ mod top_fit;
 mod tops;
 mod view;
 
-pub use estimator::{
-    CvRule, Normalize, NormalizeRule, Rolin, RolinParams, Scoring, TopPcs, TopPcsParams, Variant,
-};
+pub use crate::data::{Normalize, NormalizeRule};
+pub use estimator::{CvRule, Rolin, RolinParams, Scoring, TopPcs, TopPcsParams, Variant};
 pub use kernel::KernelKind;
 pub use recipe::{Group, Recipe};

@@ -10,6 +10,7 @@ use super::{CvRule, Normalize, Scoring};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+pub(super) use crate::folds::fold_warning;
 use crate::folds::{linear_grid, stratified};
 use crate::linalg::{Dense, Matrix, vector};
 use crate::loss::Loss;
@@ -65,20 +66,18 @@ impl Paper {
         } else {
             Vec::new()
         };
-        let spaces: Vec<Prepared> = normalizations
-            .into_par_iter()
-            .map(|flag| {
-                control.check()?;
-                let space = match &gram {
-                    Some(gram) => Space::from_kernel(&gram.values)?,
-                    None => Space::new(data.features(), flag)?,
-                };
-                Prepared::new(space, &splits, control)
-            })
-            .collect::<Result<_>>()?;
+        let prepare = |flag: bool| {
+            control.check()?;
+            let space = match &gram {
+                Some(gram) => Space::from_kernel(&gram.values)?,
+                None => Space::new(data.features(), flag)?,
+            };
+            Prepared::new(space, &splits, control)
+        };
+        let spaces: Vec<Prepared> =
+            normalizations.into_par_iter().map(prepare).collect::<Result<_>>()?;
         self.check_k(&spaces)?;
-        let classes: Vec<usize> =
-            if data.n_classes() == 2 { vec![1] } else { (0..data.n_classes()).collect() };
+        let classes = if data.n_classes() == 2 { 1..2 } else { 0..data.n_classes() };
         let mut answers = Vec::new();
         for class in classes {
             let y = data.signs(class);
@@ -86,16 +85,7 @@ impl Paper {
                 if search_needed { plan.run(&spaces, &splits, &y, control)? } else { plan.only() };
             answers.push(self.answer(found, &spaces, &y)?);
         }
-        let parts = Parts::new(&answers, &spaces, data.features());
-        let mut fitted =
-            self.report(&answers, &spaces, splits.len(), parts, |parts, link| match &gram {
-                Some(gram) => gram.model(data, parts.coef.clone(), parts.intercept.clone(), link),
-                None => Model::Linear(Linear {
-                    coef: parts.coef.clone(),
-                    intercept: parts.intercept.clone(),
-                    link,
-                }),
-            });
+        let mut fitted = self.report(&answers, &spaces, splits.len(), data, gram.as_ref());
         if search_needed {
             fitted.warnings.extend(fold_warning(data, self.n_folds));
         }
@@ -153,23 +143,18 @@ impl Paper {
         answers: &[Answer],
         spaces: &[Prepared],
         splits: usize,
-        parts: Parts,
-        model: impl Fn(&Parts, Link) -> Model,
+        data: &Dataset,
+        gram: Option<&Gram>,
     ) -> Fitted {
-        let model = model(&parts, link(self.loss.0));
-        let one_or_all = |values: Vec<f64>| match values.as_slice() {
-            [value] => Output::Number(*value),
-            _ => Output::Vector(values),
+        let parts = Parts::new(answers, spaces, data.features());
+        let (coef, intercept) = (parts.coef.clone(), parts.intercept.clone());
+        let link = link(self.loss.0);
+        let model = match gram {
+            Some(gram) => gram.model(data, coef, intercept, link),
+            None => Model::Linear(Linear { coef, intercept, link }),
         };
-        let counts = |values: Vec<usize>| {
-            let values: Vec<i64> =
-                values.into_iter().map(|v| i64::try_from(v).unwrap_or(i64::MAX)).collect();
-            match values.as_slice() {
-                [value] => Output::Integer(*value),
-                _ => Output::Integers(values),
-            }
-        };
-        let of = |value: fn(&Answer) -> usize| counts(answers.iter().map(value).collect());
+        let of = |value: fn(&Answer) -> usize| counts(answers.iter().map(value));
+        let numbers_of = |value: fn(&Answer) -> f64| numbers(answers.iter().map(value));
         let mut fitted = Fitted::new(model, splits)
             .with("k", of(|a| a.psi.k))
             .with("k_max", of(|a| a.k_max))
@@ -178,11 +163,8 @@ impl Paper {
             .with("components", parts.output(answers));
         if self.tail {
             fitted = fitted
-                .with(
-                    "sigma_ratio",
-                    one_or_all(answers.iter().map(|a| a.psi.sigma_ratio).collect()),
-                )
-                .with("b_max", one_or_all(answers.iter().map(|a| a.psi.b_max).collect()));
+                .with("sigma_ratio", numbers_of(|a| a.psi.sigma_ratio))
+                .with("b_max", numbers_of(|a| a.psi.b_max));
         }
         fitted
     }
@@ -268,6 +250,23 @@ impl Parts {
     }
 }
 
+/// One value for two classes, one a class for more.
+fn numbers(values: impl Iterator<Item = f64>) -> Output {
+    let values: Vec<f64> = values.collect();
+    match values.as_slice() {
+        [value] => Output::Number(*value),
+        _ => Output::Vector(values),
+    }
+}
+
+fn counts(values: impl Iterator<Item = usize>) -> Output {
+    let values: Vec<i64> = values.map(|v| i64::try_from(v).unwrap_or(i64::MAX)).collect();
+    match values.as_slice() {
+        [value] => Output::Integer(*value),
+        _ => Output::Integers(values),
+    }
+}
+
 fn flags(values: impl Iterator<Item = bool>) -> Output {
     let values: Vec<bool> = values.collect();
     match values.as_slice() {
@@ -304,19 +303,4 @@ fn results(answers: &[Answer], spaces: &[Prepared], tail: bool) -> Output {
         ("pruned".into(), integers(&|_, c| i64::from(c.pruned))),
     ]);
     Output::Table(columns)
-}
-
-/// Stratified folds need a row of every class each; with fewer, some training or holdout sets lack one.
-pub(super) fn fold_warning(data: &Dataset, folds: usize) -> Option<String> {
-    let mut counts = vec![0_usize; data.n_classes()];
-    for &label in data.labels() {
-        counts[label] += 1;
-    }
-    let smallest = counts.into_iter().filter(|c| *c > 0).min()?;
-    (smallest < folds).then(|| {
-        format!(
-            "the smallest class has {smallest} rows, fewer than n_folds = {folds}: \
-             some folds hold none of it"
-        )
-    })
 }

@@ -74,11 +74,9 @@ impl Search {
         let robust = self.cv == CvRule::Robust;
         // Rounding must not give up a candidate that ties with the limit.
         let most = (1.0 + 1e-12) * limit * splits.len() as f64;
-        let mut ahead = if robust && most.is_finite() {
-            self.outlook(scan, k, top)
-        } else {
-            Outlook::unknown(splits.len(), self.sigma_ratios.len())
-        };
+        let known = robust && most.is_finite();
+        let unknown = || Outlook::unknown(splits.len(), self.sigma_ratios.len());
+        let mut ahead = if known { self.outlook(scan, k, top) } else { unknown() };
         let width = bounds.values.len();
         let mut sums: Vec<f64> =
             (0..out.len()).map(|i| ahead.least(i / width, bounds.values[i % width])).collect();
@@ -105,10 +103,7 @@ impl Search {
             tails.push(tail);
         }
         for (c, sum) in out.iter_mut().zip(sums) {
-            let loss_avg = sum / splits.len() as f64;
-            let (_, seen) = rules::average_and_largest(&c.losses);
-            let loss_max = if c.pruned { seen.max(loss_avg) } else { seen };
-            c.judgement = Judgement { loss_avg, loss_max, loss_ratio: f64::NAN, cost: loss_avg };
+            c.judge_by_holdout(sum / splits.len() as f64);
         }
         HoldoutTails { candidates: out, tails, bounds }
     }
@@ -250,6 +245,15 @@ impl Search {
                 Scoring::ZeroOne => self.rules.judge(judged, &of(&train), &of(&holdout)),
             };
         }
+    }
+}
+
+impl Candidate {
+    /// What is known without training losses; lower bounds for a candidate given up.
+    fn judge_by_holdout(&mut self, loss_avg: f64) {
+        let (_, seen) = rules::average_and_largest(&self.losses);
+        let loss_max = if self.pruned { seen.max(loss_avg) } else { seen };
+        self.judgement = Judgement { loss_avg, loss_max, loss_ratio: f64::NAN, cost: loss_avg };
     }
 }
 
