@@ -3,9 +3,9 @@
 //!
 //! Three scalings of the centred features, two families of candidates in each: ridge regressions on the
 //! labels, which are ROLIN's robust direction with k = 0 (Theorem 2), and penalised fits of the loss
-//! itself; these in z-scores too. Every candidate is calibrated on its out-of-fold scores ([`super::calibrate`]), which tells
-//! how far it can be believed, and the average of all, weighted by calibrated out-of-fold loss, is again
-//! one linear function. With more rows the fit that cross-validation alone would choose joins it as it is:
+//! itself; these in z-scores too. Every candidate is calibrated on its out-of-fold scores
+//! ([`super::calibrate`]), which tells how far it can be believed, and the average of all, weighted by
+//! calibrated out-of-fold loss, is again one linear function. With more rows the fit that cross-validation alone would choose joins it as it is:
 //! classes that hardly overlap need no caution.
 //!
 //! Out-of-fold scores of ridge regressions cost no refit ([`super::ridge_folds`]); from many rows only the
@@ -82,7 +82,7 @@ impl Extended {
                 .unzip();
             (judged, views, Model::Linear(Linear { coef, intercept, link }))
         };
-        let mut fitted = Fitted::new(model, self.n_folds * self.n_repeats)
+        let mut fitted = Fitted::new(model, self.n_folds.min(data.len()) * self.n_repeats)
             .with("candidates", table(&judged, &views));
         fitted.warnings.extend(fold_warning(data, self.n_folds));
         fitted.warnings.extend(View::warning(&views));
@@ -181,21 +181,14 @@ impl Extended {
         let strengths: Vec<f64> = group.strengths.iter().map(|s| s * mean_square).collect();
         // The hinge has no curvature to follow; its squared form ranks rows alike.
         let loss = PaperLoss(if self.loss == Loss::Hinge { Loss::SquaredHinge } else { self.loss });
-        let everything: Vec<usize> = (0..n).collect();
-        let jobs: Vec<&[usize]> = splits
-            .all
-            .iter()
-            .map(|s| s.train.as_slice())
-            .chain(std::iter::once(everything.as_slice()))
-            .collect();
-        let paths: Vec<Vec<(Vec<f64>, f64)>> = jobs
-            .par_iter()
-            .map(|train| {
-                control.check()?;
-                let labels: Vec<f64> = train.iter().map(|&i| y[i]).collect();
-                ridge_fit::path(loss, &rows.select_rows(train), &labels, &strengths, control)
-            })
-            .collect::<Result<_>>()?;
+        let mut jobs: Vec<Vec<usize>> = splits.all.iter().map(|s| s.train.clone()).collect();
+        jobs.push((0..n).collect());
+        let fit = |train: &Vec<usize>| {
+            control.check()?;
+            let labels: Vec<f64> = train.iter().map(|&i| y[i]).collect();
+            ridge_fit::path(loss, &rows.select_rows(train), &labels, &strengths, control)
+        };
+        let paths: Vec<Vec<(Vec<f64>, f64)>> = jobs.par_iter().map(fit).collect::<Result<_>>()?;
         let Some((full, folds)) = paths.split_last() else { return Ok(()) };
         for (s, &strength) in group.strengths.iter().enumerate() {
             let mut scores = vec![0.0; n * splits.count()];

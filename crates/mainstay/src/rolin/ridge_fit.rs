@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, vector};
 
-/// Promised decrease at which a candidate is good enough: its scores are then right to about 1e-4, far
+/// A step that promises less is the last one: what it leaves of the decrease is of the order of its square, far
 /// below what averaging can see.
 const ENOUGH: f64 = 1e-8;
 /// Keeps the intercept finite where the training rows have one class.
@@ -50,10 +50,7 @@ fn primal(
     Ok(out)
 }
 
-/// In the span of the rows, $w = A^\top\alpha$ and $K = A A^\top$. With $\Lambda = \lambda n$, slopes s
-/// and curvatures W of the losses at the scores f, Newton's step solves
-/// $(\Lambda I + W K)\alpha = W f - s - W 1 b$, $1^\top\alpha = 0$, through the Cholesky factor of
-/// $I + W^{1/2} K W^{1/2}/\Lambda$: O(n^3/3) a step, whatever the number of columns.
+/// In the span of the rows, $w = A^\top\alpha$ and $K = A A^\top$: O(n^3/3) a step, whatever the number of columns.
 fn dual(
     loss: PaperLoss,
     rows: &Dense,
@@ -61,71 +58,116 @@ fn dual(
     strengths: &[f64],
     control: &Control,
 ) -> Result<Vec<(Vec<f64>, f64)>> {
-    let n = rows.nrows();
-    let kernel = rows.outer_gram();
-    let mut b = Dense::zeros(n, n);
-    let (mut alpha, mut intercept) = (vec![0.0; n], 0.0);
-    let mut fitted = vec![0.0; n];
+    let mut fit = Dual::new(loss, rows, y);
     let mut out = Vec::new();
     for &strength in strengths {
-        let lambda = strength * n as f64;
         for _ in 0..60 {
             control.check()?;
-            let scores: Vec<f64> = fitted.iter().map(|f| f + intercept).collect();
-            let margins: Vec<f64> = scores.iter().zip(y).map(|(f, y)| f * y).collect();
-            let (slopes, curvatures) = loss.weights(&margins);
-            // `weights` belong to the mean loss; the equations above to the sum.
-            let count = n as f64;
-            let w: Vec<f64> = curvatures.iter().map(|c| c * count).collect();
-            let root: Vec<f64> = w.iter().map(|w| w.sqrt()).collect();
-            // Only this triangle is read.
-            for i in 0..n {
-                let by = root[i] / lambda;
-                let row = b.row_mut(i)[..=i].iter_mut().zip(kernel.row(i)).zip(&root);
-                row.for_each(|((b, k), root)| *b = by * k * root);
-            }
-            b.add_diagonal(1.0);
-            let factor = Cholesky::new(&b)
-                .ok_or_else(|| Error::Numerical("Newton step of a penalised fit".into()))?;
-            let spread = |v: &[f64]| {
-                let mut inner = kernel.mul_vec(v);
-                inner.iter_mut().zip(&root).for_each(|(k, r)| *k *= r);
-                factor.solve_in_place(&mut inner);
-                (0..n).map(|i| v[i] - root[i] * inner[i] / lambda).collect::<Vec<f64>>()
-            };
-            let target: Vec<f64> =
-                (0..n).map(|i| w[i] * scores[i] - count * slopes[i] * y[i]).collect();
-            let (z1, z2) = (spread(&target), spread(&w));
-            let held = INTERCEPT_RIDGE * count;
-            let next = z1.iter().sum::<f64>() / (z2.iter().sum::<f64>() + held);
-            let d_alpha: Vec<f64> =
-                (0..n).map(|i| (z1[i] - next * z2[i]) / lambda - alpha[i]).collect();
-            let d_fitted = kernel.mul_vec(&d_alpha);
-            let d_intercept = next - intercept;
-            let along: Vec<f64> = (0..n).map(|i| y[i] * (d_fitted[i] + d_intercept)).collect();
-            let extra = (
-                strength * vector::dot(&alpha, &d_fitted)
-                    + INTERCEPT_RIDGE * intercept * d_intercept,
-                strength * vector::dot(&d_alpha, &d_fitted)
-                    + INTERCEPT_RIDGE * d_intercept * d_intercept,
-            );
-            let decrease = -(vector::dot(&slopes, &along) + extra.0);
-            let value =
-                |t: f64| loss.mean_along(&margins, &along, t) + t * extra.0 + 0.5 * t * t * extra.1;
-            let mut length = 1.0;
-            if decrease > ENOUGH && value(1.0) > value(0.0) - 1e-4 * decrease {
-                length = least_smooth(loss, &margins, &along, extra, 1.0);
-            }
-            vector::axpy(length, &d_alpha, &mut alpha);
-            vector::axpy(length, &d_fitted, &mut fitted);
-            intercept += length * d_intercept;
-            if decrease <= ENOUGH || length == 0.0 {
+            if fit.step(strength)? {
                 break;
             }
         }
-        out.push((rows.tr_mul_vec(&alpha), intercept));
+        out.push((rows.tr_mul_vec(&fit.alpha), fit.intercept));
     }
     Ok(out)
+}
+
+/// Where a fit in the span of the rows stands.
+struct Dual<'a> {
+    loss: PaperLoss,
+    y: &'a [f64],
+    /// K.
+    kernel: Dense,
+    alpha: Vec<f64>,
+    /// $K\alpha$.
+    fitted: Vec<f64>,
+    intercept: f64,
+    /// Newton's matrix, written anew in every step.
+    system: Dense,
+}
+
+/// A change of all that moves.
+struct Move {
+    alpha: Vec<f64>,
+    fitted: Vec<f64>,
+    intercept: f64,
+}
+
+impl<'a> Dual<'a> {
+    fn new(loss: PaperLoss, rows: &Dense, y: &'a [f64]) -> Self {
+        let n = rows.nrows();
+        let (kernel, system) = (rows.outer_gram(), Dense::zeros(n, n));
+        Self { loss, y, kernel, alpha: vec![0.0; n], fitted: vec![0.0; n], intercept: 0.0, system }
+    }
+
+    /// One of Newton's steps, as long as the objective falls; tells whether it was the last.
+    fn step(&mut self, strength: f64) -> Result<bool> {
+        let (loss, y) = (self.loss, self.y);
+        let scores: Vec<f64> = self.fitted.iter().map(|f| f + self.intercept).collect();
+        let margins: Vec<f64> = scores.iter().zip(y).map(|(f, y)| f * y).collect();
+        let (slopes, curvatures) = loss.weights(&margins);
+        let moved = self.newton(strength, &scores, &slopes, &curvatures)?;
+        let along: Vec<f64> =
+            moved.fitted.iter().zip(y).map(|(f, y)| y * (f + moved.intercept)).collect();
+        let held = INTERCEPT_RIDGE * moved.intercept;
+        let extra = (
+            strength * vector::dot(&self.alpha, &moved.fitted) + held * self.intercept,
+            strength * vector::dot(&moved.alpha, &moved.fitted) + held * moved.intercept,
+        );
+        let decrease = -(vector::dot(&slopes, &along) + extra.0);
+        let value =
+            |t: f64| loss.mean_along(&margins, &along, t) + t * extra.0 + 0.5 * t * t * extra.1;
+        let mut length = 1.0;
+        if decrease > ENOUGH && value(1.0) > value(0.0) - 1e-4 * decrease {
+            length = least_smooth(loss, &margins, &along, extra, 1.0);
+        }
+        vector::axpy(length, &moved.alpha, &mut self.alpha);
+        vector::axpy(length, &moved.fitted, &mut self.fitted);
+        self.intercept += length * moved.intercept;
+        Ok(decrease <= ENOUGH || length == 0.0)
+    }
+
+    /// With $\Lambda = \lambda n$, slopes s and curvatures W of the sum of losses at the scores f, solves
+    /// $(\Lambda I + W K)\alpha = W f - s - W 1 b$, $1^\top\alpha = 0$, through the Cholesky factor of
+    /// $I + W^{1/2} K W^{1/2}/\Lambda$.
+    fn newton(
+        &mut self,
+        strength: f64,
+        scores: &[f64],
+        slopes: &[f64],
+        curvatures: &[f64],
+    ) -> Result<Move> {
+        let n = scores.len();
+        // What is given belongs to the mean loss.
+        let count = n as f64;
+        let lambda = strength * count;
+        let w: Vec<f64> = curvatures.iter().map(|c| c * count).collect();
+        let root: Vec<f64> = w.iter().map(|w| w.sqrt()).collect();
+        // Only this triangle is read.
+        for i in 0..n {
+            let by = root[i] / lambda;
+            let row = self.system.row_mut(i)[..=i].iter_mut().zip(self.kernel.row(i)).zip(&root);
+            row.for_each(|((b, k), root)| *b = by * k * root);
+        }
+        self.system.add_diagonal(1.0);
+        let factor = Cholesky::new(&self.system)
+            .ok_or_else(|| Error::Numerical("Newton step of a penalised fit".into()))?;
+        let spread = |v: &[f64]| {
+            let mut inner = self.kernel.mul_vec(v);
+            inner.iter_mut().zip(&root).for_each(|(k, r)| *k *= r);
+            factor.solve_in_place(&mut inner);
+            (0..n).map(|i| v[i] - root[i] * inner[i] / lambda).collect::<Vec<f64>>()
+        };
+        let target: Vec<f64> =
+            (0..n).map(|i| w[i] * scores[i] - count * slopes[i] * self.y[i]).collect();
+        let (z1, z2) = (spread(&target), spread(&w));
+        let held = INTERCEPT_RIDGE * count;
+        let next = z1.iter().sum::<f64>() / (z2.iter().sum::<f64>() + held);
+        let alpha: Vec<f64> =
+            (0..n).map(|i| (z1[i] - next * z2[i]) / lambda - self.alpha[i]).collect();
+        let fitted = self.kernel.mul_vec(&alpha);
+        Ok(Move { alpha, fitted, intercept: next - self.intercept })
+    }
 }
 
 #[cfg(test)]
