@@ -126,7 +126,7 @@ fn objective(fitted: &Fitted) -> f64 {
 
 fn binary(seed: u64, n: usize, p: usize, distance: f64) -> (Vec<Vec<f64>>, Vec<f64>, Dataset) {
     let (rows, y) = two_clouds(seed, n, p, distance);
-    // Every third row changes sides of the majority: unequal classes.
+    // Odd seeds: every sixth row becomes positive, for unequal classes.
     let y: Vec<f64> = y
         .iter()
         .enumerate()
@@ -881,7 +881,12 @@ fn bad_parameters_are_named() {
         assert!(text.starts_with(name), "{text}");
     }
     assert!(message(serde_json::json!({"alpha": -1.0}), "stable-logistic").starts_with("`alpha`"));
-    assert!(message(serde_json::json!({"ks": []}), "stable-svm-cv").starts_with("`ks`"));
+    for (ks, text) in
+        [(serde_json::json!([]), "`ks` = []"), (serde_json::json!([1, 2]), "`ks` = 2")]
+    {
+        let found = message(serde_json::json!({"ks": ks}), "stable-svm-cv");
+        assert!(found.starts_with(text) && !found.contains("count"), "{found}");
+    }
     let (_, _, data) = binary(0, 20, 2, 1.0);
     let error = svm(K::Count(21), 1.0).check().unwrap().fit(&data, &control()).unwrap_err();
     assert!(error.to_string().starts_with("`k` = 21"), "{error}");

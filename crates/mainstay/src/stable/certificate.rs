@@ -23,33 +23,11 @@ pub fn certify(problem: &Problem<'_>, point: &Point, dual: &Dual) -> Certificate
 /// With $0 \le a \le c$, $\sum a \le k$ and (where $b$ is free) $\sum_i \alpha_i = 0$, Fenchel's
 /// inequality $a L(f) \ge \alpha^\top f - a L^*(\alpha/a)$ and the minimum over $W$ give
 /// $$-\lambda \sum_i a_i L_i^*(\alpha_i / a_i) - \tfrac{\lambda^2}{4\rho} \|\sum_i \alpha_i x_i^\top\|^2.$$
-/// Repair: multipliers are clipped to the domain of the conjugate, and pulls on the heavier side are
-/// shrunk until they balance; both keep them in that (convex) domain, which contains 0.
 pub fn bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
     let q = problem.q();
-    let mut a: Vec<f64> =
-        dual.share.iter().zip(problem.weights).map(|(a, c)| clip(*a, *c)).collect();
-    let total: f64 = a.iter().sum();
-    let excess = if total > problem.k { problem.k / total } else { 1.0 };
-    vector::scale(&mut a, excess);
-
-    let softmax = problem.loss == RowLoss::Logistic && q > 1;
-    let mut pull: Vec<f64> = dual.pull.iter().map(|v| v * excess).collect();
-    if softmax {
-        clip_softmax(problem, &a, &mut pull);
-    } else {
-        clip_signs(problem, &a, &mut pull);
-    }
-    if problem.fit_intercept {
-        if softmax { balance_softmax(problem, &mut pull) } else { balance_signs(q, &mut pull) }
-    }
-
-    let gain: f64 = a
-        .iter()
-        .zip(pull.chunks_exact(q))
-        .enumerate()
-        .map(|(i, (a, pull))| conjugate_gain(problem, i, *a, pull))
-        .sum();
+    let Dual { share, pull } = feasible(problem, dual);
+    let rows = share.iter().zip(pull.chunks_exact(q)).enumerate();
+    let gain: f64 = rows.map(|(i, (a, pull))| conjugate_gain(problem, i, *a, pull)).sum();
     let pulled: f64 = (0..q)
         .map(|j| {
             let column: Vec<f64> = pull.iter().skip(j).step_by(q).copied().collect();
@@ -57,6 +35,39 @@ pub fn bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
         })
         .sum();
     problem.scale * (gain - problem.scale / (4.0 * problem.ridge) * pulled)
+}
+
+/// Multipliers are clipped to the domain of the conjugate, and pulls on the heavier side are shrunk until they
+/// balance; both keep them in that (convex) domain, which contains 0. For squared hinges any pulls of the
+/// right sign will do, and the best shares follow from them ([`cheapest_shares`]).
+fn feasible(problem: &Problem<'_>, dual: &Dual) -> Dual {
+    let q = problem.q();
+    let Dual { mut share, mut pull } = dual.clone();
+    if problem.loss == RowLoss::SquaredHinge {
+        clip_signs(problem, &vec![f64::MAX; problem.n()], &mut pull);
+        if problem.fit_intercept {
+            balance_signs(q, &mut pull);
+        }
+        return Dual { share: cheapest_shares(problem, &pull), pull };
+    }
+    share.iter_mut().zip(problem.weights).for_each(|(a, c)| *a = clip(*a, *c));
+    let total: f64 = share.iter().sum();
+    if total > problem.k {
+        vector::scale(&mut share, problem.k / total);
+        vector::scale(&mut pull, problem.k / total);
+    }
+    if problem.loss == RowLoss::Logistic && q > 1 {
+        clip_softmax(problem, &share, &mut pull);
+        if problem.fit_intercept {
+            balance_softmax(problem, &mut pull);
+        }
+    } else {
+        clip_signs(problem, &share, &mut pull);
+        if problem.fit_intercept {
+            balance_signs(q, &mut pull);
+        }
+    }
+    Dual { share, pull }
 }
 
 /// `v` clipped to `[0, top]`; 0 if it is not a number.
@@ -89,17 +100,32 @@ fn conjugate_gain(problem: &Problem<'_>, i: usize, a: f64, pull: &[f64]) -> f64 
     }
 }
 
-/// Hinges and the two-class logistic loss: $\beta = -y\alpha$ in $[0, a]$ (unbounded when squared).
+/// The shares that take least from the bound of squared hinges: over $0 \le a \le c$ and $\sum a \le k$,
+/// $\sum_i \|\alpha_i\|^2 / 4a_i$ is least for $a_i = \min(c_i, \tau \|\alpha_i\|)$.
+pub(super) fn cheapest_shares(problem: &Problem<'_>, pull: &[f64]) -> Vec<f64> {
+    let size: Vec<f64> = pull.chunks_exact(problem.q()).map(vector::norm).collect();
+    let rows = || size.iter().zip(problem.weights);
+    let mut tau = 0.0;
+    // Newton's method from below: rows that count in full at one tau do so at every larger one.
+    loop {
+        let (mut room, mut open) = (problem.k, 0.0);
+        for (size, c) in rows() {
+            if tau * size >= *c { room -= c } else { open += size }
+        }
+        let further = open > 0.0 && room / open > tau;
+        if !further {
+            return rows().map(|(size, c)| (tau * size).min(*c)).collect();
+        }
+        tau = room / open;
+    }
+}
+
+/// Hinges and the two-class logistic loss: $\beta = -y\alpha$ in $[0, a]$.
 fn clip_signs(problem: &Problem<'_>, a: &[f64], pull: &mut [f64]) {
-    let q = problem.q();
-    for (i, pull) in pull.chunks_exact_mut(q).enumerate() {
-        let top = match problem.loss {
-            RowLoss::SquaredHinge if a[i] > 0.0 => f64::MAX,
-            _ => a[i],
-        };
+    for (i, pull) in pull.chunks_exact_mut(problem.q()).enumerate() {
         for (j, v) in pull.iter_mut().enumerate() {
             let sign = problem.target.sign(i, j);
-            *v = -sign * clip(-sign * *v, top);
+            *v = -sign * clip(-sign * *v, a[i]);
         }
     }
 }
@@ -176,4 +202,42 @@ fn stationary(flow: &Dense) -> Vec<f64> {
         *v = if top == 0.0 { 1.0 } else { (*v / top).max(0.0) };
     }
     tau
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Matrix;
+
+    /// Pulls 3 and 1 and no rows to spare: shares 3/4 and 1/4 of `k` while the first is below its weight, which takes
+    /// (3 + 1)^2 / 4k; then the first counts in full and the second has the rest.
+    #[test]
+    fn the_cheapest_shares_match_the_closed_form() {
+        let x = Matrix::from(Dense::zeros(3, 1));
+        for (k, wanted) in [
+            (0.8, [0.6, 0.2, 0.0]),
+            (1.5, [1.0, 0.5, 0.0]),
+            (2.0, [1.0, 1.0, 0.0]),
+            (3.0, [1.0, 1.0, 0.0]),
+        ] {
+            let problem = Problem {
+                x: &x,
+                target: Target::Signs(vec![1.0, -1.0, 1.0]),
+                weights: &[1.0; 3],
+                loss: RowLoss::SquaredHinge,
+                k,
+                ridge: 1.0,
+                scale: 1.0,
+                fit_intercept: false,
+            };
+            let found = cheapest_shares(&problem, &[-3.0, 1.0, 0.0]);
+            for (found, wanted) in found.iter().zip(wanted) {
+                assert!((found - wanted).abs() <= 1e-15, "{k}: {found} {wanted}");
+            }
+            // Whatever the shares that come in, the bound is the one of the best.
+            let taken = 9.0 / (4.0 * wanted[0]) + 1.0 / (4.0 * wanted[1]);
+            let dual = Dual { share: vec![1.0; 3], pull: vec![-3.0, 1.0, 0.0] };
+            assert!((bound(&problem, &dual) - (4.0 - taken)).abs() <= 1e-14);
+        }
+    }
 }

@@ -56,8 +56,7 @@ impl Default for StableSvcCvParams {
 impl StableSvcCvParams {
     /// The only door from parameters to an estimator.
     pub fn check(self) -> Result<StableSvcCv> {
-        grid("ks", &self.ks)?;
-        self.ks.iter().try_for_each(|&k| K::Fraction(k).check())?;
+        fractions(&self.ks)?;
         grid("Cs", &self.cs)?;
         self.cs.iter().try_for_each(|&c| positive("Cs", c))?;
         require(self.cv >= 2, "cv", self.cv, "at least 2")?;
@@ -128,8 +127,7 @@ impl Default for StableLogisticCvParams {
 impl StableLogisticCvParams {
     /// The only door from parameters to an estimator.
     pub fn check(self) -> Result<StableLogisticCv> {
-        grid("ks", &self.ks)?;
-        self.ks.iter().try_for_each(|&k| K::Fraction(k).check())?;
+        fractions(&self.ks)?;
         grid("alphas", &self.alphas)?;
         self.alphas.iter().try_for_each(|&alpha| positive("alphas", alpha))?;
         require(self.cv >= 2, "cv", self.cv, "at least 2")?;
@@ -162,6 +160,12 @@ impl Estimator for StableLogisticCv {
 
 fn grid(name: &'static str, values: &[f64]) -> Result<()> {
     require(!values.is_empty(), name, "[]", "at least one value")
+}
+
+fn fractions(ks: &[f64]) -> Result<()> {
+    grid("ks", ks)?;
+    let fraction = |k: f64| k > 0.0 && k <= 1.0;
+    ks.iter().try_for_each(|&k| require(fraction(k), "ks", k, "fractions in (0, 1]"))
 }
 
 /// A grid search whose fits are warm-started along the grid, in parallel over folds.

@@ -10,6 +10,7 @@ use super::least::LeastHinge;
 use super::problem::{K, Point, Problem, RowLoss, Target};
 use super::reduce::Reduced;
 use super::structure;
+use crate::certificate::Certificate;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::Result;
@@ -162,38 +163,52 @@ impl Recipe {
         least: &mut Option<LeastHinge>,
         limits: Limits<'_>,
     ) -> Result<Solution> {
-        let gap = |found: &Solution| found.certificate.gap();
+        let reached = |found: &Solution| found.certificate.gap() <= self.tol;
         let mut first = None;
         if augmented::suits(problem, reduced) {
             first = augmented::solve(problem, reduced, warm, limits)?;
             if first.is_none()
                 && let Some(dead) = structure::dead_fit(problem, reduced, least, limits)?
-                && gap(&dead) <= self.tol
+                && reached(&dead)
             {
                 return Ok(dead);
             }
         }
-        let near = match first {
-            Some(found) if gap(&found) <= self.tol => return Ok(found),
-            other => other.filter(|found| gap(found) <= 1e-2),
-        };
-        if problem.loss == RowLoss::SquaredHinge
-            && problem.q() == 1
-            && let Some(found) = augmented::classical(problem, reduced, limits)?
-        {
+        if let Some(found) = first.take_if(|found| reached(found)) {
             return Ok(found);
         }
-        // In turns from here, each from where the other one ended.
+        let near = first.filter(|found| found.certificate.gap() <= 1e-2);
+        let mut spare = None;
+        if problem.loss == RowLoss::SquaredHinge {
+            spare = augmented::classical(problem, reduced, limits)?;
+        }
+        // The classical fit of a small objective may be close to the stable one without being it.
+        let is_it = |Certificate { primal, dual }| primal - dual <= self.tol * primal;
+        if let Some(found) = spare.take_if(|found| is_it(found.certificate)) {
+            return Ok(found);
+        }
+        self.in_turns(problem, reduced, near.as_ref().or(warm), spare, limits)
+    }
+
+    /// The interior point and the multipliers, each from where the other one ended; `spare` is an answer already known.
+    fn in_turns(
+        &self,
+        problem: &Problem<'_>,
+        reduced: &Reduced<'_>,
+        near: Option<&Solution>,
+        spare: Option<Solution>,
+        limits: Limits<'_>,
+    ) -> Result<Solution> {
         let polished = |found: Solution| -> Result<Solution> {
-            if gap(&found) <= self.tol || problem.q() > 1 {
+            if found.certificate.gap() <= self.tol || problem.q() > 1 {
                 return Ok(found);
             }
             let again = augmented::polish(problem, reduced, &found, limits)?;
             Ok(again.into_iter().fold(found, interior::better))
         };
-        let found = interior::directly(problem, reduced, near.as_ref().or(warm), limits)?;
-        let found = polished(found)?;
-        if gap(&found) <= self.tol {
+        let found = interior::directly(problem, reduced, near, limits)?;
+        let found = polished(spare.into_iter().fold(found, interior::better))?;
+        if found.certificate.gap() <= self.tol {
             return Ok(found);
         }
         polished(interior::insist(problem, reduced, found, limits)?)

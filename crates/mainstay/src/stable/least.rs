@@ -21,6 +21,8 @@ use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
 use crate::linalg::{Matrix, Row, vector};
 
+/// Relative gap asked here where a fit asks for less.
+pub(super) const ENOUGH: f64 = 1e-6;
 /// Relative to the total weight: how closely $k^*$ is enclosed.
 const PRECISION: f64 = 1e-3;
 /// Fewer rows, or fewer for each column, are left to the interior point.
@@ -93,7 +95,7 @@ fn solve(
     const FAINT: f64 = 1e-6;
     /// How often it is made a hundred times fainter.
     const FADES: usize = 4;
-    let limits = Limits { narrow: false, ..limits };
+    let limits = Limits { tol: limits.tol.min(ENOUGH), narrow: false, ..limits };
     let (scale, k) = (1.0, problem.total());
     let ridge = faint(problem, reduced);
     let mut hinge = Problem { x, loss: RowLoss::Hinge, k, ridge, scale, ..problem.clone() };
@@ -321,18 +323,15 @@ impl<'r> Smoothed<'r> {
 /// The features in units in which a faint ridge is faint for all of them. What hyperplanes can do at all does not
 /// depend on the units, nor on the origin where the intercept is free.
 pub(super) fn evened(problem: &Problem<'_>) -> Matrix {
-    match problem.x {
-        Matrix::Dense(_) if problem.fit_intercept => {
-            Standardize::learn(problem.x, None).apply(problem.x).into()
-        }
-        x => {
-            let mut largest = vec![0.0_f64; x.ncols()];
-            for (j, v) in x.rows().flat_map(Row::entries) {
-                largest[j] = largest[j].max(v.abs());
-            }
-            let scale = |top: &f64| if *top > 1e-300 { 1.0 / top } else { 1.0 };
-            x.scale_columns(&largest.iter().map(scale).collect::<Vec<_>>())
-        }
+    let mut largest = vec![0.0_f64; problem.x.ncols()];
+    for (j, v) in problem.x.rows().flat_map(Row::entries) {
+        largest[j] = largest[j].max(v.abs());
+    }
+    let scale = |top: &f64| if *top > 1e-300 { 1.0 / top } else { 1.0 };
+    let x = problem.x.scale_columns(&largest.iter().map(scale).collect::<Vec<_>>());
+    match x {
+        Matrix::Dense(_) if problem.fit_intercept => Standardize::learn(&x, None).apply(&x).into(),
+        x => x,
     }
 }
 

@@ -3,11 +3,12 @@
 
 use super::certificate::{Dual, certify};
 use super::interior::{self, Limits, Solution};
-use super::least::{LeastHinge, evened, faint};
+use super::least::{ENOUGH, LeastHinge, evened, faint};
 use super::problem::{Point, Problem, RowLoss, Target};
 use super::reduce::Reduced;
+use crate::certificate::Certificate;
 use crate::error::Result;
-use crate::linalg::{Dense, Matrix};
+use crate::linalg::{Dense, Matrix, vector};
 
 /// Shares below this part of a row's weight are rounding noise of the solver.
 const NOISE: f64 = 1e-4;
@@ -43,8 +44,10 @@ pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, t
     }
     let everything = Problem { k: problem.total(), ..problem.clone() };
     // Interior points leave inactive rows a loss of the order of the gap.
-    let room = 10.0 * tol * solution.certificate.primal.max(1.0);
-    if everything.objective(&solution.point) - solution.certificate.primal <= room {
+    let Certificate { primal, dual } = solution.certificate;
+    let open = (primal - dual).min(tol * primal.max(1.0));
+    let room = 10.0 * open.max(tol * primal);
+    if everything.objective(&solution.point) - primal <= room {
         return true;
     }
     if let (Target::Signs(y), RowLoss::Hinge, true) =
@@ -53,7 +56,7 @@ pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, t
         let mut other = solution.point.clone();
         other.intercept = vec![0.0];
         other.intercept[0] = best_intercept(y, &problem.scores(&other), problem.weights);
-        if everything.objective(&other) - solution.certificate.dual <= room {
+        if everything.objective(&other) - dual <= room {
             solution.certificate.primal = problem.objective(&other);
             solution.point = other;
             return true;
@@ -124,10 +127,8 @@ pub(super) fn expose_dead_fit(
 ) -> Result<Option<String>> {
     let constant = best_constant(problem, limits)?;
     let objective = problem.objective(&constant);
-    let suspicious = objective - solution.certificate.dual <= 1e-5 * objective;
     // Weights that do better are the proof that zero weights are not optimal.
-    let refuted = solution.certificate.primal < (1.0 - 1e-8) * objective;
-    if !suspicious || refuted {
+    if solution.certificate.primal < (1.0 - 1e-8) * objective {
         return Ok(None);
     }
     let (dead, smallest) = match &problem.target {
@@ -138,8 +139,7 @@ pub(super) fn expose_dead_fit(
                 (solution.dual, solution.certificate) = (proven.dual, proven.certificate);
             }
             let known = LeastHinge::of(problem, least, limits)?;
-            if problem.loss == RowLoss::Hinge && known.hopeless(problem) {
-                // Even the classical SVM does nothing with these features.
+            if hopeless(problem, known, limits)? {
                 (true, (problem.total(), problem.total()))
             } else {
                 (problem.k <= known.lower, (known.lower, known.upper))
@@ -173,20 +173,46 @@ pub(super) fn expose_dead_fit(
 
 /// Which `k` to take where the largest useless one lies between `low` and `high`.
 fn advice((low, high): (f64, f64), total: f64) -> String {
-    let next = |k: f64| k.floor() + 1.0;
-    let share = |k: f64| (k / total * 1e4).ceil() / 1e4;
+    // Above the largest useless one, and above what rounding makes of it.
+    let above = |k: f64| (k * (1.0 + 1e-9)).floor() + 1.0;
+    let share = |k: f64| above(k / total * 1e4) / 1e4;
     if high >= total * (1.0 - 1e-6) {
         "no k helps: the features do not tell the classes apart better than a constant".to_owned()
-    } else if next(low) >= next(high) {
-        format!("the smallest usable k is {} (a fraction of {:.4})", next(high), share(high))
+    } else if above(low) >= above(high) {
+        format!("the smallest usable k is {} (a fraction of {:.4})", above(high), share(high))
     } else {
         format!(
             "the smallest usable k is between {} and {} (a fraction of {:.4})",
-            next(low),
-            next(high),
+            above(low),
+            above(high),
             share(high)
         )
     }
+}
+
+/// Whether even the classical fit does nothing with the features.
+///
+/// At the best constant losses that bend have one slope a row: weights help unless these cancel out in every column.
+fn hopeless(problem: &Problem<'_>, known: &LeastHinge, limits: Limits<'_>) -> Result<bool> {
+    if problem.loss == RowLoss::Hinge {
+        return Ok(known.hopeless(problem));
+    }
+    let everything = Problem { k: problem.total(), ..problem.clone() };
+    let constant = best_constant(&everything, limits)?;
+    let mut pull = vec![0.0; problem.n()];
+    for (i, (pull, c)) in pull.iter_mut().zip(problem.weights).enumerate() {
+        interior::expand(
+            problem,
+            i,
+            &constant.intercept,
+            0.0,
+            std::slice::from_mut(pull),
+            &mut [0.0],
+        );
+        *pull *= c;
+    }
+    let pulled = evened(problem).tr_mul_vec(&pull);
+    Ok(vector::norm_inf(&pulled) <= 1e-7 * vector::norm_1(&pull))
 }
 
 /// The best point without weights: the same problem with one row a class and no features.
@@ -227,7 +253,8 @@ fn usable(
 ) -> Result<bool> {
     let free = Problem { k, ridge: faint(problem, reduced), scale: 1.0 / k, ..problem.clone() };
     let constant = free.objective(&best_constant(&free, limits)?);
-    let found = interior::solve(&free, reduced, None, Limits { narrow: false, ..limits })?;
+    let limits = Limits { tol: limits.tol.min(ENOUGH), narrow: false, ..limits };
+    let found = interior::solve(&free, reduced, None, limits)?;
     Ok(found.certificate.primal < (1.0 - 1e-4) * constant)
 }
 

@@ -2,9 +2,9 @@
 
 use super::{Newton, ROUGH, Start};
 use crate::error::Result;
-use crate::stable::certificate::certify;
+use crate::stable::certificate::{Dual, certify, cheapest_shares};
 use crate::stable::interior::{Limits, Solution};
-use crate::stable::problem::Problem;
+use crate::stable::problem::{Problem, Target};
 use crate::stable::reduce::Reduced;
 
 /// Powers of ten between the strongest regularisation and the asked one.
@@ -13,43 +13,59 @@ const WALK: i32 = 8;
 const WIDTH: f64 = 1e6;
 
 /// The classical fit, if it also solves `problem`: where no more than `k` rows have a loss (the others have no slope, so
-/// that their shares do not matter).
+/// that their shares do not matter), or where losses are next to nothing.
 ///
-/// Without a threshold this is Newton's plain method. On separable data fewer rows than weights have a loss in the end,
-/// and steps from afar are short; from a fit with ten times the ridge they are not.
+/// Without a threshold every score has a problem of its own.
 pub(in crate::stable) fn classical(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
     limits: Limits<'_>,
 ) -> Result<Option<Solution>> {
-    let everything = Problem { k: problem.total(), ..problem.clone() };
+    let (n, q) = (problem.n(), problem.q());
+    let part = Limits { tol: limits.tol / q as f64, ..limits };
+    let (mut pull, mut warm, mut n_iter) = (vec![0.0; n * q], Vec::new(), 0);
+    for j in 0..q {
+        let signs = (0..n).map(|i| problem.target.sign(i, j)).collect();
+        let (target, k) = (Target::Signs(signs), problem.total());
+        let found = alone(&Problem { target, k, ..problem.clone() }, reduced, part)?;
+        let reached = found.certificate.gap() <= limits.tol;
+        if !reached {
+            return Ok(None);
+        }
+        found.dual.pull.iter().enumerate().for_each(|(i, v)| pull[i * q + j] = *v);
+        warm.extend(found.warm);
+        n_iter = n_iter.max(found.n_iter);
+    }
+    let point = reduced.point(&warm);
+    let dual = Dual { share: cheapest_shares(problem, &pull), pull };
+    let certificate = certify(problem, &point, &dual);
+    let solves = certificate.gap() <= limits.tol;
+    Ok(solves.then_some(Solution { point, dual, certificate, n_iter, warm }))
+}
+
+/// The classical fit of one score: Newton's plain method.
+///
+/// On separable data fewer rows than weights have a loss in the end, and steps from afar are short; from a fit with ten
+/// times the ridge they are not.
+fn alone(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> Result<Solution> {
     let features = &reduced.features;
     let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
-    let (mut v, mut steps) = (vec![0.0; features.z.ncols()], 0);
-    for power in (0..=WALK).rev() {
+    let newton = |v: Vec<f64>, power: i32| {
         let start = Start { v, width: WIDTH, theta: Some(0.0) };
-        let ridge = ridge * 10f64.powi(power);
-        let mut newton = Newton::new(&everything, features, ridge, start);
+        let mut newton = Newton::new(problem, features, ridge * 10f64.powi(power), start);
         newton.reference.share.copy_from_slice(problem.weights);
         newton.weigh();
-        if power > 0 {
-            steps += newton.run(ROUGH, limits.after(steps), |_| true)?;
-            v = newton.v;
-            continue;
-        }
-        let mut found = None;
-        steps += newton.run(limits.tol, limits.after(steps), |newton| {
-            let mut answer = newton.certified(reduced);
-            for (share, loss) in answer.dual.share.iter_mut().zip(&newton.rows.loss) {
-                *share = if *loss > 0.0 { *share } else { 0.0 };
-            }
-            answer.certificate = certify(problem, &answer.point, &answer.dual);
-            let counted = answer.dual.share.iter().sum::<f64>();
-            let reached = answer.certificate.gap() <= limits.tol;
-            found = reached.then_some(answer);
-            reached || counted > problem.k
-        })?;
-        return Ok(found.map(|found| Solution { n_iter: steps, ..found }));
+        newton
+    };
+    let (mut v, mut steps) = (vec![0.0; features.z.ncols()], 0);
+    for power in (1..=WALK).rev() {
+        let mut easier = newton(v, power);
+        steps += easier.run(ROUGH, limits.after(steps), |_| true)?;
+        v = easier.v;
     }
-    Ok(None)
+    let mut last = newton(v, 0);
+    steps += last.run(limits.tol, limits.after(steps), |newton| {
+        newton.certified(reduced).certificate.gap() <= limits.tol
+    })?;
+    Ok(Solution { n_iter: steps, ..last.certified(reduced) })
 }

@@ -75,6 +75,12 @@ struct Direction {
     t: f64,
 }
 
+impl Direction {
+    fn is_finite(&self) -> bool {
+        self.v.iter().chain(&self.f).chain([&self.theta, &self.t]).all(|d| d.is_finite())
+    }
+}
+
 /// Steps granted beyond the point where the asked gap seems reached.
 const EXTRA: usize = 8;
 
@@ -273,9 +279,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
         if limits.strict {
             reach = self.bounded(&direction, reach, open);
         }
-        // Also false for a direction that is not a number.
-        let moves = reach > 1e-10;
-        if !moves {
+        if reach <= 1e-10 || !direction.is_finite() {
             return Ok(None);
         }
         self.rows.advance(reach);
