@@ -38,9 +38,9 @@ def extended(n, p):
 
 def cases(_data):
     yield case(50, 5, 5)
-    yield case(5000, 20, 1)
+    yield case(5000, 20, 3)
     yield Case("200 x 5,000", [Contender("mainstay, extended", extended(200, 5000))], limit=0.5)
-    yield case(40_000, 50, 1)
+    yield case(40_000, 50, 3)
 
 
 def growth(_data):

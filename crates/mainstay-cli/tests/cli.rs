@@ -93,6 +93,17 @@ fn fit_shapes(folder: &Folder) -> String {
 }
 
 #[test]
+fn what_a_fit_found_is_told_in_one_line() {
+    // With all rows counted the stable fit is the classical one by definition.
+    let text = out(&mainstay(&["fit", "--method", "stable-svm", "--set", "k=1.0"]));
+    let found = text.lines().find(|line| line.starts_with("found ")).unwrap();
+    assert!(found.contains("equals_classical yes"), "{found}");
+    let text = out(&mainstay(&["fit", "--method", "l2", "--set", "alpha=0.0625"]));
+    let found = text.lines().find(|line| line.starts_with("found ")).unwrap();
+    assert_eq!(found.split_once(' ').unwrap().1.trim(), "alpha 0.0625, normalize no");
+}
+
+#[test]
 fn the_embedded_data_are_fitted_certified_and_judged() {
     let output = mainstay(&["fit", "--cv", "5", "--json"]);
     assert_eq!(output.status.code(), Some(0));

@@ -181,6 +181,15 @@ impl Summary<'_> {
             };
             line("proven gap", format!("{gap:.1e} ({verdict})"));
         }
+        let found: Vec<String> = self
+            .fitted
+            .outputs
+            .iter()
+            .filter_map(|(name, value)| Some(format!("{name} {}", one_value(value)?)))
+            .collect();
+        if !found.is_empty() {
+            line("found", found.join(", "));
+        }
         line("iterations", self.fitted.n_iter.to_string());
         line(
             "training",
@@ -217,6 +226,18 @@ impl Summary<'_> {
             "outputs": self.fitted.outputs,
             "notes": self.labelled.notes.iter().chain(&self.fitted.warnings).collect::<Vec<_>>(),
         })
+    }
+}
+
+/// A single number or answer in words; lists and tables are for `--json`.
+fn one_value(value: &Output) -> Option<String> {
+    match value {
+        Output::Flag(yes) => Some(if *yes { "yes" } else { "no" }.to_owned()),
+        Output::Integer(count) => Some(count.to_string()),
+        // Four digits, without zeros at their end.
+        Output::Number(number) => Some(format!("{number:.3e}").parse::<f64>().ok()?.to_string()),
+        Output::Text(text) => Some(text.clone()),
+        _ => None,
     }
 }
 

@@ -46,9 +46,9 @@ impl Space {
     /// triangle of X = L Q', which serves the other cases.
     pub(super) fn new(x: &Matrix, normalize: bool) -> Result<Self> {
         let scaling = normalize.then(|| Standardize::learn(x, None));
-        if let (Some(scaling), Matrix::Dense(x)) = (&scaling, x)
-            && x.ncols() > x.nrows()
-            && let Some(space) = Self::of_z_scores(x, scaling)?
+        let lent = if let Matrix::Dense(dense) = x { Some(dense) } else { None };
+        if let Some(dense) = lent.filter(|x| x.ncols() > x.nrows())
+            && let Some(space) = Self::of_lent(dense, scaling.as_ref())?
         {
             return Ok(space);
         }
@@ -67,30 +67,38 @@ impl Space {
             }
             return Ok(Self { rows, unit, gram: None, scaling, basis: Basis::Features });
         }
-        let gram = rows.outer_gram();
-        // Centred rows add up to zero.
-        if let Some(spectrum) = Spectrum::from_gram(&gram, usize::from(normalize))? {
-            let rows = spectrum.rows();
-            let basis = Basis::Samples(spectrum);
-            return Ok(Self { rows, unit, gram: Some(gram), scaling, basis });
+        let known_unclear = lent.is_some() && unit == 1.0;
+        if !known_unclear
+            && let Some(space) = Self::of_inner_products(rows.outer_gram(), scaling.as_ref(), unit)?
+        {
+            return Ok(space);
         }
         let basis = Lq::new(&rows)?;
         let rows = basis.lower();
         Ok(Self { rows, unit, gram: None, scaling, basis: Basis::RowSpace(basis) })
     }
 
-    /// z-scores of ordinary size whose inner products are clear: they are made block by block, never as a
-    /// whole.
-    fn of_z_scores(x: &Dense, scaling: &Standardize) -> Result<Option<Self>> {
-        let (gram, largest) = scaling.outer_gram(x);
-        let unit = power_of_two(largest);
-        if unit != 1.0 {
-            return Ok(None);
-        }
+    /// Rows of ordinary size whose inner products are clear need no copy: raw ones are read where they are,
+    /// z-scores made block by block.
+    fn of_lent(x: &Dense, scaling: Option<&Standardize>) -> Result<Option<Self>> {
+        let (gram, largest) = match scaling {
+            Some(scaling) => scaling.outer_gram(x),
+            None => (x.outer_gram(), x.max_abs()),
+        };
+        let ordinary = power_of_two(largest) == 1.0;
+        if ordinary { Self::of_inner_products(gram, scaling, 1.0) } else { Ok(None) }
+    }
+
+    /// Coordinates from the inner products of rows in units of `unit`, where their eigenvalues are clear.
+    fn of_inner_products(
+        gram: Dense,
+        scaling: Option<&Standardize>,
+        unit: f64,
+    ) -> Result<Option<Self>> {
         // Centred rows add up to zero.
-        Ok(Spectrum::from_gram(&gram, 1)?.map(|spectrum| {
+        Ok(Spectrum::from_gram(&gram, usize::from(scaling.is_some()))?.map(|spectrum| {
             let (rows, basis) = (spectrum.rows(), Basis::Samples(spectrum));
-            Self { rows, unit, gram: Some(gram), scaling: Some(scaling.clone()), basis }
+            Self { rows, unit, gram: Some(gram), scaling: scaling.cloned(), basis }
         }))
     }
 
