@@ -38,45 +38,98 @@ pub(super) fn solve(
     reduced: &Reduced<'_>,
     limits: Limits<'_>,
 ) -> Result<Solution> {
-    let columns = reduced.features.z.ncols();
-    let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
-    let anchor = 0.05 * problem.k;
-    let is_weight = |at: usize| at % columns < reduced.features.m;
-
-    let mut v = vec![0.0; problem.q() * columns];
-    let metric: Vec<f64> =
-        (0..v.len()).map(|at| if is_weight(at) { 1.0 / ridge } else { 1.0 / anchor }).collect();
-    let mut cuts: Vec<Cut> = Vec::new();
-    let mut best_v = v.clone();
-    let mut best = Certificate { primal: f64::INFINITY, dual: 0.0 };
-    let mut best_dual =
-        Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
+    let mut planes = Planes::new(problem, reduced);
     let mut rounds = 0;
     while rounds < limits.max_iter {
         limits.control.check()?;
         rounds += 1;
-        let (cut, worst) = tangent(problem, reduced, &v);
-        let size: f64 = (0..v.len()).filter(|&at| is_weight(at)).map(|at| v[at] * v[at]).sum();
-        let primal = problem.scale * (0.5 * ridge * size + worst);
-        if primal < best.primal {
-            best.primal = primal;
-            best_v.clone_from(&v);
+        planes.cut();
+        let next = planes.minimise();
+        let best = planes.best;
+        if best.primal - best.dual <= limits.tol * best.primal.abs() {
+            break;
         }
-        cuts.push(cut);
+        planes.drop_idle();
+        planes.v = next;
+    }
+    let Planes { best_v, best_dual, mut best, .. } = planes;
+    let point = reduced.point(&best_v);
+    best.primal = problem.objective(&point);
+    Ok(Solution { point, dual: best_dual, certificate: best, n_iter: rounds, warm: best_v })
+}
 
+/// The tangents so far, where the next one is taken, and the best answers.
+struct Planes<'r, 'a> {
+    problem: &'r Problem<'a>,
+    reduced: &'r Reduced<'a>,
+    /// One over the ridge for weights, over what keeps it near for an intercept.
+    metric: Vec<f64>,
+    is_weight: Vec<bool>,
+    ridge: f64,
+    cuts: Vec<Cut>,
+    v: Vec<f64>,
+    best: Certificate,
+    best_v: Vec<f64>,
+    best_dual: Dual,
+}
+
+impl<'r, 'a> Planes<'r, 'a> {
+    fn new(problem: &'r Problem<'a>, reduced: &'r Reduced<'a>) -> Self {
+        let columns = reduced.features.z.ncols();
+        let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
+        let anchor = 0.05 * problem.k;
+        let v = vec![0.0; problem.q() * columns];
+        let is_weight: Vec<bool> =
+            (0..v.len()).map(|at| at % columns < reduced.features.m).collect();
+        let metric =
+            is_weight.iter().map(|w| if *w { 1.0 / ridge } else { 1.0 / anchor }).collect();
+        Self {
+            problem,
+            reduced,
+            metric,
+            is_weight,
+            ridge,
+            cuts: Vec::new(),
+            best_v: v.clone(),
+            v,
+            // Losses are not negative, which zero multipliers prove.
+            best: Certificate { primal: f64::INFINITY, dual: 0.0 },
+            best_dual: nothing(problem),
+        }
+    }
+
+    /// Takes the tangent at `v`.
+    fn cut(&mut self) {
+        let (cut, worst) = tangent(self.problem, self.reduced, &self.v);
+        let weights = self.v.iter().zip(&self.is_weight).filter(|(_, is_weight)| **is_weight);
+        let size: f64 = weights.map(|(v, _)| v * v).sum();
+        let primal = self.problem.scale * (0.5 * self.ridge * size + worst);
+        if primal < self.best.primal {
+            self.best.primal = primal;
+            self.best_v.clone_from(&self.v);
+        }
+        self.cuts.push(cut);
+    }
+
+    /// Solves the master problem: the minimiser under the tangents so far. Their parts in it make the dual point.
+    fn minimise(&mut self) -> Vec<f64> {
+        let center: Vec<f64> = self
+            .best_v
+            .iter()
+            .zip(&self.is_weight)
+            .map(|(v, w)| if *w { 0.0 } else { *v })
+            .collect();
         // The zero cut says that losses are not negative.
-        let center: Vec<f64> =
-            (0..v.len()).map(|at| if is_weight(at) { 0.0 } else { best_v[at] }).collect();
         let mut linear = vec![0.0];
-        linear.extend(cuts.iter().map(|c| c.constant + vector::dot(&c.gradient, &center)));
-        let mut start = vec![1.0 - cuts.iter().map(|c| c.part).sum::<f64>()];
-        start.extend(cuts.iter().map(|c| c.part));
-        let mixture = maximise_on_simplex(&crossed(&mut cuts, &metric), &linear, &start);
+        linear.extend(self.cuts.iter().map(|c| c.constant + vector::dot(&c.gradient, &center)));
+        let mut start = vec![1.0 - self.cuts.iter().map(|c| c.part).sum::<f64>()];
+        start.extend(self.cuts.iter().map(|c| c.part));
+        let products = crossed(&mut self.cuts, &self.metric);
+        let mixture = maximise_on_simplex(&products, &linear, &start);
 
-        let mut pulled = vec![0.0; v.len()];
-        let mut dual =
-            Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] };
-        for (cut, &part) in cuts.iter_mut().zip(&mixture[1..]) {
+        let mut pulled = vec![0.0; self.v.len()];
+        let mut dual = nothing(self.problem);
+        for (cut, &part) in self.cuts.iter_mut().zip(&mixture[1..]) {
             cut.part = part;
             cut.idle = if part > 0.0 { 0 } else { cut.idle + 1 };
             if part > 0.0 {
@@ -85,30 +138,31 @@ pub(super) fn solve(
                 vector::axpy(part, &cut.dual.pull, &mut dual.pull);
             }
         }
-        let proven = bound(problem, &dual);
-        if proven > best.dual || rounds == 1 {
-            best.dual = proven;
-            best_dual = dual;
+        let proven = bound(self.problem, &dual);
+        if proven > self.best.dual {
+            self.best.dual = proven;
+            self.best_dual = dual;
         }
-        if best.primal - best.dual <= limits.tol * best.primal.abs() {
-            break;
-        }
-        let stays: Vec<bool> = cuts.iter().map(|cut| cut.idle < PATIENCE).collect();
-        for cut in &mut cuts {
+        let step = pulled.iter().zip(&self.metric).map(|(g, m)| g * m);
+        center.iter().zip(step).map(|(c, step)| c - step).collect()
+    }
+
+    fn drop_idle(&mut self) {
+        let stays: Vec<bool> = self.cuts.iter().map(|cut| cut.idle < PATIENCE).collect();
+        for cut in &mut self.cuts {
             let mut at = 0;
             cut.products.retain(|_| {
                 at += 1;
                 stays[at - 1]
             });
         }
-        cuts.retain(|cut| cut.idle < PATIENCE);
-        for at in 0..v.len() {
-            v[at] = center[at] - metric[at] * pulled[at];
-        }
+        self.cuts.retain(|cut| cut.idle < PATIENCE);
     }
-    let point = reduced.point(&best_v);
-    best.primal = problem.objective(&point);
-    Ok(Solution { point, dual: best_dual, certificate: best, n_iter: rounds, warm: best_v })
+}
+
+/// Multipliers of zero.
+fn nothing(problem: &Problem<'_>) -> Dual {
+    Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] }
 }
 
 /// All products of the cuts' gradients in `metric`, with a zero cut before them. Only those of the newest

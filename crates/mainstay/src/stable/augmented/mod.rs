@@ -170,6 +170,21 @@ fn sampled(
     Ok((!newton.crowded).then_some(start))
 }
 
+/// What there is to know before a step.
+struct Standing {
+    objective: f64,
+    /// What the softened maximum leaves open.
+    open: f64,
+    /// The relative gap, by all appearances.
+    seems: f64,
+    /// How much the shares of the rows between their bounds give way.
+    gain: Vec<f64>,
+    /// The gradient.
+    residual: Vec<f64>,
+    /// What ties it to the threshold.
+    border: Vec<f64>,
+}
+
 struct Newton<'r, 'a> {
     problem: &'r Problem<'a>,
     features: &'r Features,
@@ -243,38 +258,22 @@ impl<'r, 'a> Newton<'r, 'a> {
         let most = STEPS.min(limits.max_iter);
         for steps in 0..most {
             limits.control.check()?;
-            let (paid, open) = self.rows.paid(self.problem.weights);
-            let objective = self.apart() + self.problem.k * self.rows.theta + paid;
-            let gain = self.rows.gain(self.problem, self.reference.width);
-            let (residual, border, still) = self.residual(&gain);
-            let seems = (open + still) / objective;
-            if seems <= asked {
-                if stop(self) || seems <= 0.01 * tol {
+            let here = self.standing();
+            if here.seems <= asked {
+                if stop(self) || here.seems <= 0.01 * tol {
                     return Ok(steps);
                 }
-                asked = AGAIN * seems;
+                asked = AGAIN * here.seems;
             }
             if let Some((moves, before)) = self.last_round.take() {
                 // Where setting rows apart did not help it will not do so again.
-                self.rounds *= usize::from(seems <= HELPED * before);
-                self.near = self.rows_near(&moves);
-                if self.near.is_some() {
-                    self.seems = seems;
+                self.rounds *= usize::from(here.seems <= HELPED * before);
+                if self.few_near(&moves, here.seems) {
                     return Ok(steps);
                 }
             }
-            let system = self.kept.system(
-                self.problem,
-                self.features,
-                &self.rows,
-                Hold { ridge: self.ridge, width: self.reference.width, rows: self.held },
-                (&gain, &border),
-            );
-            let Ok(system) = system else { return Ok(steps) };
+            let Some(v) = self.direction(&here) else { return Ok(steps) };
             limits.control.check()?;
-            let mut v = system.solve(&residual);
-            vector::scale(&mut v, -1.0);
-            let fall = -vector::dot(&residual, &v);
             let moves = self.features.scores(&v);
             let usual = (vector::norm_sq(&moves) / moves.len() as f64).sqrt();
             if steps == 0 && self.rest.is_none() && usual > 2.0 * self.reference.width {
@@ -283,35 +282,66 @@ impl<'r, 'a> Newton<'r, 'a> {
                 self.weigh();
                 continue;
             }
+            let fall = -vector::dot(&here.residual, &v);
             let Some(step) = self.descend(&v, &moves, fall) else { return Ok(steps) };
-            if gain.iter().any(|gain| *gain > 0.0) {
+            if here.gain.iter().any(|gain| *gain > 0.0) {
                 self.hold(step);
             }
-            let enough = 0.25 * tol * objective;
-            if open <= enough && fall <= NOISE * objective {
+            let enough = 0.25 * tol * here.objective;
+            if here.open <= enough && fall <= NOISE * here.objective {
                 return Ok(steps);
             }
-            if fall <= open && open > enough {
-                self.crowded = !self.patient
-                    && self.reference.width < SHARP * self.rows.theta.min(1.0)
-                    && 2 * self.rows.between(self.problem.weights) > self.problem.n();
-                if self.crowded {
-                    return Ok(steps);
-                }
-                // What is open falls with the square of the width.
-                self.reference.share.clone_from(&self.rows.share);
-                let width = self.reference.width;
-                let floor = (SHRINK * width).max(MOVES * usual).min(width);
-                self.reference.width = ((enough / open).sqrt() * width).max(floor);
-                self.weigh();
-                self.near = self.rows_near(&moves);
-                if self.near.is_some() {
-                    self.seems = seems;
+            if fall <= here.open && here.open > enough {
+                self.change_reference(enough / here.open, usual);
+                if self.crowded || self.few_near(&moves, here.seems) {
                     return Ok(steps + 1);
                 }
             }
         }
         Ok(most)
+    }
+
+    fn standing(&self) -> Standing {
+        let (paid, open) = self.rows.paid(self.problem.weights);
+        let objective = self.apart() + self.problem.k * self.rows.theta + paid;
+        let gain = self.rows.gain(self.problem, self.reference.width);
+        let (residual, border, still) = self.residual(&gain);
+        Standing { objective, open, seems: (open + still) / objective, gain, residual, border }
+    }
+
+    /// Newton's direction; `None` where rounding leaves none.
+    fn direction(&mut self, here: &Standing) -> Option<Vec<f64>> {
+        let hold = Hold { ridge: self.ridge, width: self.reference.width, rows: self.held };
+        let bent = (here.gain.as_slice(), here.border.as_slice());
+        let system = self.kept.system(self.problem, self.features, &self.rows, hold, bent).ok()?;
+        let mut v = system.solve(&here.residual);
+        vector::scale(&mut v, -1.0);
+        Some(v)
+    }
+
+    /// The present shares become the reference, unless rows turn out to be crowded. What is open falls with the
+    /// square of the width and is to fall to the part `wanted`; `usual` is what a step changes.
+    fn change_reference(&mut self, wanted: f64, usual: f64) {
+        self.crowded = !self.patient
+            && self.reference.width < SHARP * self.rows.theta.min(1.0)
+            && 2 * self.rows.between(self.problem.weights) > self.problem.n();
+        if self.crowded {
+            return;
+        }
+        self.reference.share.clone_from(&self.rows.share);
+        let width = self.reference.width;
+        let floor = (SHRINK * width).max(MOVES * usual).min(width);
+        self.reference.width = (wanted.sqrt() * width).max(floor);
+        self.weigh();
+    }
+
+    /// Whether few rows are near the threshold, after a step that moved the scores by `moves`: it is their turn then.
+    fn few_near(&mut self, moves: &[f64], seems: f64) -> bool {
+        self.near = self.rows_near(moves);
+        if self.near.is_some() {
+            self.seems = seems;
+        }
+        self.near.is_some()
     }
 
     fn weigh(&mut self) {
