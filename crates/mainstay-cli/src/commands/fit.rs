@@ -234,8 +234,10 @@ fn one_value(value: &Output) -> Option<String> {
     match value {
         Output::Flag(yes) => Some(if *yes { "yes" } else { "no" }.to_owned()),
         Output::Integer(count) => Some(count.to_string()),
-        // Four digits, without zeros at their end.
-        Output::Number(number) => Some(format!("{number:.3e}").parse::<f64>().ok()?.to_string()),
+        // Four digits, and always a decimal point: it tells the fraction k = 1.0 from the count k = 1.
+        Output::Number(number) => {
+            Some(format!("{:?}", format!("{number:.3e}").parse::<f64>().ok()?))
+        }
         Output::Text(text) => Some(text.clone()),
         _ => None,
     }
