@@ -387,6 +387,32 @@ fn the_worst_sum_is_that_of_sorting_and_of_the_cvar_form() {
     }
 }
 
+/// With all rows counted (8) and (12) are the penalised problems of another solver, in other units.
+#[test]
+fn all_rows_give_the_classical_objective_at_the_default_tolerance() {
+    for (seed, n, p) in [(1, 200, 5), (2, 900, 5), (3, 6000, 20)] {
+        let (_, _, data) = binary(seed, n, p, 1.0);
+        let classical = |loss: &str, alpha: f64| {
+            let params =
+                serde_json::json!({"loss": loss, "alpha": alpha, "tol": 1e-12, "normalize": false});
+            let l2 = mainstay::methods::find("l2").unwrap().estimator(&params).unwrap();
+            objective(&l2.fit(&data, &Control::new()).unwrap())
+        };
+        let (c, rows) = (0.02, n as f64);
+        for (loss, name) in [(SvmLoss::Hinge, "hinge"), (SvmLoss::SquaredHinge, "squared_hinge")] {
+            let params = StableSvcParams { loss, ..svm(K::Fraction(1.0), c) };
+            let found = objective(&fit(StableSvcParams { tol: 1e-6, ..params }, &data));
+            let wanted = c * rows * classical(name, 2.0 / (c * rows));
+            assert!((found - wanted).abs() <= 2e-9 * wanted, "{n} {name}: {found} {wanted}");
+        }
+        let params =
+            StableLogisticParams { k: K::Fraction(1.0), alpha: 0.05, ..Default::default() };
+        let logistic = params.check().unwrap().fit(&data, &Control::new()).unwrap();
+        let (found, wanted) = (objective(&logistic), classical("logistic", 0.1));
+        assert!((found - wanted).abs() <= 2e-9, "{n}: {found} {wanted}");
+    }
+}
+
 #[test]
 fn enough_worst_rows_give_the_classical_svm() {
     for seed in 0..5 {

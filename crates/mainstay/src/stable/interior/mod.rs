@@ -116,6 +116,16 @@ pub(super) fn better(one: Solution, other: Solution) -> Solution {
     if other.certificate.gap() < one.certificate.gap() { other } else { one }
 }
 
+/// Goes on from an answer to `problem` itself.
+pub(super) fn sharpen(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    answer: &Solution,
+    limits: Limits<'_>,
+) -> Result<Solution> {
+    solve_from(problem, reduced, Some(answer), limits)
+}
+
 /// How far from the threshold a row must be to leave, in multiples of the way it has yet to go by its last move and of
 /// the usual move. Where rows left that should not have and taking them back did not help, all stay in a second attempt.
 const CAUTION: [f64; 2] = [3.0, f64::INFINITY];
