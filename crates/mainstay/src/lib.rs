@@ -20,6 +20,7 @@ pub mod loss;
 pub mod methods;
 pub mod missing;
 pub mod model;
+pub mod optim;
 pub mod penalized;
 pub mod rolin;
 pub mod selection;

@@ -21,6 +21,7 @@ const FLOORS: &[&[&str]] = &[
     &["data"],
     &["loss", "uncertainty"],
     &["model", "folds"],
+    &["optim"],
     &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid"],
     &["methods"],
     &["certify", "stress"],

@@ -1,0 +1,115 @@
+//! The features as solvers see them, and the way back to the user's units.
+//!
+//! Three ideas serve every method. Numbers are divided by powers of two, which is exact. Columns far
+//! from zero are centred where a free intercept makes up for it. Where there are more columns than
+//! rows the optimum of a rotation-invariant penalty lies in the span of the rows, so that coordinates
+//! in it replace the features and nothing of order p x p is formed.
+
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, thin_qr, vector};
+
+/// Numbers within this range have squares, and sums of squares, within that of floats.
+const ORDINARY: std::ops::Range<f64> = 1e-60..1e60;
+
+/// The power of two at or below `size`; 1 for zero. Its inverse is a number too.
+pub fn power_of_two(size: f64) -> f64 {
+    // Sign and exponent bits alone are the power of two below a normal number.
+    let power = f64::from_bits(size.to_bits() & (0x7FF << 52));
+    if size > 0.0 { power.clamp(f64::MIN_POSITIVE, 0.5 / f64::MIN_POSITIVE) } else { 1.0 }
+}
+
+/// [`power_of_two`] where `size` is extreme, 1 for ordinary numbers, which need no help.
+pub fn unit_if_extreme(size: f64) -> f64 {
+    if ORDINARY.contains(&size) { 1.0 } else { power_of_two(size) }
+}
+
+/// Column `j` of the solver's features is $(x_j - m_j) t_j$.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnUnits {
+    /// $t_j$, a power of two; 0 for a column that is left out.
+    pub factors: Vec<f64>,
+    /// $m_j$.
+    pub means: Vec<f64>,
+}
+
+impl ColumnUnits {
+    /// Solver weights `v` and intercept `b` in the user's units.
+    pub fn to_user(&self, v: &[f64], b: f64) -> Result<(Vec<f64>, f64)> {
+        let weights: Vec<f64> = v.iter().zip(&self.factors).map(|(v, t)| v * t).collect();
+        let intercept = b - vector::dot(&weights, &self.means);
+        finite_model(weights, intercept)
+    }
+}
+
+/// Passes a model on if all its numbers are finite.
+pub fn finite_model(weights: Vec<f64>, intercept: f64) -> Result<(Vec<f64>, f64)> {
+    if weights.iter().chain([&intercept]).all(|v| v.is_finite()) {
+        return Ok((weights, intercept));
+    }
+    let message = "a coefficient is beyond the range of floating point; rescale the features";
+    Err(Error::Numerical(message.into()))
+}
+
+/// Rows as coordinates in an orthonormal basis of their span.
+#[derive(Debug, Clone)]
+pub struct RowSpace {
+    /// One row per sample, as many columns as rows at most.
+    pub coordinates: Dense,
+    /// Orthonormal columns.
+    basis: Dense,
+}
+
+impl RowSpace {
+    /// By a QR factorisation of the transpose, $O(n^2 p)$: accurate whatever the singular values.
+    pub fn new(rows: &Dense) -> Self {
+        let (basis, triangle) = thin_qr(&rows.transpose());
+        Self { coordinates: triangle.transpose(), basis }
+    }
+
+    /// The vector of the original space that has these coordinates.
+    pub fn lift(&self, coordinates: &[f64]) -> Vec<f64> {
+        self.basis.mul_vec(coordinates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_exact_and_invertible() {
+        for (size, power) in [(1.0, 1.0), (3.9, 2.0), (0.3, 0.25), (0.0, 1.0)] {
+            assert_eq!(power_of_two(size), power);
+        }
+        for size in [f64::MAX, f64::MIN_POSITIVE, 5e-324] {
+            let power = power_of_two(size);
+            assert!((1.0 / power).is_finite() && power > 0.0 && power.to_bits() << 12 == 0);
+        }
+        assert_eq!(unit_if_extreme(1e50), 1.0);
+        assert_eq!(unit_if_extreme(2f64.powi(300)), 2f64.powi(300));
+    }
+
+    /// Scores survive the change of units: v'((x - m) t) + b = w'x + intercept.
+    #[test]
+    fn scores_are_the_same_in_both_units() {
+        let units = ColumnUnits { factors: vec![2.0, 0.5], means: vec![3.0, -8.0] };
+        let (w, c) = units.to_user(&[1.0, -4.0], 0.25).unwrap_or_default();
+        let x = [7.0, 1.5];
+        let inside = (x[0] - 3.0) * 2.0 - 4.0 * (x[1] + 8.0) * 0.5 + 0.25;
+        assert_eq!(w[0] * x[0] + w[1] * x[1] + c, inside);
+        assert!(units.to_user(&[f64::MAX, 0.0], 0.0).is_err());
+    }
+
+    #[test]
+    fn inner_products_survive_in_the_row_space() {
+        let rows = Dense::from_rows(2, 4, vec![1.0, 2.0, 0.0, -1.0, 0.5, 0.0, 3.0, 2.0]);
+        let space = RowSpace::new(&rows);
+        let (before, after) = (rows.outer_gram(), space.coordinates.outer_gram());
+        for (a, b) in before.data().iter().zip(after.data()) {
+            assert!((a - b).abs() < 1e-13, "{a} {b}");
+        }
+        let w = space.lift(&[0.3, -2.0]);
+        let scores = (rows.mul_vec(&w), space.coordinates.mul_vec(&[0.3, -2.0]));
+        assert!(scores.0.iter().zip(&scores.1).all(|(a, b)| (a - b).abs() < 1e-13));
+    }
+}

@@ -1,0 +1,179 @@
+//! Cross-validation over folds and warm-started paths, with one table of results.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::folds::Split;
+use crate::model::Output;
+
+/// The settings that compete: one column per parameter, one entry per candidate.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    columns: Vec<(String, Output)>,
+    count: usize,
+}
+
+impl Candidates {
+    /// `count` candidates whose parameters are still to be named.
+    pub fn new(count: usize) -> Self {
+        Self { columns: Vec::new(), count }
+    }
+
+    /// Adds the parameter `name` with its value for each candidate.
+    #[must_use]
+    pub fn with(mut self, name: &str, values: impl Into<Output>) -> Self {
+        self.columns.push((name.to_owned(), values.into()));
+        self
+    }
+
+    /// How many compete.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether none competes.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Held-out scores of every candidate on every split; larger is better.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scores {
+    /// One row per split, one entry per candidate.
+    by_split: Vec<Vec<f64>>,
+    means: Vec<f64>,
+    deviations: Vec<f64>,
+}
+
+impl Scores {
+    /// Judges all candidates on every split, in parallel over splits.
+    ///
+    /// `judge` fits the path of candidates on the training rows of a split and returns one score per
+    /// candidate, or `None` where the split cannot judge (a class is missing from its training rows).
+    pub fn cross_validate(
+        splits: &[Split],
+        control: &Control,
+        judge: impl Fn(&Split) -> Result<Option<Vec<f64>>> + Sync,
+    ) -> Result<Self> {
+        let done = AtomicU64::new(0);
+        let one = |split: &Split| {
+            control.check()?;
+            let scores = judge(split)?;
+            control.progress(1 + done.fetch_add(1, Ordering::Relaxed), splits.len() as u64);
+            Ok(scores)
+        };
+        let found: Vec<Option<Vec<f64>>> =
+            control.install(|| splits.par_iter().map(one).collect::<Result<_>>())?;
+        Self::from_splits(found.into_iter().flatten().collect())
+    }
+
+    /// From one row of scores per split.
+    pub fn from_splits(by_split: Vec<Vec<f64>>) -> Result<Self> {
+        let Some(first) = by_split.first() else {
+            let message = "no fold leaves training rows of every class: cross-validation needs more \
+                           different rows of each";
+            return Err(Error::BadData(message.into()));
+        };
+        let count = by_split.len() as f64;
+        let column = |k: usize| by_split.iter().map(move |scores| scores[k]);
+        let means: Vec<f64> = (0..first.len()).map(|k| column(k).sum::<f64>() / count).collect();
+        let deviations = means
+            .iter()
+            .enumerate()
+            .map(|(k, mean)| (column(k).map(|s| (s - mean).powi(2)).sum::<f64>() / count).sqrt())
+            .collect();
+        Ok(Self { by_split, means, deviations })
+    }
+
+    /// Mean score of every candidate.
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// Standard error of every mean over the splits.
+    pub fn standard_errors(&self) -> Vec<f64> {
+        let splits = self.by_split.len() as f64;
+        self.deviations.iter().map(|d| d / (splits - 1.0).max(1.0).sqrt()).collect()
+    }
+
+    /// The candidate with the largest mean score; among equals the one that `prefer` puts last.
+    pub fn best(&self, prefer: impl Fn(usize, usize) -> std::cmp::Ordering) -> Result<usize> {
+        let usable = (0..self.means.len()).filter(|&k| !self.means[k].is_nan());
+        let order = |&a: &usize, &b: &usize| {
+            self.means[a].total_cmp(&self.means[b]).then_with(|| prefer(a, b))
+        };
+        let best = usable.max_by(order);
+        best.ok_or_else(|| Error::Numerical("no setting could be scored".into()))
+    }
+
+    /// `cv_results_` in scikit-learn's words: `param_*`, `split*_test_score`, `mean_test_score`,
+    /// `std_test_score`, `rank_test_score`. Python adds `params`.
+    pub fn table(&self, candidates: Candidates) -> Output {
+        let named = |(name, column)| (format!("param_{name}"), column);
+        let mut table: Vec<(String, Output)> = candidates.columns.into_iter().map(named).collect();
+        for (s, scores) in self.by_split.iter().enumerate() {
+            table.push((format!("split{s}_test_score"), scores.clone().into()));
+        }
+        table.push(("mean_test_score".into(), self.means.clone().into()));
+        table.push(("std_test_score".into(), self.deviations.clone().into()));
+        table.push(("rank_test_score".into(), self.ranks().into()));
+        Output::Table(table)
+    }
+
+    /// 1 for the largest mean; equal means share the better rank; what is not a number comes last.
+    fn ranks(&self) -> Vec<i64> {
+        let key = |v: f64| if v.is_nan() { f64::NEG_INFINITY } else { v };
+        let above = |v: f64| self.means.iter().filter(|other| key(**other) > key(v)).count();
+        self.means.iter().map(|v| i64::try_from(1 + above(*v)).unwrap_or(i64::MAX)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scores() -> Scores {
+        let by_split = vec![vec![0.5, 0.75, 1.0], vec![0.5, 0.75, 0.5]];
+        Scores::from_splits(by_split).unwrap_or_else(|e| unreachable!("{e}"))
+    }
+
+    #[test]
+    fn the_table_speaks_scikit_learns_words() {
+        let found = scores();
+        let Output::Table(table) = found.table(Candidates::new(3).with("C", vec![1.0, 2.0, 3.0]))
+        else {
+            unreachable!("a table was asked for");
+        };
+        let names: Vec<&str> = table.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
+            "param_C",
+            "split0_test_score",
+            "split1_test_score",
+            "mean_test_score",
+            "std_test_score",
+            "rank_test_score",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(table[3].1, Output::Vector(vec![0.5, 0.75, 0.75]));
+        assert_eq!(table[4].1, Output::Vector(vec![0.0, 0.0, 0.25]));
+        assert_eq!(table[5].1, Output::Integers(vec![3, 1, 1]));
+    }
+
+    #[test]
+    fn ties_are_decided_by_the_preference() {
+        let found = scores();
+        assert_eq!(found.best(|a, b| a.cmp(&b)).ok(), Some(2));
+        assert_eq!(found.best(|a, b| b.cmp(&a)).ok(), Some(1));
+    }
+
+    #[test]
+    fn candidates_without_a_score_never_win() {
+        let found = Scores::from_splits(vec![vec![f64::NAN, -3.0]]);
+        assert_eq!(found.and_then(|s| s.best(|a, b| a.cmp(&b))).ok(), Some(1));
+        assert!(Scores::from_splits(Vec::new()).is_err());
+    }
+}

@@ -1,0 +1,16 @@
+//! What the solvers of different methods share: parts, not a framework.
+//!
+//! Each method keeps its own iteration, because the cones differ. What stands here once is what
+//! would otherwise be copied: the features in solver units and the way back ([`design`]), the best
+//! primal and dual point so far ([`bracket`]), step lengths and centring ([`step`]), how much a fit
+//! may still spend ([`budget`]), and cross-validation along warm-started paths ([`grid`]).
+
+pub mod bracket;
+pub mod budget;
+pub mod design;
+pub mod grid;
+pub mod step;
+
+pub use bracket::Bracket;
+pub use budget::Budget;
+pub use grid::{Candidates, Scores};
