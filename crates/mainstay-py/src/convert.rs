@@ -203,6 +203,7 @@ pub(crate) fn output<'py>(py: Python<'py>, value: &Output) -> PyResult<Bound<'py
         Output::Text(text) => PyString::new(py, text).into_any(),
         Output::Vector(values) => PyArray1::from_slice(py, values).into_any(),
         Output::Integers(values) => PyArray1::from_slice(py, values).into_any(),
+        Output::Flags(values) => PyArray1::from_slice(py, values).into_any(),
         Output::Texts(values) => py.import("numpy")?.call_method1("array", (values,))?,
         Output::Matrix(values) => rows(py, values.iter().map(|row| row.0.as_slice()))?.into_any(),
         Output::Table(parts) | Output::Parts(parts) => {

@@ -22,6 +22,8 @@ pub enum Output {
     Vector(#[serde(with = "crate::json::numbers")] Vec<f64>),
     /// One count or index each.
     Integers(Vec<i64>),
+    /// One yes or no each.
+    Flags(Vec<bool>),
     /// One word each.
     Texts(Vec<String>),
     /// Numbers in rows.
@@ -52,6 +54,12 @@ impl From<Vec<f64>> for Output {
 impl From<Vec<i64>> for Output {
     fn from(values: Vec<i64>) -> Self {
         Self::Integers(values)
+    }
+}
+
+impl From<Vec<bool>> for Output {
+    fn from(values: Vec<bool>) -> Self {
+        Self::Flags(values)
     }
 }
 

@@ -3,14 +3,20 @@
 //! Each method keeps its own iteration, because the cones differ. What stands here once is what
 //! would otherwise be copied: the features in solver units and the way back ([`design`]), the best
 //! primal and dual point so far ([`bracket`]), step lengths and centring ([`step`]), how much a fit
-//! may still spend ([`budget`]), and cross-validation along warm-started paths ([`grid`]).
+//! may still spend ([`budget`]), and cross-validation along warm-started paths ([`grid`]). Penalised
+//! losses ([`program`]) share their Newton system ([`normal_equations`]), and the hinge loss, its relatives and
+//! the hard margin their interior point ([`hinge_qp`]).
 
 pub mod bracket;
 pub mod budget;
 pub mod design;
 pub mod grid;
+pub mod hinge_qp;
+pub mod normal_equations;
+pub mod program;
 pub mod step;
 
 pub use bracket::Bracket;
 pub use budget::Budget;
 pub use grid::{Candidates, Scores};
+pub use program::Program;

@@ -1,4 +1,6 @@
-use super::problem::{Answer, Problem};
+//! Upper and lower bound on the optimum, from the data and an answer alone.
+
+use super::problem::{Candidate, Problem};
 use crate::certificate::Certificate;
 
 /// Upper and lower bound on the optimum, from the data and an answer alone.
@@ -14,12 +16,12 @@ use crate::certificate::Certificate;
 /// $|r_j| \le \lambda$; where $\mu > 0$ the point before that last step is feasible too and the
 /// better of the two counts. $a = 0$ is always feasible, so the bound is never below zero.
 /// Cost: two passes over the data.
-pub(super) fn certify(problem: &Problem<'_>, answer: &Answer) -> Certificate {
+pub(super) fn certify(problem: &Problem<'_>, answer: &Candidate) -> Certificate {
     let primal = problem.objective(&answer.weights, answer.intercept);
     let duals = balanced(problem, &answer.duals);
-    let pull: Vec<f64> =
+    let signed: Vec<f64> =
         (0..duals.len()).map(|i| problem.shares[i] * duals[i] * problem.y[i]).collect();
-    let mut r = problem.x.tr_mul_vec(&pull);
+    let mut r = problem.x.tr_mul_vec(&signed);
     for (r, u) in r.iter_mut().zip(problem.units) {
         *r = (*r / u).abs();
     }
@@ -65,4 +67,65 @@ fn balanced(problem: &Problem<'_>, duals: &[f64]) -> Vec<f64> {
         *a = if target > 0.0 { *a * (target / sum) } else { 0.0 };
     }
     duals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Dense, Matrix};
+    use crate::loss::Loss;
+    use proptest::prelude::*;
+
+    const LOSSES: [Loss; 4] =
+        [Loss::Logistic, Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber];
+
+    /// One point at 1 and one at -1 with the hinge and L2 = 1: w = 1, b = 0 costs 1/2, and a = 1 proves it.
+    #[test]
+    fn the_optimum_of_two_points_is_proven_exactly() {
+        let x = Matrix::from(Dense::from_rows(2, 1, vec![1.0, -1.0]));
+        let loss = Loss::Hinge.get();
+        let problem = Problem {
+            x: &x,
+            y: &[1.0, -1.0],
+            shares: &[0.5, 0.5],
+            loss,
+            l1: 0.0,
+            l2: 1.0,
+            units: &[1.0],
+        };
+        let answer = Candidate { weights: vec![1.0], intercept: 0.0, duals: vec![1.0, 1.0] };
+        assert_eq!(certify(&problem, &answer), Certificate { primal: 0.5, dual: 0.5 });
+    }
+
+    proptest! {
+        /// Weak duality: whatever the duals are, even infeasible ones, the bound is below the objective of
+        /// every point.
+        #[test]
+        fn no_bound_lies_above_any_objective(
+            x in prop::collection::vec(-3.0..3.0_f64, 12),
+            signs in prop::collection::vec(any::<bool>(), 4),
+            weights in prop::collection::vec(-4.0..4.0_f64, 3),
+            intercept in -4.0..4.0_f64,
+            duals in prop::collection::vec(-0.5..5.0_f64, 4),
+            strengths in (0.0..1.0_f64, 0.0..1.0_f64),
+            which in 0..4_usize,
+        ) {
+            let x = Matrix::from(Dense::from_rows(4, 3, x));
+            let y: Vec<f64> = signs.iter().map(|s| if *s { 1.0 } else { -1.0 }).collect();
+            let (l1, l2) = strengths;
+            prop_assume!(l1 + l2 > 1e-3);
+            let (l1, l2) = (if l1 < 0.2 { 0.0 } else { l1 }, if l2 < 0.2 && l1 >= 0.2 { 0.0 } else { l2 });
+            let problem = Problem {
+                x: &x,
+                y: &y,
+                shares: &[0.1, 0.2, 0.3, 0.4],
+                loss: LOSSES[which].get(),
+                l1,
+                l2,
+                units: &[1.0, 0.5, 2.0],
+            };
+            let found = certify(&problem, &Candidate { weights, intercept, duals });
+            prop_assert!(found.dual <= found.primal + 1e-12 * found.primal.abs().max(1.0), "{found:?}");
+        }
+    }
 }

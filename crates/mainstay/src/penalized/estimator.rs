@@ -1,11 +1,11 @@
-use super::certificate::certify;
-use super::frame::Frame;
+//! Penalised classifiers: parameters to model.
+
+use super::design::Design;
 use super::params::{Alpha, PenalizedParams, Penalty};
 use super::path::{Choice, choose};
 use super::problem::Problem;
 use super::row_space::RowSpace;
-use super::solution::Budget;
-use super::solver::Solver;
+use super::strategy::{Task, solve_certified};
 use crate::certificate::Certificate;
 use crate::control::Control;
 use crate::data::{Dataset, Merged, Normalize, deviations};
@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::folds::fold_warning;
 use crate::loss::Loss;
 use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, Link, one_versus_rest};
+use crate::optim::Budget;
 
 /// Penalised mean loss with a free intercept, ROLIN's Eq. (15):
 ///
@@ -56,7 +57,7 @@ impl Estimator for Penalized {
             (Alpha::Fixed(alpha), Normalize::Fixed(normalize)) => {
                 Choice { alpha, normalize, results: None }
             }
-            _ => control.install(|| choose(params, &merged.data, control))?,
+            _ => choose(params, &merged.data, control)?,
         };
         let setting = Setting::new(params, &merged.data, choice.normalize);
         let fitted = one_versus_rest(&merged, link, params.tol, control, |binary| {
@@ -93,7 +94,7 @@ pub(super) struct Setting<'a> {
     params: &'a PenalizedParams,
     pub shares: Vec<f64>,
     pub units: Vec<f64>,
-    frame: Frame,
+    design: Design,
     row_space: Option<RowSpace>,
 }
 
@@ -102,15 +103,15 @@ impl<'a> Setting<'a> {
         let x = data.features();
         let shares = shares(data);
         let units = if normalize { deviations(x, &shares) } else { vec![1.0; x.ncols()] };
-        let frame = Frame::new(x, &shares, &units);
+        let design = Design::new(x, &shares, &units);
         let ridge = params.strengths(1.0).0 == 0.0;
-        let row_space = if ridge { RowSpace::new(&frame) } else { None };
-        Self { params, shares, units, frame, row_space }
+        let row_space = if ridge { RowSpace::new(&design) } else { None };
+        Self { params, shares, units, design, row_space }
     }
 
-    pub(super) fn solver<'b>(&'b self, y: &'b [f64]) -> Solver<'b> {
-        Solver {
-            frame: &self.frame,
+    pub(super) fn task<'b>(&'b self, y: &'b [f64]) -> Task<'b> {
+        Task {
+            design: &self.design,
             row_space: self.row_space.as_ref(),
             y,
             shares: &self.shares,
@@ -118,47 +119,27 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// Solves one binary problem and proves how well. A proof that falls short of `tol` because the
-    /// solver judged itself too kindly gets two more tries with a stricter solver.
+    /// Solves one binary problem and proves how well.
     fn fit(&self, binary: &BinaryProblem<'_>, alpha: f64, control: &Control) -> Result<BinaryFit> {
         let (l1, l2) = self.params.strengths(alpha);
         let loss = self.params.loss.get();
         let (shares, units) = (&self.shares, &self.units);
         let problem = Problem { x: binary.x, y: &binary.y, shares, loss, l1, l2, units };
-        let mut budget = Budget { tol: self.params.tol, max_iter: self.params.max_iter, control };
         if let Some(sign) = only_sign(&binary.y) {
             let intercept = one_sided(self.params.loss, sign);
             let weights = vec![0.0; binary.x.ncols()];
             let primal = problem.objective(&weights, intercept);
             return Ok(fit(weights, intercept, Certificate { primal, dual: 0.0 }, 1));
         }
-        let mut solver = self.solver(&binary.y);
-        let mut n_iter = 0;
-        let mut last = None;
-        let mut best: Option<BinaryFit> = None;
-        for _ in 0..3 {
-            let solution = solver.solve(l1, l2, last.as_ref(), &budget)?;
-            n_iter += solution.n_iter;
-            let answer = solver.answer(&solution)?;
-            let certificate = certify(&problem, &answer);
-            let gap = |f: &BinaryFit| f.certificate.map_or(f64::INFINITY, |c| c.gap());
-            if best.as_ref().is_none_or(|b| certificate.gap() < gap(b)) {
-                best = Some(fit(answer.weights, answer.intercept, certificate, n_iter));
-            }
-            if certificate.gap() <= self.params.tol || n_iter >= self.params.max_iter {
-                break;
-            }
-            last = Some(solution);
-            // The row space loses digits when the features' sizes differ by orders of magnitude.
-            solver.row_space = None;
-            budget.tol *= 0.05;
-            budget.max_iter = self.params.max_iter - n_iter;
-        }
-        let found = best.unwrap_or_else(|| {
-            let nothing = Certificate { primal: f64::INFINITY, dual: 0.0 };
-            fit(vec![0.0; binary.x.ncols()], 0.0, nothing, n_iter)
-        });
-        Ok(BinaryFit { n_iter: n_iter.max(1), ..found })
+        let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
+        let proven = solve_certified(self.task(&binary.y), &problem, &mut budget)?;
+        // The loss is never negative: a bound that needs no proof.
+        let certificate = Certificate { dual: proven.lower().max(0.0), ..proven.certificate() };
+        let route = proven.route().to_vec();
+        let nothing = || (vec![0.0; binary.x.ncols()], 0.0);
+        let (weights, intercept) = proven.into_points().0.unwrap_or_else(nothing);
+        let found = fit(weights, intercept, certificate, budget.spent().max(1));
+        Ok(BinaryFit { route, ..found })
     }
 }
 

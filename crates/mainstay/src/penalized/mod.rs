@@ -6,12 +6,11 @@
 //! | hinge | interior point | working sets, interior point |
 //!
 //! With more features than rows L2 is solved in the row space; problems large in both directions
-//! by conjugate gradients.
+//! by conjugate gradients. `strategy.rs` says which solver works when.
 
 mod certificate;
+mod design;
 mod estimator;
-mod frame;
-mod interior;
 mod newton;
 mod params;
 mod path;
@@ -19,11 +18,9 @@ mod problem;
 mod prox_newton;
 mod quadratic;
 mod row_space;
-mod scaled;
 mod smooth_hinge;
 mod solution;
-mod solver;
-mod system;
+mod strategy;
 mod working_set;
 
 pub use crate::data::{Normalize, NormalizeRule};

@@ -1,13 +1,26 @@
-use super::scaled::{Point, Scaled};
-use super::solution::{Budget, Solution};
-use super::system::System;
+//! Newton's method for smooth losses with an L2 penalty.
+
+use super::solution::{Solution, target};
 use crate::error::Result;
 use crate::linalg::vector;
+use crate::optim::normal_equations::NormalEquations;
+use crate::optim::{Budget, Program};
+
+/// Iterations without a decrease that rounding cannot explain, after which the fit ends.
+const MOST_STALLS: usize = 2;
+/// Decreases below this part of the objective are rounding.
+const ROUNDING: f64 = 1e-15;
+/// Slope along the step, as a part of that at its start, at which the line search ends.
+const FLAT: f64 = 0.1;
+/// Trials of the line search; bisection of all floats takes 60.
+const MOST_TRIALS: usize = 60;
+/// Inner iterations of one solution by conjugate gradients.
+const MOST_INNER: usize = 1000;
 
 /// How the Newton system is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Steps {
-    /// By factorisation, $O(np^2 + p^3)$ an iteration.
+    /// By factorisation, $O(np^2 + p^3)$ per iteration.
     Direct,
     /// By conjugate gradients, for problems large in both directions: a pass over the data for
     /// every inner iteration, no matrix formed.
@@ -25,94 +38,87 @@ pub(super) enum Steps {
 /// followed by a line search to nearly the minimum. For piecewise quadratic losses this is the
 /// semismooth Newton method, which ends after finitely many steps.
 pub(super) fn newton(
-    problem: &Scaled<'_>,
+    program: &Program<'_>,
     start: Option<(&[f64], f64)>,
     steps: Steps,
-    budget: &Budget<'_>,
+    budget: &mut Budget<'_>,
 ) -> Result<Solution> {
-    let p = problem.z.ncols();
+    let p = program.z.ncols();
     let (mut v, mut b) = start.map_or((vec![0.0; p], 0.0), |(v, b)| (v.to_vec(), b));
-    let mut margins = problem.margins(&v, b);
-    let mut n_iter = 0;
+    let mut margins = program.margins(&v, b);
     let mut stalls = 0;
     loop {
-        budget.control.check()?;
-        let duals = problem.duals(&margins);
-        let pull = problem.pull(&duals);
-        let r = problem.z.tr_mul_vec(&pull);
-        let imbalance = pull.iter().sum();
-        let gap =
-            problem.gap(&Point { margins: &margins, v: &v, b, duals: &duals, r: &r, imbalance });
-        let value = problem.value(&margins, &v);
-        if gap <= budget.target(value) || n_iter >= budget.max_iter || stalls >= 2 {
-            return Ok(Solution::new(v, b, duals, n_iter));
+        let here = program.first_order(&margins, &v, b);
+        let done = here.gap <= target(budget, here.value) || stalls >= MOST_STALLS;
+        if done || !budget.take()? {
+            return Ok(Solution::new(v, b, here.duals));
         }
-        n_iter += 1;
-
-        let mut downhill: Vec<f64> = (0..p).map(|j| r[j] - problem.l2[j] * v[j]).collect();
-        downhill.push(imbalance);
-        let curvature: Vec<f64> = margins
-            .iter()
-            .zip(problem.shares)
-            .map(|(m, s)| s * problem.loss.curvature(*m).unwrap_or(0.0))
-            .collect();
+        let mut downhill: Vec<f64> = (0..p).map(|j| here.r[j] - program.l2[j] * v[j]).collect();
+        downhill.push(here.imbalance);
+        let curvature = program.curvature(&margins);
         let step = match steps {
-            Steps::Direct => System::new(problem.z, &curvature, &problem.l2, true).solve(&downhill),
-            Steps::ConjugateGradient => conjugate_gradient(problem, &curvature, &downhill, budget)?,
+            Steps::Direct => NormalEquations::new(program.z, &curvature, &program.l2, true, true)
+                .solve(&downhill),
+            Steps::ConjugateGradient => conjugate_gradient(program, &curvature, &downhill, budget)?,
         };
         let (dv, db) = (&step[..p], step[p]);
         let slope = -vector::dot(&downhill, &step);
-        let along = problem.margins(dv, db);
-        let tau = line_search(problem, &margins, &along, &v, dv, slope);
+        let along = Line { margins: &margins, along: &program.margins(dv, db), v: &v, dv };
+        let tau = along.search(program, slope);
         vector::axpy(tau, dv, &mut v);
         b += tau * db;
         // Recomputed, not updated: rounding errors must not add up.
-        margins = problem.margins(&v, b);
-        let gained = value - problem.value(&margins, &v);
-        stalls = if gained <= 1e-15 * value.abs() { stalls + 1 } else { 0 };
+        margins = program.margins(&v, b);
+        let gained = here.value - program.value(&margins, &v);
+        stalls = if gained <= ROUNDING * here.value.abs() { stalls + 1 } else { 0 };
     }
 }
 
-/// The step length at which the slope along the step is a tenth of what it was, or less.
-fn line_search(
-    problem: &Scaled<'_>,
-    margins: &[f64],
-    along: &[f64],
-    v: &[f64],
-    dv: &[f64],
-    slope: f64,
-) -> f64 {
-    let weighted =
-        |a: &[f64], b: &[f64]| -> f64 { (0..a.len()).map(|j| problem.l2[j] * a[j] * b[j]).sum() };
-    let (linear, quadratic) = (weighted(v, dv), weighted(dv, dv));
-    // First and second derivative along the step.
-    let derivatives = |tau: f64| {
-        let (mut first, mut second) = (linear + tau * quadratic, quadratic);
-        for ((m, f), s) in margins.iter().zip(along).zip(problem.shares) {
-            let at = m + tau * f;
-            first += s * f * problem.loss.slope(at);
-            second += s * f * f * problem.loss.curvature(at).unwrap_or(0.0);
-        }
-        (first, second)
-    };
-    let (mut low, mut high) = (0.0, f64::INFINITY);
-    let mut tau = 1.0;
-    for _ in 0..60 {
-        let (first, second) = derivatives(tau);
-        if first.abs() <= 0.1 * slope.abs() {
-            break;
-        }
-        *(if first < 0.0 { &mut low } else { &mut high }) = tau;
-        let newton = tau - first / second;
-        tau = if newton > low && newton < high && newton.is_finite() {
-            newton
-        } else if high.is_finite() {
-            f64::midpoint(low, high)
-        } else {
-            2.0 * tau
+/// A point and a direction.
+struct Line<'a> {
+    margins: &'a [f64],
+    /// What the direction does to the margins.
+    along: &'a [f64],
+    v: &'a [f64],
+    dv: &'a [f64],
+}
+
+impl Line<'_> {
+    /// The step length at which the slope along the step is a tenth of what it was, or less.
+    fn search(&self, program: &Program<'_>, slope: f64) -> f64 {
+        let weighted = |a: &[f64], b: &[f64]| -> f64 {
+            (0..a.len()).map(|j| program.l2[j] * a[j] * b[j]).sum()
         };
+        let (linear, quadratic) = (weighted(self.v, self.dv), weighted(self.dv, self.dv));
+        // First and second derivative along the step.
+        let derivatives = |tau: f64| {
+            let (mut first, mut second) = (linear + tau * quadratic, quadratic);
+            for ((m, f), s) in self.margins.iter().zip(self.along).zip(program.shares) {
+                let at = m + tau * f;
+                first += s * f * program.loss.slope(at);
+                second += s * f * f * program.loss.curvature(at).unwrap_or(0.0);
+            }
+            (first, second)
+        };
+        let (mut low, mut high) = (0.0, f64::INFINITY);
+        let mut tau = 1.0;
+        for _ in 0..MOST_TRIALS {
+            let (first, second) = derivatives(tau);
+            if first.abs() <= FLAT * slope.abs() {
+                break;
+            }
+            *(if first < 0.0 { &mut low } else { &mut high }) = tau;
+            let newton = tau - first / second;
+            tau = if newton > low && newton < high && newton.is_finite() {
+                newton
+            } else if high.is_finite() {
+                f64::midpoint(low, high)
+            } else {
+                2.0 * tau
+            };
+        }
+        tau
     }
-    tau
 }
 
 /// Solves the Newton system roughly, preconditioned by its diagonal.
@@ -120,46 +126,27 @@ fn line_search(
 /// The residual is reduced by a factor that tightens with the gradient, so the outer iteration
 /// stays superlinear.
 fn conjugate_gradient(
-    problem: &Scaled<'_>,
+    program: &Program<'_>,
     curvature: &[f64],
     downhill: &[f64],
     budget: &Budget<'_>,
 ) -> Result<Vec<f64>> {
-    let p = problem.z.ncols();
-    let mut diagonal = problem.l2.clone();
-    for (row, d) in problem.z.rows().zip(curvature) {
-        for (j, v) in row.entries() {
-            diagonal[j] += d * v * v;
-        }
-    }
-    diagonal.push(curvature.iter().sum::<f64>().max(1e-12));
-    let apply = |x: &[f64]| {
-        let mut scores = problem.z.mul_vec(&x[..p]);
-        for (s, d) in scores.iter_mut().zip(curvature) {
-            *s = d * (*s + x[p]);
-        }
-        let mut out = problem.z.tr_mul_vec(&scores);
-        for j in 0..p {
-            out[j] += problem.l2[j] * x[j];
-        }
-        out.push(scores.iter().sum());
-        out
-    };
+    let diagonal = diagonal(program, curvature);
     let preconditioned =
         |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).collect() };
-    let mut x = vec![0.0; p + 1];
+    let mut x = vec![0.0; downhill.len()];
     let mut residual = downhill.to_vec();
     let mut z = preconditioned(&residual);
     let mut direction = z.clone();
     let mut rho = vector::dot(&residual, &z);
     let start = rho.sqrt();
     let target = start * start.sqrt().min(0.1);
-    for _ in 0..1000 {
-        budget.control.check()?;
+    for _ in 0..MOST_INNER {
+        budget.control().check()?;
         if rho.sqrt() <= target {
             break;
         }
-        let image = apply(&direction);
+        let image = apply(program, curvature, &direction);
         let curved = vector::dot(&direction, &image);
         if curved <= 0.0 || !curved.is_finite() {
             break;
@@ -173,4 +160,32 @@ fn conjugate_gradient(
         rho = next;
     }
     if x.iter().all(|v| *v == 0.0) { Ok(preconditioned(downhill)) } else { Ok(x) }
+}
+
+/// The diagonal of the Newton system.
+fn diagonal(program: &Program<'_>, curvature: &[f64]) -> Vec<f64> {
+    let mut diagonal = program.l2.clone();
+    for (row, d) in program.z.rows().zip(curvature) {
+        for (j, v) in row.entries() {
+            diagonal[j] += d * v * v;
+        }
+    }
+    // The intercept has no penalty: where no row is curved its entry would be zero.
+    diagonal.push(curvature.iter().sum::<f64>().max(1e-12));
+    diagonal
+}
+
+/// The matrix of the Newton system times `x`.
+fn apply(program: &Program<'_>, curvature: &[f64], x: &[f64]) -> Vec<f64> {
+    let p = program.z.ncols();
+    let mut scores = program.z.mul_vec(&x[..p]);
+    for (s, d) in scores.iter_mut().zip(curvature) {
+        *s = d * (*s + x[p]);
+    }
+    let mut out = program.z.tr_mul_vec(&scores);
+    for j in 0..p {
+        out[j] += program.l2[j] * x[j];
+    }
+    out.push(scores.iter().sum());
+    out
 }

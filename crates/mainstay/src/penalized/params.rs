@@ -1,3 +1,5 @@
+//! Parameters of penalised classifiers, their defaults and their domains.
+
 use serde::{Deserialize, Serialize};
 
 use super::estimator::Penalized;

@@ -1,20 +1,18 @@
 //! The strength of the penalty, and whether to standardise, by cross-validation.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use rayon::prelude::*;
 
 use super::estimator::{Setting, one_sided, only_sign, shares};
 use super::params::{Alpha, PenalizedParams};
-use super::solution::{Budget, Solution};
 use crate::control::Control;
 use crate::data::{Dataset, Normalize, deviations};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::folds::{Split, geometric_grid, stratified};
 use crate::linalg::vector;
 use crate::model::Output;
+use crate::optim::{Budget, Candidates, Scores};
 
-/// Gap to which the fits along a path are solved: far below the noise of held-out losses.
+/// Relative gap to which the fits along a path are solved: far below the noise of held-out losses.
 const PATH_TOL: f64 = 1e-5;
 /// The grid's last strength as a part of its first.
 const DEPTH: f64 = 1e-5;
@@ -23,8 +21,14 @@ const DEPTH: f64 = 1e-5;
 pub(super) struct Choice {
     pub alpha: f64,
     pub normalize: bool,
-    /// One row a candidate: alpha, normalize, mean and standard deviation of the held-out loss.
+    /// The table of all candidates, where there was a choice.
     pub results: Option<Output>,
+}
+
+/// A path of strengths for the data as they are, or standardised.
+struct Path {
+    normalize: bool,
+    alphas: Vec<f64>,
 }
 
 /// Chooses the candidate with the smallest mean held-out loss; ties go to the larger `alpha`, then
@@ -44,110 +48,97 @@ pub(super) fn choose(
         Normalize::Fixed(true) => &[true],
         Normalize::Rule(_) => &[false, true],
     };
-    let grids: Vec<Vec<f64>> =
-        scalings.iter().map(|&normalize| grid(params, data, normalize)).collect();
+    let path = |&normalize: &bool| Path { normalize, alphas: grid(params, data, normalize) };
+    let paths: Vec<Path> = scalings.iter().map(path).collect();
     let seed = params.random_state.unwrap_or(0);
     let splits = stratified(data.labels(), params.n_folds, params.n_repeats, seed);
-    let tasks: Vec<(usize, &Split)> =
-        (0..scalings.len()).flat_map(|s| splits.iter().map(move |split| (s, split))).collect();
-    let done = AtomicU64::new(0);
-    let losses: Vec<Option<Vec<f64>>> = tasks
-        .par_iter()
-        .map(|&(s, split)| {
-            let losses = held_out(params, data, split, scalings[s], &grids[s], control)?;
-            control.progress(1 + done.fetch_add(1, Ordering::Relaxed), tasks.len() as u64);
-            Ok(losses)
-        })
-        .collect::<Result<_>>()?;
-
-    let mut rows: Vec<(f64, bool, f64, f64)> = Vec::new();
-    for (s, &normalize) in scalings.iter().enumerate() {
-        let folds: Vec<&Vec<f64>> =
-            losses[s * splits.len()..(s + 1) * splits.len()].iter().flatten().collect();
-        if folds.is_empty() {
-            return Err(Error::BadData(
-                "no fold leaves training rows of every class; cross-validation needs more different rows of \
-                 each: give alpha and normalize as values"
-                    .into(),
-            ));
-        }
-        for (k, &alpha) in grids[s].iter().enumerate() {
-            let values: Vec<f64> = folds.iter().map(|fold| fold[k]).collect();
-            let count = values.len() as f64;
-            let mean = values.iter().sum::<f64>() / count;
-            let spread = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
-            rows.push((alpha, normalize, mean, spread.sqrt()));
-        }
-    }
-    let better = |a: &(f64, bool, f64, f64), b: &(f64, bool, f64, f64)| {
-        a.2.total_cmp(&b.2).then(b.0.total_cmp(&a.0)).then(a.1.cmp(&b.1))
-    };
-    let Some(best) = rows.iter().copied().min_by(better) else {
-        return Err(Error::BadData("no candidate to choose from".into()));
-    };
-    Ok(Choice { alpha: best.0, normalize: best.1, results: Some(table(&rows)) })
+    let scores = Scores::cross_validate(&splits, control, |split| {
+        let Some(fold) = Fold::new(params, data, split) else { return Ok(None) };
+        let losses: Vec<Vec<f64>> =
+            paths.par_iter().map(|path| fold.losses(path, control)).collect::<Result<_>>()?;
+        Ok(Some(losses.concat().into_iter().map(|loss| -loss).collect()))
+    })?;
+    let rows: Vec<(f64, bool)> =
+        paths.iter().flat_map(|path| path.alphas.iter().map(|a| (*a, path.normalize))).collect();
+    let best =
+        scores.best(|a, b| rows[a].0.total_cmp(&rows[b].0).then(rows[b].1.cmp(&rows[a].1)))?;
+    let (alpha, normalize) = rows[best];
+    let candidates = Candidates::new(rows.len())
+        .with("alpha", rows.iter().map(|r| r.0).collect::<Vec<f64>>())
+        .with("normalize", rows.iter().map(|r| r.1).collect::<Vec<bool>>());
+    Ok(Choice { alpha, normalize, results: Some(scores.table(candidates)) })
 }
 
-fn table(rows: &[(f64, bool, f64, f64)]) -> Output {
-    let numbers =
-        |f: fn(&(f64, bool, f64, f64)) -> f64| Output::Vector(rows.iter().map(f).collect());
-    Output::Table(vec![
-        ("alpha".into(), numbers(|r| r.0)),
-        ("normalize".into(), Output::Integers(rows.iter().map(|r| i64::from(r.1)).collect())),
-        ("mean_loss".into(), numbers(|r| r.2)),
-        ("std".into(), numbers(|r| r.3)),
-    ])
+/// Rows to fit on and rows to judge on.
+struct Fold<'a> {
+    params: &'a PenalizedParams,
+    train: Dataset,
+    test: Dataset,
+    /// Weights of the rows to judge on, adding up to 1.
+    weights: Vec<f64>,
 }
 
-/// Mean held-out loss of every strength of `grid`; `None` if the training rows lack a class that
-/// the held-out rows have.
-fn held_out(
-    params: &PenalizedParams,
-    data: &Dataset,
-    split: &Split,
-    normalize: bool,
-    grid: &[f64],
-    control: &Control,
-) -> Result<Option<Vec<f64>>> {
-    let (train, test) = (data.select_rows(&split.train), data.select_rows(&split.holdout));
-    if train.len() < 2
-        || test.is_empty()
-        || test.labels().iter().any(|l| !train.labels().contains(l))
-    {
-        return Ok(None);
-    }
-    let setting = Setting::new(params, &train, normalize);
-    let weights = shares(&test);
-    let problems: Vec<usize> =
-        if data.n_classes() == 2 { vec![1] } else { (0..data.n_classes()).collect() };
-    let budget = Budget { tol: params.tol.max(PATH_TOL), max_iter: params.max_iter, control };
-    let mut losses = vec![0.0; grid.len()];
-    for &positive in &problems {
-        let y = train.signs(positive);
-        let truth = test.signs(positive);
-        let solver = setting.solver(&y);
-        let mut last: Option<Solution> = None;
-        for (k, &alpha) in grid.iter().enumerate() {
-            let (w, b) = if let Some(sign) = only_sign(&y) {
-                (vec![0.0; data.n_features()], one_sided(params.loss, sign))
-            } else {
-                let (l1, l2) = params.strengths(alpha);
-                let found = solver.solve(l1, l2, last.as_ref(), &budget)?;
-                let answer = solver.answer(&found)?;
-                last = Some(found);
-                (answer.weights, answer.intercept)
-            };
-            let scores = test.features().mul_vec(&w);
-            let loss: f64 = scores
-                .iter()
-                .zip(&truth)
-                .zip(&weights)
-                .map(|((score, y), s)| s * params.loss.get().value(y * (score + b)))
-                .sum();
-            losses[k] += loss / problems.len() as f64;
+impl<'a> Fold<'a> {
+    /// `None` if the training rows lack a class that the held-out rows have.
+    fn new(params: &'a PenalizedParams, data: &Dataset, split: &Split) -> Option<Self> {
+        let (train, test) = (data.select_rows(&split.train), data.select_rows(&split.holdout));
+        let lacks = |label: &usize| !train.labels().contains(label);
+        if train.len() < 2 || test.is_empty() || test.labels().iter().any(lacks) {
+            return None;
         }
+        let weights = shares(&test);
+        Some(Self { params, train, test, weights })
     }
-    Ok(Some(losses))
+
+    /// Mean held-out loss of every strength of `path`.
+    fn losses(&self, path: &Path, control: &Control) -> Result<Vec<f64>> {
+        let setting = Setting::new(self.params, &self.train, path.normalize);
+        let classes = self.train.n_classes();
+        let problems: Vec<usize> = if classes == 2 { vec![1] } else { (0..classes).collect() };
+        let mut losses = vec![0.0; path.alphas.len()];
+        for &positive in &problems {
+            let found = self.binary_losses(&setting, path, positive, control)?;
+            for (sum, loss) in losses.iter_mut().zip(found) {
+                *sum += loss / problems.len() as f64;
+            }
+        }
+        Ok(losses)
+    }
+
+    /// The same for the class `positive` against the rest.
+    fn binary_losses(
+        &self,
+        setting: &Setting<'_>,
+        path: &Path,
+        positive: usize,
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        let (y, truth) = (self.train.signs(positive), self.test.signs(positive));
+        if let Some(sign) = only_sign(&y) {
+            let w = vec![0.0; self.train.n_features()];
+            let loss = self.loss(&truth, &w, one_sided(self.params.loss, sign));
+            return Ok(vec![loss; path.alphas.len()]);
+        }
+        let task = setting.task(&y);
+        let mut last = None;
+        let mut losses = Vec::with_capacity(path.alphas.len());
+        for &alpha in &path.alphas {
+            let (l1, l2) = self.params.strengths(alpha);
+            let tol = self.params.tol.max(PATH_TOL);
+            let mut budget = Budget::new(tol, self.params.max_iter, control);
+            let found = task.solve(l1, l2, last.as_ref(), &mut budget)?;
+            let candidate = task.candidate(&found)?;
+            last = Some(found);
+            losses.push(self.loss(&truth, &candidate.weights, candidate.intercept));
+        }
+        Ok(losses)
+    }
+
+    fn loss(&self, truth: &[f64], w: &[f64], b: f64) -> f64 {
+        let scores = self.test.features().mul_vec(w);
+        let rows = scores.iter().zip(truth).zip(&self.weights);
+        rows.map(|((score, y), s)| s * self.params.loss.get().value(y * (score + b))).sum()
+    }
 }
 
 /// Strengths to try, largest first.
@@ -190,11 +181,38 @@ fn first_weight(data: &Dataset, shares: &[f64], units: &[f64], class: usize) -> 
     let y = data.signs(class);
     let positive: f64 = y.iter().zip(shares).filter(|(y, _)| **y > 0.0).map(|(_, s)| s).sum();
     let negative = 1.0 - positive;
-    let pull: Vec<f64> = y
+    let signed: Vec<f64> = y
         .iter()
         .zip(shares)
         .map(|(y, s)| if *y > 0.0 { s * negative } else { -s * positive })
         .collect();
-    let r = data.features().tr_mul_vec(&pull);
+    let r = data.features().tr_mul_vec(&signed);
     r.iter().zip(units).fold(0.0, |m: f64, (r, u)| m.max((r / u).abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Dense, Matrix};
+    use crate::penalized::Penalty;
+
+    /// Two rows at 0 and 4, one of each class: the deviation is 2, so an L2 grid starts at 4 (1 for the
+    /// standardised feature); with L1 the duals 1/4 of each row balance and pull with |0 - 4| / 4 = 1, doubled.
+    #[test]
+    fn grids_start_where_the_weights_leave_zero() {
+        let x = Matrix::from(Dense::from_rows(2, 1, vec![0.0, 4.0]));
+        let Ok(data) = Dataset::new(x, vec![0, 1], 2) else { unreachable!("two rows") };
+        for (penalty, normalize, top) in [
+            (Penalty::L2, false, 4.0),
+            (Penalty::L2, true, 1.0),
+            (Penalty::L1, false, 2.0),
+            (Penalty::L1, true, 1.0),
+        ] {
+            let alpha = Alpha::Rule(crate::penalized::AlphaRule::Cv);
+            let params = PenalizedParams { penalty, alpha, n_alphas: 3, ..Default::default() };
+            let grid = grid(&params, &data, normalize);
+            assert!((grid[0] - top).abs() < 1e-12, "{penalty:?} {normalize}: {grid:?}");
+            assert!((grid[2] / grid[0] - DEPTH).abs() < 1e-9 * DEPTH && grid.len() == 3);
+        }
+    }
 }

@@ -1,3 +1,5 @@
+//! What is minimised.
+
 use crate::linalg::{Matrix, vector};
 use crate::loss::MarginLoss;
 
@@ -11,7 +13,7 @@ use crate::loss::MarginLoss;
 /// standardised first (centring moves only the intercept, which is free). `alpha` and `l1_ratio`
 /// $\rho$ give $\lambda = \alpha\rho$ and $\mu = \alpha(1-\rho)$.
 pub(super) struct Problem<'a> {
-    /// One row a sample.
+    /// One row per sample.
     pub x: &'a Matrix,
     /// +1 or -1.
     pub y: &'a [f64],
@@ -27,9 +29,9 @@ pub(super) struct Problem<'a> {
     pub units: &'a [f64],
 }
 
-/// A point of the primal and one of the dual.
+/// A point of the primal and one of the dual, to be judged by the certificate.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct Candidate {
     /// $w$, in the units of the data.
     pub weights: Vec<f64>,
     /// $b$.

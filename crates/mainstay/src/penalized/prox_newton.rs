@@ -1,18 +1,32 @@
+//! Proximal Newton for smooth losses with an L1 part in the penalty.
+
 use super::quadratic::{Curvature, Quadratic};
-use super::scaled::{Point, Scaled, moved};
-use super::solution::{Budget, Solution};
+use super::solution::{Solution, target};
 use crate::error::Result;
-use crate::linalg::{Dense, vector};
+use crate::linalg::{Dense, Matrix, vector};
+use crate::optim::program::FirstOrder;
+use crate::optim::{Budget, Program};
 
 /// Up to this many columns the second-derivative matrix is formed even if there are fewer rows.
 const MOST_GRAM: usize = 1500;
+/// Iterations without a decrease that rounding cannot explain, after which the fit ends.
+const MOST_STALLS: usize = 3;
+/// Decreases below this part of the objective are rounding.
+const ROUNDING: f64 = 1e-15;
+/// Part of the decrease promised by the model's slope that a step must bring.
+const SUFFICIENT: f64 = 0.25;
+/// Halvings of a step before the line search gives up.
+const MOST_HALVINGS: usize = 50;
+/// Violation of the model's optimality conditions that is left, as a part of that at its start: the first
+/// iterations are rough, later ones ten times finer each, down to the last of these.
+const MODEL_ACCURACY: [f64; 2] = [0.1, 1e-6];
 
 /// Proximal Newton for a smooth loss with an L1 part in the penalty.
 ///
 /// Every iteration minimises the second-order model of the smooth part plus the exact L1 term
 /// ([`Quadratic`]) and searches along the way to its minimiser, halving until the decrease is a
 /// quarter of what the model's slope promises. Once the support has settled the iterations are
-/// Newton's on the support: quadratic convergence. $O(np^2)$ an iteration, or $O(np)$ a sweep of
+/// Newton's on the support: quadratic convergence. $O(np^2)$ per iteration, or $O(np)$ per sweep of
 /// the model where there are more columns than rows.
 ///
 /// # Reference
@@ -20,91 +34,103 @@ const MOST_GRAM: usize = 1500;
 /// J. Lee, Y. Sun, M. Saunders (2014), *Proximal Newton-type methods for minimizing composite
 /// functions*, SIAM J. Optim. 24(3), Algorithm 1.
 pub(super) fn prox_newton(
-    problem: &Scaled<'_>,
+    program: &Program<'_>,
     start: (&[f64], f64),
-    budget: &Budget<'_>,
+    budget: &mut Budget<'_>,
 ) -> Result<Solution> {
-    let (n, p) = problem.shape();
-    let (mut v, mut b) = (start.0.to_vec(), start.1);
-    let mut margins = problem.margins(&v, b);
-    let transposed = (p > MOST_GRAM.max(n)).then(|| problem.z.transpose());
-    let (mut n_iter, mut stalls) = (0, 0);
-    let mut accuracy: f64 = 0.1;
+    let (n, p) = program.shape();
+    // Weights and, last, the intercept.
+    let mut u = start.0.to_vec();
+    u.push(start.1);
+    let mut margins = program.margins(start.0, start.1);
+    let transposed = (p > MOST_GRAM.max(n)).then(|| program.z.transpose());
+    let mut stalls = 0;
+    let [mut accuracy, finest] = MODEL_ACCURACY;
     loop {
-        budget.control.check()?;
-        let duals = problem.duals(&margins);
-        let pull = problem.pull(&duals);
-        let r = problem.z.tr_mul_vec(&pull);
-        let imbalance: f64 = pull.iter().sum();
-        let gap =
-            problem.gap(&Point { margins: &margins, v: &v, b, duals: &duals, r: &r, imbalance });
-        let value = problem.value(&margins, &v);
-        if gap <= budget.target(value) || n_iter >= budget.max_iter || stalls >= 3 {
-            return Ok(Solution::new(v, b, duals, n_iter));
+        let here = program.first_order(&margins, &u[..p], u[p]);
+        let done = here.gap <= target(budget, here.value) || stalls >= MOST_STALLS;
+        if done || !budget.take()? {
+            let b = u.pop().unwrap_or(0.0);
+            return Ok(Solution::new(u, b, here.duals));
         }
-        n_iter += 1;
-
-        let weights: Vec<f64> = margins
-            .iter()
-            .zip(problem.shares)
-            .map(|(m, s)| s * problem.loss.curvature(*m).unwrap_or(0.0))
-            .collect();
-        let mut gradient: Vec<f64> = (0..p).map(|j| problem.l2[j] * v[j] - r[j]).collect();
-        gradient.push(-imbalance);
-        let worst = violation(problem, &v, &gradient);
-        let curvature = match &transposed {
-            Some(columns) => {
-                let mut diagonal: Vec<f64> = (0..p)
-                    .map(|j| {
-                        let sum: f64 =
-                            columns.row(j).entries().map(|(i, z)| weights[i] * z * z).sum();
-                        sum + problem.l2[j]
-                    })
-                    .collect();
-                diagonal.push(weights.iter().sum());
-                lift(&mut diagonal);
-                Curvature::Factored { columns, weights: &weights, diagonal, ridge: &problem.l2 }
-            }
-            None => Curvature::Gram(hessian(problem, &weights)),
-        };
-        let mut u = v.clone();
-        u.push(b);
-        let mut model = Quadratic::new(curvature, &problem.l1, u.clone(), gradient.clone());
+        let mut gradient: Vec<f64> = (0..p).map(|j| program.l2[j] * u[j] - here.r[j]).collect();
+        gradient.push(-here.imbalance);
+        let worst = violation(program, &u[..p], &gradient);
+        let weights = program.curvature(&margins);
+        let curvature = curvature(program, transposed.as_ref(), &weights);
+        let mut model = Quadratic::new(curvature, &program.l1, u.clone(), gradient.clone());
         model.minimise((accuracy * worst).max(1e-16));
-        accuracy = (0.1 * accuracy).max(1e-6);
-
-        let step: Vec<f64> = model.x.iter().zip(&u).map(|(x, u)| x - u).collect();
-        let slope = vector::dot(&gradient, &step)
-            + (0..p).map(|j| problem.l1[j] * (model.x[j].abs() - v[j].abs())).sum::<f64>();
-        let mut tau = 1.0;
-        let mut next = None;
-        for halvings in 0..50 {
-            let trial = if halvings == 0 { model.x.clone() } else { moved(&u, tau, &step) };
-            let trial_margins = problem.margins(&trial[..p], trial[p]);
-            let trial_value = problem.value(&trial_margins, &trial[..p]);
-            // The last digits of the objective are noise: a decrease below them need not show.
-            if trial_value <= value + 0.25 * tau * slope + 1e-15 * value.abs() {
-                next = Some((trial, trial_margins, trial_value));
-                break;
-            }
-            tau *= 0.5;
-        }
-        let Some((mut trial, trial_margins, trial_value)) = next else {
-            stalls = 3;
+        accuracy = (0.1 * accuracy).max(finest);
+        let minimiser = model.x;
+        let Some(next) = line_search(program, &u, minimiser, &gradient, &here) else {
+            stalls = MOST_STALLS;
             continue;
         };
-        stalls = if value - trial_value <= 1e-15 * value.abs() { stalls + 1 } else { 0 };
-        b = trial.pop().unwrap_or(b);
-        v = trial;
-        margins = trial_margins;
+        let gained = here.value - next.value;
+        stalls = if gained <= ROUNDING * here.value.abs() { stalls + 1 } else { 0 };
+        (u, margins) = (next.u, next.margins);
     }
 }
 
+/// Where a line search ended.
+struct Trial {
+    u: Vec<f64>,
+    margins: Vec<f64>,
+    value: f64,
+}
+
+/// Halves the way from `u` to the model's minimiser until the objective decreases as it should.
+fn line_search(
+    program: &Program<'_>,
+    u: &[f64],
+    minimiser: Vec<f64>,
+    gradient: &[f64],
+    here: &FirstOrder,
+) -> Option<Trial> {
+    let p = program.z.ncols();
+    let step: Vec<f64> = minimiser.iter().zip(u).map(|(x, u)| x - u).collect();
+    let slope = vector::dot(gradient, &step)
+        + (0..p).map(|j| program.l1[j] * (minimiser[j].abs() - u[j].abs())).sum::<f64>();
+    let mut tau = 1.0;
+    let mut trial = minimiser;
+    for _ in 0..MOST_HALVINGS {
+        let margins = program.margins(&trial[..p], trial[p]);
+        let value = program.value(&margins, &trial[..p]);
+        // The last digits of the objective are noise: a decrease below them need not show.
+        if value <= here.value + SUFFICIENT * tau * slope + ROUNDING * here.value.abs() {
+            return Some(Trial { u: trial, margins, value });
+        }
+        tau *= 0.5;
+        trial = u.to_vec();
+        vector::axpy(tau, &step, &mut trial);
+    }
+    None
+}
+
+/// The curvature of the model, in the cheaper of its two forms.
+fn curvature<'a>(
+    program: &'a Program<'_>,
+    transposed: Option<&'a Matrix>,
+    weights: &'a [f64],
+) -> Curvature<'a> {
+    let Some(columns) = transposed else {
+        return Curvature::Gram(hessian(program, weights));
+    };
+    let entry = |j: usize| {
+        let sum: f64 = columns.row(j).entries().map(|(i, z)| weights[i] * z * z).sum();
+        sum + program.l2[j]
+    };
+    let mut diagonal: Vec<f64> = (0..columns.nrows()).map(entry).collect();
+    diagonal.push(weights.iter().sum());
+    lift(&mut diagonal);
+    Curvature::Factored { columns, weights, diagonal, ridge: &program.l2 }
+}
+
 /// The largest violation of a coordinate's optimality condition.
-fn violation(problem: &Scaled<'_>, v: &[f64], gradient: &[f64]) -> f64 {
+fn violation(program: &Program<'_>, v: &[f64], gradient: &[f64]) -> f64 {
     let p = v.len();
     (0..p).fold(gradient[p].abs(), |worst, j| {
-        let (g, l1) = (gradient[j], problem.l1[j]);
+        let (g, l1) = (gradient[j], program.l1[j]);
         worst.max(if v[j] == 0.0 {
             (g.abs() - l1).max(0.0)
         } else {
@@ -113,14 +139,14 @@ fn violation(problem: &Scaled<'_>, v: &[f64], gradient: &[f64]) -> f64 {
     })
 }
 
-fn hessian(problem: &Scaled<'_>, weights: &[f64]) -> Dense {
-    let p = problem.z.ncols();
-    let gram = problem.z.weighted_gram(weights);
-    let cross = problem.z.tr_mul_vec(weights);
+fn hessian(program: &Program<'_>, weights: &[f64]) -> Dense {
+    let p = program.z.ncols();
+    let gram = program.z.weighted_gram(weights);
+    let cross = program.z.tr_mul_vec(weights);
     let mut h = Dense::zeros(p + 1, p + 1);
     for j in 0..p {
         h.row_mut(j)[..p].copy_from_slice(gram.row(j));
-        h[(j, j)] += problem.l2[j];
+        h[(j, j)] += program.l2[j];
         h[(j, p)] = cross[j];
         h[(p, j)] = cross[j];
     }

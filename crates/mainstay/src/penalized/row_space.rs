@@ -1,13 +1,18 @@
-use super::frame::Frame;
-use super::scaled::Scaled;
+//! L2-penalised problems with more columns than rows, in as many columns as there are rows.
+//!
+//! Not [`crate::optim::design::RowSpace`]: penalties differ from column to column here, rows may be sparse,
+//! and the weights come back through the duals, which needs the kernel matrix and no basis of length p.
+
+use super::design::Design;
 use super::solution::Solution;
 use crate::linalg::{Cholesky, Dense, Matrix};
+use crate::optim::Program;
 
-/// Above this many rows the kernel matrix is not formed.
+/// Above this many rows the kernel matrix, whose factorisation costs n^3, is not formed.
 const MOST_ROWS: usize = 2500;
 /// Up to this many columns the problem is solved as it stands, which is more accurate.
 const FEW_COLUMNS: usize = 500;
-/// At most this many columns are carried over as they are.
+/// At most this many columns are carried over as they are: more would make the basis wide again.
 const MOST_FREE: usize = 50;
 
 /// An L2-penalised problem with more columns than rows, as one with as many columns as rows.
@@ -27,23 +32,23 @@ pub(super) struct RowSpace {
 
 impl RowSpace {
     /// `None` where the detour does not pay or the kernel cannot be factored.
-    pub(super) fn new(frame: &Frame) -> Option<Self> {
-        let (n, p) = (frame.z.nrows(), frame.z.ncols());
+    pub(super) fn new(design: &Design) -> Option<Self> {
+        let (n, p) = (design.z.nrows(), design.z.ncols());
         if p <= n.max(FEW_COLUMNS) || n > MOST_ROWS {
             return None;
         }
-        let free = free_columns(&frame.units);
-        let mut shrink: Vec<f64> = frame.units.iter().map(|u| 1.0 / u).collect();
+        let free = free_columns(&design.units);
+        let mut shrink: Vec<f64> = design.units.iter().map(|u| 1.0 / u).collect();
         for &j in &free {
             shrink[j] = 0.0;
         }
-        let mut kernel = frame.z.scale_columns(&shrink).outer_gram();
+        let mut kernel = design.z.scale_columns(&shrink).outer_gram();
         let size = (0..n).fold(0.0, |m: f64, i| m.max(kernel[(i, i)]));
         // Equal rows make it singular; the lift is of the size of its rounding errors.
         let lift = (n as f64 * f64::EPSILON * size).max(f64::MIN_POSITIVE);
         kernel.add_diagonal(lift);
         let lower = Cholesky::new(&kernel)?.lower();
-        let chosen = frame.z.select_columns(&free).to_dense();
+        let chosen = design.z.select_columns(&free).to_dense();
         let width = n + free.len();
         let mut data = Vec::with_capacity(n * width);
         for i in 0..n {
@@ -51,21 +56,21 @@ impl RowSpace {
             data.extend_from_slice(chosen.row(i));
         }
         let mut squares = vec![1.0; n];
-        squares.extend(free.iter().map(|&j| frame.units[j] * frame.units[j]));
+        squares.extend(free.iter().map(|&j| design.units[j] * design.units[j]));
         Some(Self { basis: Dense::from_rows(n, width, data).into(), squares, free })
     }
 
-    /// The solution in the columns of `frame`, from one in those of `basis`.
+    /// The solution in the columns of `design`, from one in those of `basis`.
     pub(super) fn lift(
         &self,
-        frame: &Frame,
-        inner: &Scaled<'_>,
+        design: &Design,
+        inner: &Program<'_>,
         found: Solution,
         l2: f64,
     ) -> Solution {
-        let n = frame.z.nrows();
-        let mut v = frame.z.tr_mul_vec(&inner.pull(&found.duals));
-        for (v, u) in v.iter_mut().zip(&frame.units) {
+        let n = design.z.nrows();
+        let mut v = design.z.tr_mul_vec(&inner.signed_duals(&found.duals));
+        for (v, u) in v.iter_mut().zip(&design.units) {
             *v = *v / u / (l2 * u);
         }
         for (k, &j) in self.free.iter().enumerate() {
@@ -75,14 +80,53 @@ impl RowSpace {
     }
 }
 
-/// Columns whose penalty is a million times weaker than usual.
+/// Columns whose unit is below this part of the usual one are free: their penalty is a million times
+/// weaker.
+const FREE_UNIT: f64 = 1e-3;
+
+/// Columns that are hardly penalised.
 fn free_columns(units: &[f64]) -> Vec<usize> {
     let mut sorted = units.to_vec();
     sorted.sort_by(f64::total_cmp);
     let usual = sorted[sorted.len() / 2];
-    let mut free: Vec<usize> = (0..units.len()).filter(|&j| units[j] < 1e-3 * usual).collect();
+    let mut free: Vec<usize> = (0..units.len()).filter(|&j| units[j] < FREE_UNIT * usual).collect();
     free.sort_by(|&a, &b| units[a].total_cmp(&units[b]));
     free.truncate(MOST_FREE);
     free.sort_unstable();
     free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With v = Z'beta / (l2 u^2) the scores of the row space and of the columns agree.
+    #[test]
+    fn solutions_of_the_row_space_have_the_same_scores_in_the_columns() {
+        let (n, p) = (4, 600);
+        let x = Dense::from_fn(n, p, |i, j| ((1 + i * 13 + j * 7) as f64 * 0.61).sin());
+        let shares = vec![0.25; n];
+        let design = Design::new(&Matrix::from(x), &shares, &vec![1.0; p]);
+        let Some(space) = RowSpace::new(&design) else { unreachable!("600 columns, 4 rows") };
+        assert_eq!((space.basis.nrows(), space.basis.ncols()), (n, n));
+        let l2 = 0.5;
+        let y = [1.0, -1.0, 1.0, -1.0];
+        let inner = Program {
+            z: &space.basis,
+            y: &y,
+            shares: &shares,
+            loss: crate::loss::Loss::Logistic.get(),
+            l1: vec![0.0; n],
+            l2: vec![l2; n],
+            intercept: true,
+        };
+        // At a stationary point u = L' (s a y) / l2.
+        let duals = vec![0.9, 0.2, 0.4, 1.1];
+        let mut u = space.basis.tr_mul_vec(&inner.signed_duals(&duals));
+        u.iter_mut().for_each(|u| *u /= l2);
+        let scores = space.basis.mul_vec(&u);
+        let lifted = space.lift(&design, &inner, Solution::new(u, 0.0, duals), l2);
+        let again = design.z.mul_vec(&lifted.v);
+        assert!(scores.iter().zip(&again).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + a.abs())));
+    }
 }

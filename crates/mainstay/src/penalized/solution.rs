@@ -1,36 +1,29 @@
-use crate::control::Control;
+//! What the solvers of this room hand to each other, and the gap they aim at.
 
-/// What a solver found, in the units of [`super::frame::Frame`].
+use crate::optim::Budget;
+
+/// The part of the gap that a solver's own estimate must reach: the rest is room for the repairs that the
+/// certificate makes.
+pub(super) const AIM: f64 = 0.2;
+
+/// What a solver found, in the units of [`super::design::Design`].
 #[derive(Debug, Clone)]
 pub(super) struct Solution {
     pub v: Vec<f64>,
     pub b: f64,
     /// Candidate dual of every row.
     pub duals: Vec<f64>,
-    pub n_iter: usize,
     /// Where to start from in the row space, if it was solved there.
     pub inner: Option<Vec<f64>>,
 }
 
 impl Solution {
-    pub(super) fn new(v: Vec<f64>, b: f64, duals: Vec<f64>, n_iter: usize) -> Self {
-        Self { v, b, duals, n_iter, inner: None }
+    pub(super) fn new(v: Vec<f64>, b: f64, duals: Vec<f64>) -> Self {
+        Self { v, b, duals, inner: None }
     }
 }
 
-/// When to stop.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Budget<'a> {
-    /// Relative gap to aim for.
-    pub tol: f64,
-    pub max_iter: usize,
-    pub control: &'a Control,
-}
-
-impl Budget<'_> {
-    /// The absolute gap that is small enough at objective `value`, with room for the repairs of
-    /// the certificate.
-    pub(super) fn target(&self, value: f64) -> f64 {
-        0.2 * self.tol * value.abs().max(1.0)
-    }
+/// The absolute gap that is small enough at objective `value`.
+pub(super) fn target(budget: &Budget<'_>, value: f64) -> f64 {
+    AIM * budget.tol() * value.abs().max(1.0)
 }
