@@ -10,7 +10,6 @@ mod calibrate;
 mod candidate;
 mod estimator;
 mod extended;
-mod hinge;
 mod kernel;
 mod line;
 mod losses;

@@ -1,12 +1,12 @@
 //! Eq. (9): the fit on the reliable subspace, with the ridge of reading R4.
 
-use super::hinge;
 use super::line::least_smooth;
 use super::losses::PaperLoss;
 use super::secants::Secants;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, GrowingCholesky, vector};
 use crate::loss::Loss;
+use crate::optim::hinge_qp::exact_hinge;
 
 /// Columns $y_i$ and $y_i \sqrt n\, U_{i1}, \dots, y_i \sqrt n\, U_{ik}$, one a row of the answer: the
 /// scores of the first k principal components, scaled to unit mean square, times the label. `known` holds
@@ -218,7 +218,7 @@ pub(super) fn minimise(
     enough: f64,
 ) -> Result<Fit> {
     if loss.0 == Loss::Hinge {
-        let theta = hinge::minimise(&columns.transpose(), ridge[0])?;
+        let theta = exact_hinge(columns.transpose(), ridge[0])?;
         return Ok(Fit { margins: columns.tr_mul_vec(&theta), theta, curvature: None });
     }
     let objective = Objective { loss, columns, ridge };
