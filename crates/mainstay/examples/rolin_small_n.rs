@@ -5,7 +5,7 @@
 //! `docs/methods/rolin_table.py` prepares the data and calls this. DIR holds plain CSV files, the label
 //! (+1 or -1) last; GROUP is `dev`, `val` (every second set by name) or `all`; N is one or more numbers of
 //! training rows, with commas between. A METHOD is one of the names in [`method`] or the path of a JSON
-//! file with a `Recipe`. Prints, for every n and set, the trimmed mean test loss of every method, and at
+//! file with a `ExtendedConstants`. Prints, for every n and set, the trimmed mean test loss of every method, and at
 //! the end a table of the ratios of all methods to the first.
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use mainstay::linalg::Dense;
 use mainstay::loss::Loss;
 use mainstay::methods::find;
 use mainstay::model::Fitted;
-use mainstay::rolin::{Recipe, RolinParams};
+use mainstay::rolin::{ExtendedConstants, RolinParams};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use serde_json::json;
@@ -73,9 +73,10 @@ fn method(name: &str, loss: Loss, data: &Dataset) -> Fitted {
         "l2" => fit("l2", penalized),
         "l1" => fit("l1", penalized),
         path => {
-            let recipe: Recipe = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+            let constants: ExtendedConstants =
+                serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
             let params = RolinParams { loss, ..RolinParams::default() };
-            params.check().unwrap().fit_recipe(recipe, data, &control).unwrap()
+            params.check().unwrap().fit_with_constants(constants, data, &control).unwrap()
         }
     }
 }

@@ -12,7 +12,7 @@ use mainstay::folds::stratified;
 use mainstay::linalg::{Cholesky, Dense};
 use mainstay::methods::find;
 use mainstay::model::{Fitted, Model, Output};
-use mainstay::rolin::{Group, Recipe, RolinParams};
+use mainstay::rolin::{ExtendedConstants, FamilyConstants, RolinParams};
 use mainstay_testkit::generate::two_clouds;
 use serde_json::json;
 
@@ -78,7 +78,7 @@ fn penalised(rows: &[Vec<f64>], y: &[f64], strength: f64) -> Linear {
 
 /// One candidate: out-of-fold scores (one list a row) and the fit to all rows.
 struct Candidate<'a> {
-    group: &'a Group,
+    group: &'a FamilyConstants,
     out_of_fold: Vec<Vec<f64>>,
     full: Linear,
 }
@@ -120,7 +120,7 @@ impl Candidate<'_> {
 
 /// Fits to the training rows of every split, and to all.
 fn candidate<'a>(
-    group: &'a Group,
+    group: &'a FamilyConstants,
     rows: &[Vec<f64>],
     y: &[f64],
     repeats: usize,
@@ -150,37 +150,37 @@ fn scalings(centred: &[Vec<f64>]) -> [Vec<f64>; 4] {
 }
 
 /// The weighted average, step by step, in the user's units.
-fn literal(recipe: &Recipe, rows: &[Vec<f64>], y: &[f64]) -> Linear {
+fn literal(constants: &ExtendedConstants, rows: &[Vec<f64>], y: &[f64]) -> Linear {
     let (n, p) = (rows.len() as f64, rows[0].len());
     let means: Vec<f64> = (0..p).map(|j| mean(rows.iter().map(|r| r[j]))).collect();
     let centred: Vec<Vec<f64>> =
         rows.iter().map(|r| r.iter().zip(&means).map(|(v, m)| v - m).collect()).collect();
-    let repeats = recipe.penalised_rows.div_ceil(rows.len()).min(5);
+    let repeats = constants.penalised_rows.div_ceil(rows.len()).min(5);
     let mut all: Vec<(Candidate<'_>, Vec<f64>)> = Vec::new();
     for (s, divisors) in scalings(&centred).into_iter().enumerate() {
         let z: Vec<Vec<f64>> =
             centred.iter().map(|r| r.iter().zip(&divisors).map(|(v, d)| v / d).collect()).collect();
         let total: f64 = z.iter().flatten().map(|v| v * v).sum();
-        for q in recipe.robust.strengths.iter().filter(|_| s < 3) {
+        for q in constants.robust.strengths.iter().filter(|_| s < 3) {
             let fit = |rows: &[Vec<f64>], y: &[f64]| ridge(rows, y, q * total);
-            all.push((candidate(&recipe.robust, &z, y, 5, fit), divisors.clone()));
+            all.push((candidate(&constants.robust, &z, y, 5, fit), divisors.clone()));
         }
-        for q in &recipe.penalised.strengths {
+        for q in &constants.penalised.strengths {
             let fit = |rows: &[Vec<f64>], y: &[f64]| penalised(rows, y, q * total / n);
-            all.push((candidate(&recipe.penalised, &z, y, repeats, fit), divisors.clone()));
+            all.push((candidate(&constants.penalised, &z, y, repeats, fit), divisors.clone()));
         }
     }
     let calibrations: Vec<(f64, f64)> = all.iter().map(|(c, _)| c.calibrated(y)).collect();
     let losses: Vec<f64> =
         all.iter().zip(&calibrations).map(|((c, _), (s, t))| c.loss(y, *s, *t)).collect();
     let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-    let members = |group: &Group| all.iter().filter(|(c, _)| c.group == group).count();
+    let members = |group: &FamilyConstants| all.iter().filter(|(c, _)| c.group == group).count();
     let weight = |c: usize| {
         all[c].0.group.share / members(all[c].0.group) as f64
-            * (-recipe.sharpness * n * (losses[c] - least)).exp()
+            * (-constants.sharpness * n * (losses[c] - least)).exp()
     };
     let sum: f64 = (0..all.len()).map(weight).sum();
-    let chosen = recipe.chosen * (1.0 - recipe.chosen_from / n).max(0.0);
+    let chosen = constants.chosen * (1.0 - constants.chosen_from / n).max(0.0);
     let mut average = (vec![0.0; p], 0.0);
     let mut add = |weight: f64, (candidate, divisors): &(Candidate<'_>, Vec<f64>), scale, shift| {
         for j in 0..p {
@@ -196,7 +196,7 @@ fn literal(recipe: &Recipe, rows: &[Vec<f64>], y: &[f64]) -> Linear {
     let plain = |c: &&(Candidate<'_>, Vec<f64>)| c.0.loss(y, 1.0, 0.0);
     let best = all
         .iter()
-        .filter(|c| c.0.group == &recipe.penalised)
+        .filter(|c| c.0.group == &constants.penalised)
         .min_by(|a, b| plain(a).total_cmp(&plain(b)))
         .unwrap();
     add(chosen, best, 1.0, 0.0);
@@ -208,13 +208,14 @@ fn the_average_is_what_its_description_says() {
     for (seed, n, distance) in [(1, 15, 1.0), (2, 24, 0.7), (3, 40, 4.0)] {
         let (rows, y) = uneven(seed, n, 3, distance);
         // Fewer strengths than the default: the slow fit solves every fold anew.
-        let mut recipe = Recipe::default();
-        recipe.robust.strengths = vec![1.0, 0.1, 0.001];
-        recipe.penalised.strengths = vec![10.0, 0.1, 0.001];
-        recipe.penalised_rows = 60;
-        let expected = literal(&recipe, &rows, &y);
+        let mut constants = ExtendedConstants::default();
+        constants.robust.strengths = vec![1.0, 0.1, 0.001];
+        constants.penalised.strengths = vec![10.0, 0.1, 0.001];
+        constants.penalised_rows = 60;
+        let expected = literal(&constants, &rows, &y);
         let params = RolinParams::default().check().unwrap();
-        let found = params.fit_recipe(recipe, &dataset(&rows, &y), &Control::new()).unwrap();
+        let found =
+            params.fit_with_constants(constants, &dataset(&rows, &y), &Control::new()).unwrap();
         let found = linear(&found);
         for row in &rows {
             let (a, b) = (score(&found, row), score(&expected, row));
@@ -228,8 +229,9 @@ fn the_chosen_fit_joins_beyond_twenty_rows() {
     for (n, share) in [(20, 0.0), (60, 0.4 * 2.0 / 3.0)] {
         let (rows, y) = uneven(5, n, 3, 1.0);
         let params = RolinParams::default().check().unwrap();
-        let fitted =
-            params.fit_recipe(Recipe::default(), &dataset(&rows, &y), &Control::new()).unwrap();
+        let fitted = params
+            .fit_with_constants(ExtendedConstants::default(), &dataset(&rows, &y), &Control::new())
+            .unwrap();
         let Output::Table(columns) = &fitted.outputs["candidates"] else { panic!("a table") };
         let of = |name: &str| &columns.iter().find(|(n, _)| n == name).unwrap().1;
         let (Output::Texts(families), Output::Vector(weights)) = (of("family"), of("weight"))
@@ -248,9 +250,9 @@ fn classes_far_apart_earn_more_confidence_with_the_chosen_fit() {
     let (rows, y) = uneven(7, 560, 2, 12.0);
     let train = dataset(&rows[..60], &y[..60]);
     let loss = |chosen: f64| {
-        let recipe = Recipe { chosen, ..Recipe::default() };
+        let constants = ExtendedConstants { chosen, ..ExtendedConstants::default() };
         let params = RolinParams::default().check().unwrap();
-        let model = linear(&params.fit_recipe(recipe, &train, &Control::new()).unwrap());
+        let model = linear(&params.fit_with_constants(constants, &train, &Control::new()).unwrap());
         mean(rows[60..].iter().zip(&y[60..]).map(|(row, y)| logistic(y * score(&model, row))))
     };
     assert!(loss(0.4) < 0.8 * loss(0.0), "{} {}", loss(0.4), loss(0.0));

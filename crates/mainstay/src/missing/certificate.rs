@@ -1,3 +1,5 @@
+//! The bound on the optimum of problem (4), recomputed from the data and the answer.
+
 use super::problem::RobustHinge;
 use crate::certificate::Certificate;
 use crate::linalg::{Row, vector};
@@ -5,10 +7,18 @@ use crate::linalg::{Row, vector};
 /// A point of the dual of problem (4), not necessarily feasible: [`certify`] repairs it.
 #[derive(Debug, Clone, Default)]
 pub struct Dual {
-    /// One number a row, $\sigma_i \in [0, \omega_i]$.
+    /// One number per row, $\sigma_i \in [0, \omega_i]$.
     pub sigma: Vec<f64>,
     /// One number for every nonzero of the features, row by row: $\tau_e \in [0, \sigma_i]$.
     pub tau: Vec<f64>,
+}
+
+impl Dual {
+    /// No dual information at all: the bound 0.
+    pub(super) fn zero(problem: &RobustHinge<'_>) -> Self {
+        let entries = problem.x.values().iter().filter(|v| **v != 0.0).count();
+        Self { sigma: vec![0.0; problem.y.len()], tau: vec![0.0; entries] }
+    }
 }
 
 /// The objective of $(w, b)$ and a lower bound on the optimum from `dual`.

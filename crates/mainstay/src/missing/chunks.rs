@@ -1,10 +1,13 @@
+//! The paper's average over random parts of the rows, with a certificate for the whole problem.
+
 use super::certificate::Dual;
-use super::estimator::{MissingFeatureSvcParams, no_dual};
+use super::estimator::MissingFeatureSvcParams;
 use super::problem::RobustHinge;
-use super::solver::{Solution, interior_point};
+use super::strategy::{self, Solution};
 use crate::control::Control;
 use crate::error::Result;
 use crate::folds::stratified;
+use crate::optim::Budget;
 
 /// The paper's way around its solver's limits (section 4): random parts of the rows are trained on by themselves, and
 /// the weights averaged.
@@ -21,7 +24,8 @@ pub(super) fn chunked(
     let mut weights = vec![0.0; problem.x.ncols()];
     let mut intercept = 0.0;
     let mut n_iter = 1;
-    let mut dual = no_dual(problem);
+    let mut dual = Dual::zero(problem);
+    let mut route = Vec::new();
     let offsets = entry_offsets(problem);
     let share = 1.0 / parts.len() as f64;
     for part in &parts {
@@ -30,13 +34,14 @@ pub(super) fn chunked(
         let pick = |from: &[f64]| rows.iter().map(|&i| from[i]).collect::<Vec<f64>>();
         let (y, row_weights) = (pick(problem.y), pick(problem.weights));
         let one = RobustHinge { x: &x, y: &y, weights: &row_weights, ..*problem };
-        let found = interior_point(&one, params.tol, params.max_iter, control)?;
+        let found = strategy::solve(&one, &mut Budget::new(params.tol, params.max_iter, control))?;
         crate::linalg::vector::axpy(share, &found.weights, &mut weights);
         intercept += share * found.intercept;
         n_iter = n_iter.max(found.n_iter);
+        route.extend(found.route);
         scatter(&found.dual, rows, &offsets, &mut dual);
     }
-    Ok(Solution { weights, intercept, dual, n_iter })
+    Ok(Solution { weights, intercept, dual, n_iter, route })
 }
 
 /// Where the nonzeros of every row start.

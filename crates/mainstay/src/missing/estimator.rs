@@ -1,10 +1,12 @@
+//! Parameters of the batch classifier, their defaults and checks, and its fit.
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::certificate::{Dual, certify};
+use super::certificate::certify;
 use super::chunks::chunked;
 use super::problem::RobustHinge;
-use super::solver::{Solution, interior_point};
+use super::strategy::{self, Solution};
 use super::values::Values;
 use crate::certificate::Certificate;
 use crate::control::Control;
@@ -13,6 +15,7 @@ use crate::error::{Result, require};
 use crate::model::{
     BinaryFit, BinaryProblem, Estimator, Fitted, Linear, Link, Model, assemble, binary_problems,
 };
+use crate::optim::Budget;
 use crate::uncertainty::Deletions;
 
 /// Parameters of [`MissingFeatureSvc`]; `check` is the only door to `fit`.
@@ -78,10 +81,10 @@ impl MissingFeatureSvcParams {
 }
 
 /// Linear classifier for rows in which features of total value up to `budget` will be missing: problem (4),
-/// solved whole and with a proof ([`RobustHinge`], [`interior_point`]).
+/// solved whole and with a proof ([`RobustHinge`], [`super::interior_point`]).
 ///
 /// Only the ratio `C`/`margin` matters for the predictions. A missing feature counts as 0, so features should be
-/// centred if 0 is not their natural "nothing". More than two classes: one problem a class, against the rest, with the
+/// centred if 0 is not their natural "nothing". More than two classes: one problem per class, against the rest, with the
 /// same values.
 ///
 /// ```
@@ -100,6 +103,9 @@ impl MissingFeatureSvcParams {
 /// ```
 #[derive(Debug, Clone)]
 pub struct MissingFeatureSvc(MissingFeatureSvcParams);
+
+/// From this box on, in units of the margin per largest feature, rounding may be larger than the gap.
+const WIDE_BOX: f64 = 1e7;
 
 /// Problems with more entries than this are solved one after the other, each on all threads: several at once would
 /// multiply the memory.
@@ -131,8 +137,8 @@ impl MissingFeatureSvc {
             c: self.0.c,
             fit_intercept: self.0.fit_intercept,
         };
-        let Solution { weights, intercept, dual, n_iter } = if self.0.n_chunks == 1 {
-            interior_point(&problem, self.0.tol, self.0.max_iter, control)?
+        let Solution { weights, intercept, dual, n_iter, route } = if self.0.n_chunks == 1 {
+            strategy::solve(&problem, &mut Budget::new(self.0.tol, self.0.max_iter, control))?
         } else {
             chunked(&problem, &self.0, control)?
         };
@@ -165,7 +171,7 @@ impl MissingFeatureSvc {
         }
         let largest = problem.x.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let reach = self.0.c * largest / (problem.demand() * problem.deletions.total());
-        if found.gap() > self.0.tol && reach > 1e7 {
+        if found.gap() > self.0.tol && reach > WIDE_BOX {
             warnings.push(format!(
                 "C times the largest feature is {reach:.0e} times the margin: too wide a box for a proof in floating \
                  point; scale the features or lower `C`"
@@ -196,10 +202,4 @@ impl Estimator for MissingFeatureSvc {
             Ok(fitted.with("values", deletions.values().to_vec()))
         })
     }
-}
-
-/// No dual information at all: the bound 0.
-pub(super) fn no_dual(problem: &RobustHinge<'_>) -> Dual {
-    let entries = problem.x.values().iter().filter(|v| **v != 0.0).count();
-    Dual { sigma: vec![0.0; problem.y.len()], tau: vec![0.0; entries] }
 }

@@ -1,3 +1,5 @@
+//! Problem (4) of the paper: the worst-case hinge loss, its value, and the best intercept.
+
 use rayon::prelude::*;
 
 use crate::linalg::Matrix;
@@ -12,7 +14,7 @@ use crate::uncertainty::{Deletions, gains};
 /// $O(mn)$ variables. The intercept $b$ is free, or 0 without `fit_intercept`.
 #[derive(Debug, Clone, Copy)]
 pub struct RobustHinge<'a> {
-    /// One row a sample.
+    /// One row per sample.
     pub x: &'a Matrix,
     /// +1 or -1.
     pub y: &'a [f64],
@@ -80,7 +82,7 @@ impl RobustHinge<'_> {
         let positive = self.y.iter().zip(self.weights).filter(|(y, _)| **y > 0.0);
         let mut slope = -positive.map(|(_, w)| w).sum::<f64>();
         let total: f64 = self.weights.iter().sum();
-        let flat = 1e-13 * total;
+        let flat = FLAT * total;
         let mut low = f64::NEG_INFINITY;
         for (kink, weight) in kinks {
             // Before this kink the slope is `slope`.
@@ -99,6 +101,9 @@ impl RobustHinge<'_> {
         clamp(near, low, f64::INFINITY)
     }
 }
+
+/// A slope below this share of the total weight is zero: its terms cancel.
+const FLAT: f64 = 1e-13;
 
 fn clamp(near: f64, low: f64, high: f64) -> f64 {
     near.max(low).min(high)

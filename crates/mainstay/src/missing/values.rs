@@ -1,3 +1,5 @@
+//! What each feature is worth to the adversary, by rule or as given.
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,7 @@ use crate::uncertainty::Deletions;
 pub enum Values {
     /// A rule, by name.
     Rule(ValueRule),
-    /// One value a feature.
+    /// One value per feature.
     Given(Vec<f64>),
 }
 

@@ -89,6 +89,20 @@ impl Scores {
         Ok(Self { by_split, means, deviations })
     }
 
+    /// Where some candidates were given up before the last of `splits`: the scores of each on the
+    /// splits looked at, and what is known of its mean. The other scores are not numbers.
+    pub fn given_up_early(splits: usize, seen: &[Vec<f64>], means: Vec<f64>) -> Self {
+        let score = |k: usize, s: usize| seen[k].get(s).copied().unwrap_or(f64::NAN);
+        let by_split: Vec<Vec<f64>> =
+            (0..splits).map(|s| (0..seen.len()).map(|k| score(k, s)).collect()).collect();
+        let deviation = |(k, mean): (usize, &f64)| {
+            let squares = (0..splits).map(|s| (score(k, s) - mean).powi(2));
+            (squares.sum::<f64>() / splits as f64).sqrt()
+        };
+        let deviations = means.iter().enumerate().map(deviation).collect();
+        Self { by_split, means, deviations }
+    }
+
     /// Mean score of every candidate.
     pub fn means(&self) -> &[f64] {
         &self.means
@@ -126,9 +140,11 @@ impl Scores {
 
     /// 1 for the largest mean; equal means share the better rank; what is not a number comes last.
     fn ranks(&self) -> Vec<i64> {
-        let key = |v: f64| if v.is_nan() { f64::NEG_INFINITY } else { v };
-        let above = |v: f64| self.means.iter().filter(|other| key(**other) > key(v)).count();
-        self.means.iter().map(|v| i64::try_from(1 + above(*v)).unwrap_or(i64::MAX)).collect()
+        let key = |v: &f64| if v.is_nan() { f64::NEG_INFINITY } else { *v };
+        let mut sorted: Vec<f64> = self.means.iter().map(key).collect();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let above = |v: &f64| sorted.partition_point(|other| *other > key(v));
+        self.means.iter().map(|v| i64::try_from(1 + above(v)).unwrap_or(i64::MAX)).collect()
     }
 }
 
@@ -168,6 +184,14 @@ mod tests {
         let found = scores();
         assert_eq!(found.best(|a, b| a.cmp(&b)).ok(), Some(2));
         assert_eq!(found.best(|a, b| b.cmp(&a)).ok(), Some(1));
+    }
+
+    #[test]
+    fn candidates_given_up_early_keep_what_is_known_of_them() {
+        let found = Scores::given_up_early(2, &[vec![-1.0, -2.0], vec![-7.0]], vec![-1.5, -5.0]);
+        assert_eq!((found.means(), found.ranks()), (&[-1.5, -5.0][..], vec![1, 2]));
+        assert_eq!((found.deviations[0], found.by_split[0][1]), (0.5, -7.0));
+        assert!(found.deviations[1].is_nan() && found.by_split[1][1].is_nan());
     }
 
     #[test]

@@ -1,11 +1,13 @@
+//! Parameters of ROLIN and Top PCs, their defaults and checks, and which method each fit goes to.
+
 use serde::{Deserialize, Serialize};
 
-use super::extended::Extended;
-use super::kernel::{KernelKind, with_dual_coef};
-use super::losses::PaperLoss;
-use super::paper::Paper;
-use super::recipe::Recipe;
-use super::rules::Thresholds;
+use super::extended::constants::ExtendedConstants;
+use super::extended::fit::Extended;
+use super::paper::fit::Paper;
+use super::paper::rules::Thresholds;
+use super::shared::kernel::{KernelKind, with_dual_coef};
+use super::shared::losses::PaperLoss;
 use crate::control::Control;
 use crate::data::{Dataset, Normalize, NormalizeRule};
 use crate::error::{Error, Result, require};
@@ -247,7 +249,7 @@ pub struct Rolin(RolinParams);
 pub struct TopPcs(TopPcsParams);
 
 impl Rolin {
-    fn extended(&self, recipe: Recipe) -> Extended {
+    fn extended(&self, constants: ExtendedConstants) -> Extended {
         let p = &self.0;
         Extended {
             loss: p.loss,
@@ -257,13 +259,18 @@ impl Rolin {
             n_repeats: p.n_repeats,
             kernel: p.kernel,
             seed: p.random_state.unwrap_or(0),
-            recipe,
+            constants,
         }
     }
 
     /// The extended variant with other constants than the frozen ones: for research.
-    pub fn fit_recipe(&self, recipe: Recipe, data: &Dataset, control: &Control) -> Result<Fitted> {
-        self.extended(recipe).fit(data, control).map(with_dual_coef)
+    pub fn fit_with_constants(
+        &self,
+        constants: ExtendedConstants,
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Fitted> {
+        self.extended(constants).fit(data, control).map(with_dual_coef)
     }
 }
 
@@ -288,7 +295,7 @@ impl Estimator for Rolin {
                 tail: true,
             }
             .fit(data, control),
-            Variant::Extended => self.extended(Recipe::default()).fit(data, control),
+            Variant::Extended => self.extended(ExtendedConstants::default()).fit(data, control),
         };
         fitted.map(with_dual_coef)
     }

@@ -1,35 +1,23 @@
 //! Few samples: ROLIN, Top PCs, and a calibrated average that extends them.
 //!
-//! Chakrabarti, *Robust Linear Classification from Limited Training Data*. The paper's method
-//! (`variant = "paper"`): minimise the training loss where data are reliable (the top principal
-//! components), be robust in the rest ([`problem`]: Algorithm 1), and choose how much of each by robust
-//! cross-validation ([`search`]: Algorithm 2; its rules alone: [`rules`]). The extended variant keeps
-//! the idea but averages calibrated candidates instead of choosing one.
+//! Chakrabarti, *Robust Linear Classification from Limited Training Data*. From [`estimator`] a fit goes
+//! one of two ways:
+//!
+//! - [`paper`] (`variant = "paper"`, and Top PCs): minimise the training loss where data are reliable (the
+//!   top principal components), be robust in the rest (Algorithm 1, `paper/problem.rs`), and choose how
+//!   much of each by robust cross-validation (Algorithm 2, `paper/search.rs`; its rules alone: [`rules`]).
+//! - [`extended`] (`variant = "extended"`): the same idea, but calibrated candidates are averaged
+//!   instead of one being chosen.
+//!
+//! [`shared`] holds the numerical parts of both.
 
-mod calibrate;
-mod candidate;
 mod estimator;
 mod extended;
-mod kernel;
-mod line;
-mod losses;
-mod outlook;
 mod paper;
-mod problem;
-mod recipe;
-mod ridge_fit;
-mod ridge_folds;
-pub mod rules;
-mod search;
-mod secants;
-mod space;
-mod spectrum;
-mod tails;
-mod top_fit;
-mod tops;
-mod view;
+mod shared;
 
 pub use crate::data::{Normalize, NormalizeRule};
 pub use estimator::{CvRule, Rolin, RolinParams, Scoring, TopPcs, TopPcsParams, Variant};
-pub use kernel::KernelKind;
-pub use recipe::{Group, Recipe};
+pub use extended::constants::{ExtendedConstants, FamilyConstants};
+pub use paper::rules;
+pub use shared::kernel::KernelKind;

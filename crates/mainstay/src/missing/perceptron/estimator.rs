@@ -1,0 +1,275 @@
+//! Parameters of the perceptron, passes over rows and streams, and its state.
+
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+
+use super::perceptron_update::{Learner, UpdateRule};
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::{Error, Result, require};
+use crate::folds::generator;
+use crate::linalg::Matrix;
+use crate::missing::values::{ValueRule, Values};
+use crate::model::{Estimator, Fitted, Linear, Link, Model, Output};
+use crate::uncertainty::Deletions;
+
+/// Parameters of [`MissingPerceptron`]; `check` is the only door to `fit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MissingPerceptronParams {
+    /// Total value of the features that may go missing, $N$.
+    pub budget: f64,
+    /// Value of every feature, $v$.
+    pub values: Values,
+    /// Margin asked for when nothing beyond the budget is missing, $\gamma$.
+    pub margin: f64,
+    /// Half the side of the box around the weights and the intercept.
+    #[serde(rename = "C")]
+    pub c: f64,
+    /// Whether there is an intercept.
+    pub fit_intercept: bool,
+    /// Passes over the rows.
+    pub n_passes: usize,
+    /// Whether every pass takes the rows in a new random order.
+    pub shuffle: bool,
+    /// Seed of the order; none is 0.
+    pub random_state: Option<u64>,
+}
+
+impl Default for MissingPerceptronParams {
+    fn default() -> Self {
+        Self {
+            budget: 1.0,
+            values: Values::default(),
+            margin: 1.0,
+            c: 10.0,
+            fit_intercept: true,
+            n_passes: 1,
+            shuffle: true,
+            random_state: None,
+        }
+    }
+}
+
+impl MissingPerceptronParams {
+    /// The only door from parameters to an estimator.
+    pub fn check(self) -> Result<MissingPerceptron> {
+        crate::missing::estimator::check_shared(self.budget, self.margin, self.c)?;
+        require(self.n_passes > 0, "n_passes", self.n_passes, "at least 1")?;
+        Ok(MissingPerceptron(self))
+    }
+}
+
+/// The Perceptron on a cube, against an adversary that deletes features of every row (section 3).
+///
+/// Before row $i$ the adversary deletes the set that maximises the loss (12),
+/// $$\Big[\frac{\gamma V(J)}{P} - y\Big(b + \sum_{j\in J} w_jx_j\Big)\Big]_+,$$
+/// exactly ([`Deletions::exact`]). If it is positive, $w_j \leftarrow [w_j + y\tau x_j]_{\pm C}$ for the features $J$ that are
+/// left and $b \leftarrow [b + y\tau]_{\pm C}$. The answer is the average of the hypotheses before each row, the first being 0.
+///
+/// **Step.** `fit` knows the number of rounds $m$ (rows times passes) and takes the paper's
+/// $\tau = C\sqrt{(n+1)/(2m)}$, which optimises Theorem 4. A stream has no $m$:
+/// [`MissingPerceptron::partial_fit`] takes the same formula with the number of rounds so far, $\tau_t = C\sqrt{(n+1)/(2t)}$.
+/// The plain average stays right: the cube has diameter $2C\sqrt{n+1}$ and $\|(x, 1)\|^2 \le 2$ for $\|x\|_1 \le 1$, so the
+/// sum of losses exceeds that of any fixed hypothesis by at most $3C\sqrt{2(n+1)t}$ at all times, three times
+/// Theorem 4. Without an intercept $n + 1$ is $n$ and the 2 is 1.
+///
+/// A row that causes no update costs one pass over its entries; memory is that of the weights, twice. More than two
+/// classes: one learner per class, against the rest.
+#[derive(Debug, Clone)]
+pub struct MissingPerceptron(MissingPerceptronParams);
+
+/// Everything a stream needs to go on: one learner per binary problem.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PerceptronState {
+    values: Vec<f64>,
+    learners: Vec<Learner>,
+    /// Rounds so far.
+    rounds: u64,
+}
+
+impl MissingPerceptron {
+    /// The parameters.
+    pub fn params(&self) -> &MissingPerceptronParams {
+        &self.0
+    }
+
+    /// An untrained state for a stream. The values must not depend on the rows: `mutual_info` is refused.
+    pub fn start(&self, n_features: usize, n_classes: usize) -> Result<PerceptronState> {
+        let values = match &self.0.values {
+            Values::Rule(ValueRule::Uniform) => vec![1.0; n_features],
+            Values::Given(values) if values.len() == n_features => values.clone(),
+            Values::Given(values) => {
+                return Err(Error::param(
+                    "values",
+                    format!("{} numbers", values.len()),
+                    format!("one number for each of the {n_features} features"),
+                ));
+            }
+            Values::Rule(ValueRule::MutualInfo) => {
+                return Err(Error::param(
+                    "values",
+                    "mutual_info",
+                    "uniform or an array with partial_fit: mutual information needs all rows, so call fit first",
+                ));
+            }
+        };
+        Deletions::leaving_something(values.clone(), self.0.budget)?;
+        Ok(PerceptronState::new(values, n_classes))
+    }
+
+    /// Goes on with rows of a stream, in the order given, with the step for an unknown number of rounds.
+    pub fn partial_fit(
+        &self,
+        state: &mut PerceptronState,
+        x: &Matrix,
+        labels: &[usize],
+        control: &Control,
+    ) -> Result<()> {
+        state.fits(x, labels)?;
+        let order: Vec<usize> = (0..x.nrows()).collect();
+        let scale = self.step_scale(x.ncols());
+        self.pass(state, x, labels, &order, |round| scale / ((round + 1) as f64).sqrt(), control)
+    }
+
+    /// $\tau\sqrt m$.
+    fn step_scale(&self, p: usize) -> f64 {
+        let extra = usize::from(self.0.fit_intercept);
+        self.0.c * ((p + extra) as f64 / (1 + extra) as f64).sqrt()
+    }
+
+    fn pass(
+        &self,
+        state: &mut PerceptronState,
+        x: &Matrix,
+        labels: &[usize],
+        order: &[usize],
+        step: impl Fn(u64) -> f64,
+        control: &Control,
+    ) -> Result<()> {
+        /// Rounds between looks at the control.
+        const STRIDE: u64 = 4096;
+        let set = Deletions::leaving_something(state.values.clone(), self.0.budget)?;
+        let rule = UpdateRule::new(&set, &self.0);
+        let binary = state.learners.len() == 1;
+        let mut items = Vec::new();
+        for &i in order {
+            if state.rounds.is_multiple_of(STRIDE) {
+                control.check()?;
+            }
+            let step = step(state.rounds);
+            for (k, learner) in state.learners.iter_mut().enumerate() {
+                let positive = labels[i] == if binary { 1 } else { k };
+                let y = if positive { 1.0 } else { -1.0 };
+                learner.learn(x.row(i), y, step, state.rounds, &rule, &mut items);
+            }
+            state.rounds += 1;
+        }
+        Ok(())
+    }
+
+    /// Trains on all rows and returns the state, from which a stream can go on.
+    pub fn train(&self, data: &Dataset, control: &Control) -> Result<PerceptronState> {
+        if data.weights().is_some() {
+            return Err(Error::BadData(
+                "the perceptron takes rows one by one and knows no sample weights; repeat rows instead".into(),
+            ));
+        }
+        let values = self.0.values.resolve(data)?;
+        let mut state = PerceptronState::new(values, data.n_classes());
+        let rounds = (data.len() * self.0.n_passes) as f64;
+        let step = self.step_scale(data.n_features()) / rounds.sqrt();
+        let mut rng = generator(self.0.random_state.unwrap_or(0));
+        let mut order: Vec<usize> = (0..data.len()).collect();
+        for pass in 0..self.0.n_passes {
+            if self.0.shuffle {
+                order.shuffle(&mut rng);
+            }
+            self.pass(&mut state, data.features(), data.labels(), &order, |_| step, control)?;
+            control.progress(pass as u64 + 1, self.0.n_passes as u64);
+        }
+        Ok(state)
+    }
+}
+
+impl Estimator for MissingPerceptron {
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let state = self.train(data, control)?;
+        Ok(Fitted::new(state.model(), self.0.n_passes)
+            .with("values", state.values.clone())
+            .with("state", state.to_output()?))
+    }
+}
+
+impl PerceptronState {
+    fn new(values: Vec<f64>, n_classes: usize) -> Self {
+        let learners = if n_classes == 2 { 1 } else { n_classes };
+        Self { learners: vec![Learner::new(values.len()); learners], values, rounds: 0 }
+    }
+
+    /// The averaged hypothesis.
+    pub fn model(&self) -> Model {
+        let (coef, intercept) =
+            self.learners.iter().map(|learner| learner.average(self.rounds)).unzip();
+        Model::Linear(Linear { coef, intercept, link: Link::None })
+    }
+
+    /// Rows seen so far, every pass counted.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Value of every feature.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The state as text that [`PerceptronState::from_text`] reads back to the same bits.
+    pub fn to_output(&self) -> Result<Output> {
+        serde_json::to_string(self).map(Output::Text).map_err(|e| Error::BadModel(e.to_string()))
+    }
+
+    /// Reads a state that [`PerceptronState::to_output`] wrote, and checks it.
+    pub fn from_text(text: &str) -> Result<Self> {
+        let state: Self = serde_json::from_str(text)
+            .map_err(|e| Error::BadModel(format!("state of the perceptron: {e}")))?;
+        let p = state.values.len();
+        let sound = |l: &Learner| {
+            let parts = [&l.weights, &l.changes];
+            parts.iter().all(|v| v.len() == p && v.iter().all(|x| x.is_finite()))
+                && l.intercept.is_finite()
+                && l.intercept_changes.is_finite()
+        };
+        if p == 0 || state.learners.is_empty() || !state.learners.iter().all(sound) {
+            return Err(Error::BadModel("the state of the perceptron is damaged".into()));
+        }
+        Ok(state)
+    }
+
+    fn fits(&self, x: &Matrix, labels: &[usize]) -> Result<()> {
+        if x.ncols() != self.values.len() {
+            return Err(Error::Mismatch(format!(
+                "the data have {} features, the stream so far had {}",
+                x.ncols(),
+                self.values.len()
+            )));
+        }
+        if labels.len() != x.nrows() {
+            return Err(Error::BadData(format!("{} rows but {} labels", x.nrows(), labels.len())));
+        }
+        let classes = self.learners.len().max(2);
+        if let Some(label) = labels.iter().find(|label| **label >= classes) {
+            return Err(Error::BadData(format!(
+                "class index {label}, but there are {classes} classes"
+            )));
+        }
+        if let Some((row, column, value)) = x.first_not_finite() {
+            return Err(Error::BadCell {
+                row,
+                column: column.to_string(),
+                problem: format!("{value} is not a finite number; drop or impute it"),
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! What one row changes: a round of the online learner, section 3 of Dekel and Shamir (2008).
+
+use serde::{Deserialize, Serialize};
+
+use super::estimator::MissingPerceptronParams;
+use crate::linalg::{Row, vector::vectorized};
+use crate::uncertainty::{Deletions, Gain, gains};
+
+/// One binary problem: the present hypothesis, and what turns it into the mean of all so far.
+///
+/// A change made in round $t$ (the first is 1) holds in all hypotheses but those before the first $t$ rounds. With $c$
+/// the sum of the changes times their rounds, the hypotheses before $T$ rounds sum to $Tw - c$; weights that do not change
+/// need no work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Learner {
+    pub weights: Vec<f64>,
+    pub intercept: f64,
+    /// Sum of the changes of every weight, each times its round.
+    pub changes: Vec<f64>,
+    pub intercept_changes: f64,
+}
+
+impl Learner {
+    pub(super) fn new(p: usize) -> Self {
+        Self {
+            weights: vec![0.0; p],
+            intercept: 0.0,
+            changes: vec![0.0; p],
+            intercept_changes: 0.0,
+        }
+    }
+
+    /// Mean of the hypotheses before each of `rounds` rounds.
+    pub(super) fn average(&self, rounds: u64) -> (Vec<f64>, f64) {
+        let rounds = rounds.max(1) as f64;
+        let weights = self.weights.iter().zip(&self.changes).map(|(w, c)| w - c / rounds).collect();
+        (weights, self.intercept - self.intercept_changes / rounds)
+    }
+}
+
+/// What a round needs besides the learner and the row.
+pub(super) struct UpdateRule<'a> {
+    set: &'a Deletions,
+    demand: f64,
+    c: f64,
+    intercept: bool,
+    /// No set can gain more than this times the largest $y w_j x_j$, less `relief`; infinite with values of 0.
+    reach: f64,
+    relief: f64,
+}
+
+impl<'a> UpdateRule<'a> {
+    pub(super) fn new(set: &'a Deletions, params: &MissingPerceptronParams) -> Self {
+        let demand = params.margin / set.kept();
+        let least = set.values().iter().fold(f64::INFINITY, |m, v| m.min(*v));
+        let most = set.values().iter().fold(0.0, |m, v| f64::max(m, *v));
+        // Equal values: every deleted unit of value also relieves the demand.
+        let relief = if most <= least { demand * set.budget() } else { 0.0 };
+        let reach = if least == 0.0 { f64::INFINITY } else { set.budget() / least };
+        Self { set, demand, c: params.c, intercept: params.fit_intercept, reach, relief }
+    }
+}
+
+impl Learner {
+    /// One round: the worst deletion, and the update if it causes a loss. `round` counts from 0.
+    pub(super) fn learn(
+        &mut self,
+        row: Row<'_>,
+        y: f64,
+        step: f64,
+        round: u64,
+        rule: &UpdateRule<'_>,
+        items: &mut Vec<Gain>,
+    ) {
+        let (score, largest) = score_and_largest(row, &self.weights, y);
+        let intact = rule.demand * rule.set.total() - score - y * self.intercept;
+        if intact + (rule.reach * largest - rule.relief).max(0.0) <= 0.0 {
+            return;
+        }
+        gains(row, &self.weights, y, rule.demand, rule.set.values(), items);
+        let deleted = if items.is_empty() {
+            Vec::new()
+        } else {
+            let chosen = rule.set.exact(items);
+            if intact + chosen.gain <= 0.0 {
+                return;
+            }
+            chosen.features
+        };
+        if items.is_empty() && intact <= 0.0 {
+            return;
+        }
+        let rate = WeightChange { step: y * step, round: (round + 1) as f64, c: rule.c };
+        let kept: Vec<(usize, f64, f64)> =
+            deleted.iter().map(|&j| (j, self.weights[j], self.changes[j])).collect();
+        match row {
+            Row::Dense(x) => vectorized(|| {
+                for ((w, changes), x) in self.weights.iter_mut().zip(&mut self.changes).zip(x) {
+                    rate.change(w, changes, *x);
+                }
+            }),
+            Row::Sparse(indices, values) => {
+                for (&j, x) in indices.iter().zip(values) {
+                    rate.change(&mut self.weights[j as usize], &mut self.changes[j as usize], *x);
+                }
+            }
+        }
+        for (j, weight, changes) in kept {
+            (self.weights[j], self.changes[j]) = (weight, changes);
+        }
+        if rule.intercept {
+            rate.change(&mut self.intercept, &mut self.intercept_changes, 1.0);
+        }
+    }
+}
+
+/// How an update changes a weight.
+#[derive(Clone, Copy)]
+struct WeightChange {
+    /// $y\tau$.
+    step: f64,
+    round: f64,
+    c: f64,
+}
+
+impl WeightChange {
+    #[inline]
+    fn change(self, weight: &mut f64, changes: &mut f64, x: f64) {
+        let next = (*weight + self.step * x).max(-self.c).min(self.c);
+        *changes += self.round * (next - *weight);
+        *weight = next;
+    }
+}
+
+/// $y\,w^\top x$ and the largest $y\,w_jx_j$ (at least 0), in one pass.
+fn score_and_largest(row: Row<'_>, w: &[f64], y: f64) -> (f64, f64) {
+    match row {
+        Row::Dense(x) => {
+            let mut sums = [0.0; 8];
+            let mut tops = [0.0; 8];
+            let (x8, x_rest) = x.as_chunks::<8>();
+            let (w8, w_rest) = w.as_chunks::<8>();
+            for (x, w) in x8.iter().zip(w8) {
+                for k in 0..8 {
+                    let part = y * x[k] * w[k];
+                    sums[k] += part;
+                    tops[k] = if part > tops[k] { part } else { tops[k] };
+                }
+            }
+            let (mut sum, mut top) =
+                (sums.iter().sum::<f64>(), tops.iter().fold(0.0, |m: f64, v| m.max(*v)));
+            for (x, w) in x_rest.iter().zip(w_rest) {
+                sum += y * x * w;
+                top = top.max(y * x * w);
+            }
+            (sum, top)
+        }
+        Row::Sparse(indices, values) => {
+            indices.iter().zip(values).fold((0.0, 0.0), |(sum, top), (&j, x)| {
+                let part = y * x * w[j as usize];
+                (sum + part, f64::max(top, part))
+            })
+        }
+    }
+}

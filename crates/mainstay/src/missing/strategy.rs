@@ -1,0 +1,149 @@
+//! Which solver of problem (4) runs when.
+//!
+//! The first stage that applies solves the problem to the end; none is a fallback of another.
+
+use super::certificate::Dual;
+use super::problem::RobustHinge;
+use super::program::{Entries, Interior, Scaled, Units};
+use crate::control::Control;
+use crate::error::Result;
+use crate::optim::Budget;
+
+/// A budget of deletions below this share of the total value is none to the solver (not to the
+/// certificate): its multipliers would be lost in rounding.
+const NO_BUDGET: f64 = 1e-12;
+
+/// Up to this many columns only active entries have variables. With more, nothing but their sum
+/// restrains the weights of inactive entries, and activating them takes more iterations than it saves.
+const FEW_COLUMNS: usize = 300;
+
+/// What a solver of problem (4) returns; `certify` turns it into a proof.
+#[derive(Debug, Clone)]
+pub struct Solution {
+    /// $w$.
+    pub weights: Vec<f64>,
+    /// $b$.
+    pub intercept: f64,
+    /// A nearly feasible dual point.
+    pub dual: Dual,
+    /// Factorisations.
+    pub n_iter: usize,
+    /// The stages that worked on it.
+    pub route: Vec<&'static str>,
+}
+
+/// One way to solve the problem.
+struct Stage {
+    name: &'static str,
+    /// Whether it is the right one.
+    applies: fn(&RobustHinge<'_>, &Units) -> bool,
+    solve: fn(&RobustHinge<'_>, Units, &mut Budget<'_>) -> Result<Solution>,
+}
+
+/// In this order.
+const STAGES: [Stage; 5] = [
+    Stage {
+        name: "closed form: one class",
+        applies: |problem, _| problem.fit_intercept && smaller_class(problem) == 0.0,
+        solve: |problem, _, _| Ok(one_class(problem)),
+    },
+    Stage {
+        name: "closed form: intercept only",
+        applies: |_, units| units.no_weight_matters(),
+        solve: |problem, _, _| Ok(intercept_only(problem)),
+    },
+    Stage {
+        name: "interior point: nothing deleted",
+        applies: |problem, _| problem.deletions.budget() <= NO_BUDGET * problem.deletions.total(),
+        solve: |problem, units, budget| solve_program(problem, units, Entries::Inactive, budget),
+    },
+    Stage {
+        name: "interior point: active entries",
+        applies: |problem, _| problem.x.ncols() <= FEW_COLUMNS,
+        solve: |problem, units, budget| solve_program(problem, units, Entries::Chosen, budget),
+    },
+    Stage {
+        name: "interior point: all entries",
+        applies: |_, _| true,
+        solve: |problem, units, budget| solve_program(problem, units, Entries::All, budget),
+    },
+];
+
+/// Solves problem (4) to a proven gap of `tol` max(1, objective), by [`super::program`] unless there is a
+/// closed form.
+pub fn interior_point(
+    problem: &RobustHinge<'_>,
+    tol: f64,
+    max_iter: usize,
+    control: &Control,
+) -> Result<Solution> {
+    solve(problem, &mut Budget::new(tol, max_iter, control))
+}
+
+/// The first stage that applies.
+pub(super) fn solve(problem: &RobustHinge<'_>, budget: &mut Budget<'_>) -> Result<Solution> {
+    let units = Units::new(problem)?;
+    let [.., last] = &STAGES;
+    let stage = STAGES.iter().find(|stage| (stage.applies)(problem, &units)).unwrap_or(last);
+    let found = (stage.solve)(problem, units, budget)?;
+    Ok(Solution { route: vec![stage.name], ..found })
+}
+
+fn solve_program(
+    problem: &RobustHinge<'_>,
+    units: Units,
+    entries: Entries,
+    budget: &mut Budget<'_>,
+) -> Result<Solution> {
+    let scaled = Scaled::new(problem, units, entries);
+    let mut point = Interior::new(scaled, balanced_shares(problem), problem.fit_intercept);
+    point.run(problem, budget)?;
+    let (weights, intercept, dual) = point.finish();
+    Ok(Solution { weights, intercept, dual, n_iter: budget.spent().max(1), route: Vec::new() })
+}
+
+fn class_weight(problem: &RobustHinge<'_>, sign: f64) -> f64 {
+    problem.y.iter().zip(problem.weights).filter(|(y, _)| **y * sign > 0.0).map(|(_, w)| w).sum()
+}
+
+fn smaller_class(problem: &RobustHinge<'_>) -> f64 {
+    class_weight(problem, 1.0).min(class_weight(problem, -1.0))
+}
+
+/// Half of $\sigma$'s limit for the lighter class, and as much in total for the heavier one (negative
+/// class first): with an intercept the classes must balance.
+fn balanced_shares(problem: &RobustHinge<'_>) -> [f64; 2] {
+    if !problem.fit_intercept {
+        return [0.5; 2];
+    }
+    let least = smaller_class(problem);
+    [0.5 * least / class_weight(problem, -1.0), 0.5 * least / class_weight(problem, 1.0)]
+}
+
+/// Only one class: no loss at all with an intercept as large as the margin demanded.
+fn one_class(problem: &RobustHinge<'_>) -> Solution {
+    let sign = problem.y.first().copied().unwrap_or(1.0);
+    Solution {
+        weights: vec![0.0; problem.x.ncols()],
+        intercept: sign * problem.demand() * problem.deletions.total(),
+        dual: Dual::zero(problem),
+        n_iter: 1,
+        route: Vec::new(),
+    }
+}
+
+/// A box of side 0, or features that are all 0: nothing but the intercept, and nothing deleted.
+fn intercept_only(problem: &RobustHinge<'_>) -> Solution {
+    let weights = vec![0.0; problem.x.ncols()];
+    let shortfalls = problem.shortfalls(&weights);
+    let shares = balanced_shares(problem);
+    let mut dual = Dual::default();
+    for (i, (y, weight)) in problem.y.iter().zip(problem.weights).enumerate() {
+        let sigma = 2.0 * shares[usize::from(*y > 0.0)] * weight;
+        dual.sigma.push(sigma);
+        let entries = problem.x.row(i).entries().filter(|(_, x)| *x != 0.0).count();
+        dual.tau.extend(std::iter::repeat_n(sigma, entries));
+    }
+    let intercept = problem.best_intercept(&shortfalls, 0.0);
+    Solution { weights, intercept, dual, n_iter: 1, route: Vec::new() }
+}

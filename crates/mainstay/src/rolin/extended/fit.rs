@@ -1,0 +1,271 @@
+//! `variant = "extended"`: from few rows, choosing one candidate is mostly noise; averaging calibrated
+//! ones is not.
+//!
+//! Three scalings of the centred features, two families of candidates in each: ridge regressions on the
+//! labels, which are ROLIN's robust direction with k = 0 (Theorem 2), and penalised fits of the loss
+//! itself; these in z-scores too. Every candidate is calibrated on its out-of-fold scores
+//! ([`super::calibrate`]), which tells how far it can be believed, and the average of all, weighted by
+//! calibrated out-of-fold loss, is again one linear function. With more rows the fit that cross-validation alone would choose joins it as it is:
+//! classes that hardly overlap need no caution.
+//!
+//! Out-of-fold scores of ridge regressions cost no refit ([`super::ridge_folds`]); from many rows only the
+//! leading principal coordinates are kept ([`super::view`]), so that nothing of order rows by rows is made.
+
+use rayon::prelude::*;
+
+use super::calibrate::{Calibration, calibrate};
+use super::candidate::{Family, Uncalibrated, Weighted, average, table};
+use super::constants::ExtendedConstants;
+use super::penalised_path;
+use super::ridge_folds::{self, Repeats};
+use super::view::{Ranges, Scaling, View};
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::folds::{fold_warning, stratified};
+use crate::linalg::vector;
+use crate::loss::Loss;
+use crate::model::{Fitted, Linear, Model};
+use crate::rolin::shared::kernel::{Gram, KernelKind};
+use crate::rolin::shared::losses::{PaperLoss, link};
+use crate::rolin::{Normalize, Scoring};
+
+/// Checked settings.
+#[derive(Debug, Clone)]
+pub(in crate::rolin) struct Extended {
+    pub(in crate::rolin) loss: Loss,
+    pub(in crate::rolin) scoring: Scoring,
+    pub(in crate::rolin) normalize: Normalize,
+    pub(in crate::rolin) n_folds: usize,
+    pub(in crate::rolin) n_repeats: usize,
+    pub(in crate::rolin) kernel: KernelKind,
+    pub(in crate::rolin) seed: u64,
+    pub(in crate::rolin) constants: ExtendedConstants,
+}
+
+impl Extended {
+    pub(in crate::rolin) fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        control.install(|| self.fit_here(data, control))
+    }
+
+    fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let link = link(self.loss);
+        let (judged, views, model) = if let Some(gram) = Gram::new(self.kernel, data)? {
+            let views = vec![View::from_kernel(&gram.centred())?];
+            let judged = self.judge(&views, data, control)?;
+            let means = gram.means();
+            let (dual, intercept) = judged
+                .iter()
+                .map(|class| {
+                    let (sums, intercept) = average(class, &views);
+                    let dual = views[0].spectrum.row_weights(&sums[0]);
+                    let shift = vector::dot(&dual, &means);
+                    (dual, intercept - shift)
+                })
+                .unzip();
+            (judged, views, gram.model(data, dual, intercept, link))
+        } else {
+            let (views, means) = self.views(data, control)?;
+            let judged = self.judge(&views, data, control)?;
+            let (coef, intercept) = judged
+                .iter()
+                .map(|class| {
+                    let (sums, intercept) = average(class, &views);
+                    let mut coef = vec![0.0; data.n_features()];
+                    for (view, sum) in views.iter().zip(&sums) {
+                        view.add_features(data.features(), &means, sum, &mut coef);
+                    }
+                    let shift = vector::dot(&coef, &means);
+                    (coef, intercept - shift)
+                })
+                .unzip();
+            (judged, views, Model::Linear(Linear { coef, intercept, link }))
+        };
+        let mut fitted = Fitted::new(model, self.n_folds.min(data.len()) * self.n_repeats)
+            .with("candidates", table(&judged, &views));
+        fitted.warnings.extend(fold_warning(data, self.n_folds));
+        fitted.warnings.extend(View::warning(&views));
+        Ok(fitted)
+    }
+
+    /// The scaled views of the features, and the features' means.
+    fn views(&self, data: &Dataset, control: &Control) -> Result<(Vec<View>, Vec<f64>)> {
+        let all = [Scaling::None, Scaling::Range, Scaling::RootRange, Scaling::ZScore];
+        let scalings = match self.normalize {
+            Normalize::Fixed(false) => &all[..1],
+            Normalize::Fixed(true) => &all[1..],
+            Normalize::Rule(_) => &all,
+        };
+        let x = data.features().to_dense();
+        let ranges = Ranges::learn(&x);
+        let one = |scaling: &Scaling| {
+            control.check()?;
+            View::new(&x, &ranges, *scaling, control)
+        };
+        let views = scalings.par_iter().map(one).collect::<Result<_>>()?;
+        Ok((views, ranges.means))
+    }
+
+    /// All candidates of every binary problem, calibrated and weighted.
+    fn judge(
+        &self,
+        views: &[View],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Vec<Weighted>>> {
+        let labels: Vec<Vec<f64>> = if data.n_classes() == 2 {
+            vec![data.signs(1)]
+        } else {
+            (0..data.n_classes()).map(|class| data.signs(class)).collect()
+        };
+        let splits = stratified(data.labels(), self.n_folds, self.n_repeats, self.seed);
+        let splits = Repeats::new(&splits, data.len());
+        let mut raw: Vec<Vec<Uncalibrated>> = labels.iter().map(|_| Vec::new()).collect();
+        for (v, view) in views.iter().enumerate() {
+            control.check()?;
+            if view.is_robust() {
+                self.add_robust(v, view, &splits, &labels, control, &mut raw)?;
+            }
+            for (y, raw) in labels.iter().zip(&mut raw) {
+                self.add_penalised(v, view, &splits, y, control, raw)?;
+            }
+            control.progress(v as u64 + 1, views.len() as u64);
+        }
+        let all = raw.into_iter().zip(&labels).map(|(raw, y)| self.weigh(raw, y)).collect();
+        Ok(all)
+    }
+
+    fn add_robust(
+        &self,
+        index: usize,
+        view: &View,
+        splits: &Repeats<'_>,
+        labels: &[Vec<f64>],
+        control: &Control,
+        out: &mut [Vec<Uncalibrated>],
+    ) -> Result<()> {
+        let total = vector::norm_sq(&view.spectrum.d);
+        let strengths = &self.constants.robust.strengths;
+        let ridges: Vec<f64> = strengths.iter().map(|s| s * total).collect();
+        let scores = ridge_folds::scores(view, splits, labels, &ridges, control)?;
+        for ((y, out), scores) in labels.iter().zip(out).zip(scores) {
+            for ((&strength, ridge), scores) in strengths.iter().zip(&ridges).zip(scores) {
+                let mut weights = view.spectrum.u.tr_mul_vec(y);
+                weights
+                    .iter_mut()
+                    .zip(&view.spectrum.d)
+                    .for_each(|(w, d)| *w *= d / (d * d + ridge));
+                let intercept = y.iter().sum::<f64>() / y.len() as f64;
+                let family = Family::Robust;
+                out.push(Uncalibrated {
+                    view: index,
+                    family,
+                    strength,
+                    scores,
+                    weights,
+                    intercept,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn add_penalised(
+        &self,
+        index: usize,
+        view: &View,
+        splits: &Repeats<'_>,
+        y: &[f64],
+        control: &Control,
+        out: &mut Vec<Uncalibrated>,
+    ) -> Result<()> {
+        let group = &self.constants.penalised;
+        let n = y.len();
+        // Repetitions fight the noise of small folds; larger samples need fewer.
+        let splits = splits.first(self.constants.penalised_rows.div_ceil(n).max(1));
+        let rows = view.spectrum.rows();
+        let mean_square = if view.spectrum.d.is_empty() {
+            1.0
+        } else {
+            vector::norm_sq(&view.spectrum.d) / n as f64
+        };
+        let strengths: Vec<f64> = group.strengths.iter().map(|s| s * mean_square).collect();
+        // The hinge has no curvature to follow; its squared form ranks rows alike.
+        let loss = PaperLoss(if self.loss == Loss::Hinge { Loss::SquaredHinge } else { self.loss });
+        let mut jobs: Vec<Vec<usize>> = splits.all.iter().map(|s| s.train.clone()).collect();
+        jobs.push((0..n).collect());
+        let fit = |train: &Vec<usize>| {
+            control.check()?;
+            let labels: Vec<f64> = train.iter().map(|&i| y[i]).collect();
+            penalised_path::fit_path(loss, &rows.select_rows(train), &labels, &strengths, control)
+        };
+        let paths: Vec<Vec<(Vec<f64>, f64)>> = jobs.par_iter().map(fit).collect::<Result<_>>()?;
+        let Some((full, folds)) = paths.split_last() else { return Ok(()) };
+        for (s, &strength) in group.strengths.iter().enumerate() {
+            let mut scores = vec![0.0; n * splits.count()];
+            for (j, (split, path)) in splits.all.iter().zip(folds).enumerate() {
+                let (w, b) = &path[s];
+                for &i in &split.holdout {
+                    scores[splits.place(j, i)] = vector::dot(rows.row(i), w) + b;
+                }
+            }
+            let (weights, intercept) = full[s].clone();
+            let family = Family::Penalised;
+            out.push(Uncalibrated { view: index, family, strength, scores, weights, intercept });
+        }
+        Ok(())
+    }
+
+    /// Weight of candidate c: its family's share times exp(-sharpness n (loss_c - least loss)). Then the
+    /// chosen candidate takes its share of the whole.
+    fn weigh(&self, raw: Vec<Uncalibrated>, y: &[f64]) -> Vec<Weighted> {
+        let count = |family| raw.iter().filter(|r| r.family == family).count().max(1) as f64;
+        let (robust, penalised) = (&self.constants.robust, &self.constants.penalised);
+        let (a, b) = (count(Family::Robust), count(Family::Penalised));
+        let group = |family: Family| match family {
+            Family::Robust => (robust, robust.share / a),
+            Family::Penalised | Family::Chosen => (penalised, penalised.share / b),
+        };
+        let calibrations: Vec<Calibration> = raw
+            .par_iter()
+            .map(|raw| calibrate(self.loss, &raw.scores, y, group(raw.family).0))
+            .collect();
+        let least = calibrations.iter().map(|c| self.cost(c)).fold(f64::INFINITY, f64::min);
+        let chosen = self.chosen(&raw, y);
+        let mut judged: Vec<Weighted> = raw
+            .into_iter()
+            .zip(calibrations)
+            .map(|(raw, calibration)| {
+                let excess = y.len() as f64 * (self.cost(&calibration) - least);
+                let weight = group(raw.family).1 * (-self.constants.sharpness * excess).exp();
+                Weighted { raw, calibration, weight }
+            })
+            .collect();
+        let sum: f64 = judged.iter().map(|j| j.weight).sum();
+        let left = 1.0 - chosen.as_ref().map_or(0.0, |c| c.weight);
+        for j in &mut judged {
+            j.weight *= left / sum;
+        }
+        judged.extend(chosen);
+        judged
+    }
+
+    /// In units in which a candidate that knows nothing loses ln 2, as under the logistic loss.
+    fn cost(&self, calibration: &Calibration) -> f64 {
+        match self.scoring {
+            Scoring::Loss => calibration.loss * std::f64::consts::LN_2 / self.loss.get().value(0.0),
+            Scoring::ZeroOne => calibration.error,
+        }
+    }
+
+    /// The penalised fit that cross-validation alone would choose, with its share.
+    fn chosen(&self, raw: &[Uncalibrated], y: &[f64]) -> Option<Weighted> {
+        let weight = self.constants.chosen_share(y.len());
+        let all = raw.iter().filter(|r| weight > 0.0 && r.family == Family::Penalised);
+        let judged = all.map(|r| (r, Calibration::none(self.loss, &r.scores, y)));
+        let (best, calibration) =
+            judged.min_by(|a, b| self.cost(&a.1).total_cmp(&self.cost(&b.1)))?;
+        let raw = Uncalibrated { family: Family::Chosen, ..best.clone() };
+        Some(Weighted { raw, calibration, weight })
+    }
+}

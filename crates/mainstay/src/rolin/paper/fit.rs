@@ -1,0 +1,130 @@
+//! The paper's ROLIN and Top PCs, from data to a fitted model.
+
+use rayon::prelude::*;
+
+use super::problem::{Psi, calc_beta};
+use super::report::BinaryResult;
+use super::rules::Thresholds;
+use super::search::{Found, Search};
+use super::space::{Prepared, Space};
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::folds::{fold_warning, linear_grid, stratified};
+use crate::model::Fitted;
+use crate::rolin::shared::kernel::{Gram, KernelKind};
+use crate::rolin::shared::losses::PaperLoss;
+use crate::rolin::{CvRule, Normalize, Scoring};
+
+/// Checked settings.
+#[derive(Debug, Clone)]
+pub(in crate::rolin) struct Paper {
+    pub(in crate::rolin) loss: PaperLoss,
+    pub(in crate::rolin) cv: CvRule,
+    pub(in crate::rolin) scoring: Scoring,
+    pub(in crate::rolin) normalize: Normalize,
+    pub(in crate::rolin) rules: Thresholds,
+    pub(in crate::rolin) n_folds: usize,
+    pub(in crate::rolin) n_repeats: usize,
+    pub(in crate::rolin) sigma_ratios: Option<Vec<f64>>,
+    pub(in crate::rolin) b_maxs: Option<Vec<f64>>,
+    pub(in crate::rolin) k: Option<usize>,
+    pub(in crate::rolin) ridge: f64,
+    pub(in crate::rolin) kernel: KernelKind,
+    pub(in crate::rolin) seed: u64,
+    /// Whether the robust part is on.
+    pub(in crate::rolin) tail: bool,
+}
+
+impl Paper {
+    pub(in crate::rolin) fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        control.install(|| self.fit_here(data, control))
+    }
+
+    fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let gram = Gram::new(self.kernel, data)?;
+        let normalizations = match self.normalize {
+            _ if gram.is_some() => vec![false],
+            Normalize::Fixed(flag) => vec![flag],
+            Normalize::Rule(_) => vec![false, true],
+        };
+        let plan = self.plan(data.len());
+        let search_needed = !plan.is_single() || normalizations.len() > 1;
+        let splits = if search_needed {
+            stratified(data.labels(), self.n_folds, self.n_repeats, self.seed)
+        } else {
+            Vec::new()
+        };
+        let prepare = |flag: bool| {
+            control.check()?;
+            let space = match &gram {
+                Some(gram) => Space::from_kernel(&gram.values)?,
+                None => Space::new(data.features(), flag)?,
+            };
+            Prepared::new(space, &splits, control)
+        };
+        let spaces: Vec<Prepared> =
+            normalizations.into_par_iter().map(prepare).collect::<Result<_>>()?;
+        self.check_k(&spaces)?;
+        let classes = if data.n_classes() == 2 { 1..2 } else { 0..data.n_classes() };
+        let mut chosen = Vec::new();
+        for class in classes {
+            let y = data.signs(class);
+            let found =
+                if search_needed { plan.run(&spaces, &splits, &y, control)? } else { plan.only() };
+            chosen.push(self.refit(found, &spaces, &y)?);
+        }
+        let mut fitted = self.report(&chosen, &spaces, splits.len(), data, gram.as_ref());
+        if search_needed {
+            fitted.warnings.extend(fold_warning(data, self.n_folds));
+        }
+        Ok(fitted)
+    }
+
+    fn plan(&self, n: usize) -> Search {
+        let grid = |given: &Option<Vec<f64>>, usual: Vec<f64>| {
+            if self.tail { given.clone().unwrap_or(usual) } else { Vec::new() }
+        };
+        let widest = 0.1 * (n as f64 / 15.0).sqrt();
+        let search = Search {
+            loss: self.loss,
+            scoring: self.scoring,
+            cv: self.cv,
+            rules: self.rules,
+            ridge: self.ridge,
+            sigma_ratios: grid(&self.sigma_ratios, linear_grid(1.0, 10.0, 10)),
+            b_maxs: grid(&self.b_maxs, linear_grid(0.01, widest, 10)),
+            k: self.k,
+            baseline: true,
+        };
+        let only_tail = self.tail && search.is_single();
+        Search { baseline: !only_tail, ..search }
+    }
+
+    fn check_k(&self, spaces: &[Prepared]) -> Result<()> {
+        let Some(k) = self.k else { return Ok(()) };
+        let supported =
+            |s: &Prepared| if s.splits.is_empty() { s.full.supports() } else { s.limit };
+        let largest = spaces.iter().map(supported).min().unwrap_or(0);
+        if k <= largest {
+            return Ok(());
+        }
+        let rule = format!("at most {largest}, what these rows (in every training split) support");
+        Err(Error::param("k", k, rule))
+    }
+
+    /// Algorithm 1 on all rows, for what the search has chosen.
+    fn refit(&self, found: Found, spaces: &[Prepared], y: &[f64]) -> Result<BinaryResult> {
+        let prepared = &spaces[found.space];
+        let scaled = Psi { b_max: found.psi.b_max * prepared.space.unit, ..found.psi };
+        let beta = calc_beta(self.loss, &prepared.full, y, scaled, self.ridge)?;
+        Ok(BinaryResult {
+            space: found.space,
+            psi: found.psi,
+            k_max: found.k_max[found.space],
+            candidates: found.candidates,
+            beta,
+            rank: prepared.full.rank,
+        })
+    }
+}
