@@ -455,7 +455,8 @@ class MissingFeatureCV(_Missing):
     C_ : float
         The chosen ``C`` (``margin`` is 1).
     cv_results_ : dict of ndarray
-        One row a candidate: ``C``, ``accuracy``, ``accuracy_sd``.
+        One row per candidate, in scikit-learn's words: ``param_C``, ``split*_test_score`` (accuracy
+        on damaged rows), ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights; this and all further attributes are those of :class:`MissingFeatureSVC`.
 

@@ -64,7 +64,9 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : classifier
         The winner, fitted to all rows.
     cv_results_ : dict of columns
-        ``params``, ``baseline``, ``loss_avg``, ``loss_max``, ``loss_ratio``, ``cost``.
+        As in ``GridSearchCV`` ``params``, ``param_*``, ``split*_test_score``,
+        ``mean_test_score``, ``std_test_score`` and ``rank_test_score`` (a loss counts as a
+        negative score); then ``baseline``, ``loss_avg``, ``loss_max``, ``loss_ratio``, ``cost``.
     classes_ : ndarray
         Class labels.
 
@@ -145,8 +147,9 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         losses = np.array(Parallel(n_jobs=self.n_jobs)(jobs), dtype=np.float64)
         tables = losses.reshape(len(settings), len(splits), 3)
         judged, train, holdout = (np.ascontiguousarray(tables[:, :, i]) for i in range(3))
+        scores = -judged
         if callable(self.scoring):
-            judged = _costs(judged)
+            scores, judged = judged, _costs(judged)
         self.best_index_, judgements = _core.robust_choice(
             judged,
             train,
@@ -156,6 +159,8 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         self.cv_results_ = {
             "params": settings,
+            **_param_columns(settings),
+            **_score_columns(scores),
             "baseline": np.arange(len(settings)) >= len(candidates),
             **{name: np.asarray(values) for name, values in judgements.items()},
         }
@@ -263,6 +268,27 @@ def _losses(estimator, setting, X, y, split, scoring):
     if not isinstance(score, numbers.Number):
         raise ValueError(f"`scoring` must return a number, not {score!r}")
     return score, fit, hold
+
+
+def _param_columns(settings):
+    """One masked array per parameter, as in ``GridSearchCV``: settings may lack some."""
+    columns = {}
+    for i, setting in enumerate(settings):
+        for name, value in setting.items():
+            empty = np.ma.masked_all(len(settings), dtype=object)
+            columns.setdefault(f"param_{name}", empty)[i] = value
+    return columns
+
+
+def _score_columns(scores):
+    """Scores, one row per setting and one column per split, in scikit-learn's words."""
+    means = scores.mean(axis=1)
+    columns = {f"split{i}_test_score": scores[:, i] for i in range(scores.shape[1])}
+    columns["mean_test_score"] = means
+    columns["std_test_score"] = scores.std(axis=1)
+    ranked = np.where(np.isnan(means), -np.inf, means)
+    columns["rank_test_score"] = (ranked[None, :] > ranked[:, None]).sum(axis=1) + 1
+    return columns
 
 
 def _costs(scores):

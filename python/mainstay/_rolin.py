@@ -100,7 +100,11 @@ class RolinClassifier(_FewSamples):
         Paper: every candidate looked at: k, sigma_ratio, b_max, normalize, loss_avg, loss_max,
         loss_ratio, cost, and ``pruned``: 1 where it was given up because lower bounds of its
         holdout losses ruled it out; these bounds are then given, the ratio is NaN. Only
-        ``cv="robust"`` needs ratios: with the others they are NaN beside a robust part.
+        ``cv="robust"`` needs ratios: with the others they are NaN beside a robust part. The same
+        in scikit-learn's words: ``param_k``, ``param_sigma_ratio``, ``param_b_max``,
+        ``param_normalize``, ``split*_test_score``, ``mean_test_score`` (``-loss_avg``),
+        ``std_test_score``, ``rank_test_score`` (per class with more than two); NaN on splits that
+        were not looked at.
     components_ : dict
         Paper: ``reliable`` and ``robust``, the two parts of ``coef_``, ``direction``, the unit
         direction of the second, and the dimensions of their subspaces.

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, log_loss
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -24,7 +25,15 @@ def test_the_paper_tells_what_it_chose():
     results = model.cv_results_
     names = ["k", "sigma_ratio", "b_max", "normalize", "pruned"]
     names += ["loss_avg", "loss_max", "loss_ratio", "cost"]
-    assert set(names) == set(results)
+    assert set(names) <= set(results)
+    for name in ["k", "sigma_ratio", "b_max", "normalize"]:
+        assert np.array_equal(results[f"param_{name}"], results[name])
+    assert np.array_equal(results["mean_test_score"], -results["loss_avg"])
+    scores = np.array([results[f"split{i}_test_score"] for i in range(25)])
+    whole = results["pruned"] == 0
+    assert np.allclose(scores[:, whole].mean(axis=0), results["mean_test_score"][whole])
+    assert np.allclose(scores[:, whole].std(axis=0), results["std_test_score"][whole])
+    assert results["rank_test_score"][np.argmin(results["loss_avg"])] == 1
     parts = model.components_
     assert np.allclose(np.add(parts["reliable"], parts["robust"]), model.coef_)
 
@@ -89,6 +98,20 @@ def test_robust_cv_refuses_what_overfits():
     assert search.best_params_ == {"C": 0.1}
     assert search.cv_results_["loss_ratio"][0] > 5
     assert search.cv_results_["baseline"].tolist() == [False, True]
+    grid = GridSearchCV(
+        LogisticRegression(max_iter=5000),
+        [{"C": [1e6]}, {"C": [0.1]}],
+        cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0),
+        scoring="neg_log_loss",
+    ).fit(Z[FEW], Y[FEW])
+    shared = [name for name in grid.cv_results_ if not name.endswith("_time")]
+    assert set(shared) <= set(search.cv_results_)
+    for name in shared:
+        if "rank" in name or "param" in name:
+            assert list(grid.cv_results_[name]) == list(search.cv_results_[name]), name
+        else:
+            bits = search.cv_results_[name] * np.log(2)
+            assert np.allclose(grid.cv_results_[name], bits), name
     assert search.predict_proba(Z[REST]).shape == (len(Z[REST]), 2)
 
 

@@ -115,3 +115,75 @@ fn repair(
 fn nonzeros(row: Row<'_>) -> impl Iterator<Item = (usize, f64)> + '_ {
     row.entries().filter(|(_, x)| *x != 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Dense, Matrix};
+    use crate::uncertainty::Deletions;
+    use proptest::prelude::*;
+
+    const ROWS: usize = 5;
+    const COLUMNS: usize = 4;
+    const ENTRIES: usize = ROWS * COLUMNS;
+
+    /// Small integers, many of them 0: ties and zeros are where a bound would go wrong.
+    fn entries() -> impl Strategy<Value = Vec<i8>> {
+        prop::collection::vec(-2..=2i8, ENTRIES)
+    }
+
+    fn shares(count: usize) -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec(0.0..=1.0, count)
+    }
+
+    /// A point of the box, a point of the dual, and the problem's numbers, all as shares of their limits.
+    type Case = (Vec<i8>, [Vec<f64>; 5], (f64, f64, f64, bool));
+
+    fn cases() -> impl Strategy<Value = Case> {
+        let vectors =
+            [shares(ROWS), shares(COLUMNS), shares(COLUMNS), shares(ROWS), shares(ENTRIES)];
+        (entries(), vectors, (0.0..0.95, -6.0..3.0, -3.0..3.0, any::<bool>()))
+    }
+
+    proptest! {
+        /// $D(\sigma, \tau) \le P(w, b)$ for every point of the box and every dual point.
+        #[test]
+        fn no_dual_point_is_above_a_primal_one(
+            (x, [omega, values, w, sigma, tau], (spent, log_c, intercept, fit_intercept)) in cases(),
+        ) {
+            let x = Matrix::from(Dense::from_fn(ROWS, COLUMNS, |i, j| f64::from(x[i * COLUMNS + j])));
+            let y: Vec<f64> = (0..ROWS).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+            let omega: Vec<f64> = omega.iter().map(|o| 0.1 + o).collect();
+            // The first has none: it may always be deleted.
+            let values: Vec<f64> = (0..COLUMNS).map(|j| if j == 0 { 0.0 } else { 0.1 + values[j] }).collect();
+            let budget = spent * values.iter().sum::<f64>();
+            let deletions = Deletions::new(values, budget).unwrap();
+            let c = f64::exp(log_c);
+            let problem = RobustHinge {
+                x: &x,
+                y: &y,
+                weights: &omega,
+                deletions: &deletions,
+                margin: 0.7,
+                c,
+                fit_intercept,
+            };
+            let w: Vec<f64> = w.iter().map(|share| c * (2.0 * share - 1.0)).collect();
+            let b = if fit_intercept { intercept } else { 0.0 };
+            let sigma: Vec<f64> = sigma.iter().zip(&omega).map(|(s, o)| s * o).collect();
+            let mut full = Dual::default();
+            let mut random = Dual { sigma: sigma.clone(), tau: Vec::new() };
+            full.sigma.clone_from(&sigma);
+            for (i, s) in sigma.iter().enumerate() {
+                for (j, _) in nonzeros(x.row(i)) {
+                    full.tau.push(*s);
+                    random.tau.push(s * tau[i * COLUMNS + j]);
+                }
+            }
+            for dual in [full, random] {
+                let found = certify(&problem, &w, b, &dual);
+                prop_assert!(found.dual <= found.primal * (1.0 + 1e-12) + 1e-12, "{found:?}");
+            }
+        }
+    }
+}

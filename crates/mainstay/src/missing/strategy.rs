@@ -147,3 +147,50 @@ fn intercept_only(problem: &RobustHinge<'_>) -> Solution {
     let intercept = problem.best_intercept(&shortfalls, 0.0);
     Solution { weights, intercept, dual, n_iter: 1, route: Vec::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::certificate::certify;
+    use super::*;
+    use crate::linalg::{Dense, Matrix};
+    use crate::uncertainty::Deletions;
+
+    /// Rows $\pm(1, \dots, 1)$, values 1, margin 1: by symmetry all weights are equal and the intercept is 0. Below a
+    /// weight of 1/P nobody deletes anything, and every row loses $p/P - pw$, which is least at $w = C$.
+    fn solve_signs(p: usize, budget: f64, c: f64, y: &[f64]) -> (f64, f64, Vec<&'static str>) {
+        let x =
+            Matrix::from(Dense::from_fn(y.len(), p, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }));
+        let deletions = Deletions::new(vec![1.0; p], budget).unwrap();
+        let weights = vec![1.0; y.len()];
+        let problem = RobustHinge {
+            x: &x,
+            y,
+            weights: &weights,
+            deletions: &deletions,
+            margin: 1.0,
+            c,
+            fit_intercept: true,
+        };
+        let found = interior_point(&problem, 1e-8, 300, &Control::new()).unwrap();
+        let proof = certify(&problem, &found.weights, found.intercept, &found.dual);
+        (proof.primal, proof.gap(), found.route)
+    }
+
+    #[test]
+    fn each_stage_solves_the_problem_that_it_alone_applies_to() {
+        let both = [1.0, -1.0, 1.0, -1.0];
+        let cases = [
+            ("closed form: one class", 2, 1.0, 0.5, [1.0; 4], 0.0),
+            ("closed form: intercept only", 2, 1.0, 0.0, both, 2.0),
+            ("interior point: nothing deleted", 2, 0.0, 0.25, both, 0.5),
+            ("interior point: active entries", 2, 1.0, 0.25, both, 1.5),
+            ("interior point: all entries", 301, 1.0, 1.0 / 600.0, both, 301.0 / 600.0),
+        ];
+        for ((name, p, budget, c, y, objective), stage) in cases.into_iter().zip(&STAGES) {
+            let (found, gap, route) = solve_signs(p, budget, c, &y);
+            assert_eq!((route.as_slice(), stage.name), ([name].as_slice(), name));
+            assert!(gap <= 1e-8, "{name}: {gap}");
+            assert!((found - objective).abs() <= 2e-8, "{name}: {found} for {objective}");
+        }
+    }
+}

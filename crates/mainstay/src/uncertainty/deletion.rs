@@ -1,3 +1,5 @@
+//! Deletions of features within a budget: the adversary of Dekel and Shamir (2008).
+
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -263,4 +265,77 @@ fn by_gain(a: &Gain, b: &Gain) -> std::cmp::Ordering {
 )]
 fn whole(number: f64, limit: usize) -> usize {
     (number.floor() as usize).min(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The best set by trying all of them.
+    fn brute_force(gains: &[f64], values: &[f64], budget: f64) -> f64 {
+        let sum = |of: &[f64], set: u32| -> f64 {
+            (0..of.len()).filter(|j| set >> j & 1 == 1).map(|j| of[j]).sum()
+        };
+        let sets = 0..1u32 << gains.len();
+        let allowed = sets.filter(|set| sum(values, *set) <= budget * (1.0 + SLACK));
+        allowed.map(|set| sum(gains, set)).fold(0.0, f64::max)
+    }
+
+    fn items(gains: &[f64]) -> Vec<Gain> {
+        gains.iter().enumerate().map(|(feature, &gain)| Gain { feature, gain }).collect()
+    }
+
+    #[test]
+    fn gains_are_what_deletion_takes_from_the_margin() {
+        let x = crate::linalg::Matrix::from(crate::linalg::Dense::from_rows(
+            1,
+            4,
+            vec![2.0, 0.0, -1.0, 3.0],
+        ));
+        let mut found = Vec::new();
+        // sign w x - demand v = -(2, 0, -3, 0.3) - 0.5 (1, 1, 2, 1): only the third is positive.
+        gains(x.row(0), &[1.0, 5.0, 3.0, 0.1], -1.0, 0.5, &[1.0, 1.0, 2.0, 1.0], &mut found);
+        assert_eq!(found, [Gain { feature: 2, gain: 2.0 }]);
+    }
+
+    #[test]
+    fn rounding_of_sums_does_not_shrink_a_budget() {
+        let set = Deletions::new(vec![0.1; 4], 0.3).unwrap();
+        assert_eq!(set.exact(&mut items(&[1.0, 2.0, 3.0, 4.0])).features, [1, 2, 3]);
+    }
+
+    #[test]
+    fn budgets_that_leave_nothing_are_refused() {
+        assert!(Deletions::leaving_something(vec![1.0, 2.0], 3.0).is_err());
+        assert!(Deletions::leaving_something(vec![1.0, 2.0], 2.9).is_ok());
+        assert!(Deletions::new(vec![0.0, 0.0], 1.0).is_err());
+        assert!(Deletions::new(vec![1.0, f64::NAN], 1.0).is_err());
+        assert!(Deletions::new(vec![1.0], -1.0).is_err());
+    }
+
+    proptest! {
+        /// Greedy is one of the sets, and deletion in part only helps the adversary.
+        #[test]
+        fn the_exact_set_is_the_best_of_all(
+            gains in prop::collection::vec(0.01..5.0, 1..9),
+            values in prop::collection::vec(0u8..4, 9),
+            spent in 0.0..1.0,
+            equal in any::<bool>(),
+        ) {
+            let value = |j: usize| if equal { 1.0 } else { f64::from(values[j]) + 0.5 };
+            let values: Vec<f64> = (0..gains.len()).map(value).collect();
+            let budget = spent * values.iter().sum::<f64>();
+            let set = Deletions::new(values.clone(), budget).unwrap();
+            let best = brute_force(&gains, &values, budget);
+            let exact = set.exact(&mut items(&gains));
+            prop_assert!(exact.proven && (exact.gain - best).abs() <= 1e-9);
+            prop_assert!(set.greedy(&mut items(&gains)).gain <= best + 1e-9);
+            prop_assert!(set.fractional(&mut items(&gains)) >= best - 1e-9);
+            let value: f64 = exact.features.iter().map(|j| values[*j]).sum();
+            prop_assert!(value <= budget * (1.0 + SLACK));
+            let reached = set.reaching(&mut items(&gains), 0.5 * best);
+            prop_assert!(reached.gain >= 0.5 * best - 1e-9);
+        }
+    }
 }

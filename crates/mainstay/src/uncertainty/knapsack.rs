@@ -1,3 +1,5 @@
+//! The 0/1 knapsack problem behind the worst deletion: greedy, and branch and bound.
+
 use super::deletion::{Gain, SLACK};
 
 /// Nodes after which branch and bound gives up; about a tenth of a second.

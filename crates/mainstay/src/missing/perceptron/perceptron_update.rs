@@ -72,44 +72,54 @@ impl Learner {
         rule: &UpdateRule<'_>,
         items: &mut Vec<Gain>,
     ) {
+        if let Some(deleted) = self.worst_deletion(row, y, rule, items) {
+            let change = WeightChange { step: y * step, round: (round + 1) as f64, c: rule.c };
+            self.update(row, &deleted, change, rule.intercept);
+        }
+    }
+
+    /// What the adversary deletes, if that causes a loss.
+    fn worst_deletion(
+        &self,
+        row: Row<'_>,
+        y: f64,
+        rule: &UpdateRule<'_>,
+        items: &mut Vec<Gain>,
+    ) -> Option<Vec<usize>> {
         let (score, largest) = score_and_largest(row, &self.weights, y);
         let intact = rule.demand * rule.set.total() - score - y * self.intercept;
         if intact + (rule.reach * largest - rule.relief).max(0.0) <= 0.0 {
-            return;
+            return None;
         }
         gains(row, &self.weights, y, rule.demand, rule.set.values(), items);
-        let deleted = if items.is_empty() {
-            Vec::new()
-        } else {
-            let chosen = rule.set.exact(items);
-            if intact + chosen.gain <= 0.0 {
-                return;
-            }
-            chosen.features
-        };
-        if items.is_empty() && intact <= 0.0 {
-            return;
+        if items.is_empty() {
+            return (intact > 0.0).then(Vec::new);
         }
-        let rate = WeightChange { step: y * step, round: (round + 1) as f64, c: rule.c };
+        let chosen = rule.set.exact(items);
+        (intact + chosen.gain > 0.0).then_some(chosen.features)
+    }
+
+    /// Changes the weights of the features that are left, and the intercept.
+    fn update(&mut self, row: Row<'_>, deleted: &[usize], change: WeightChange, intercept: bool) {
         let kept: Vec<(usize, f64, f64)> =
             deleted.iter().map(|&j| (j, self.weights[j], self.changes[j])).collect();
         match row {
             Row::Dense(x) => vectorized(|| {
                 for ((w, changes), x) in self.weights.iter_mut().zip(&mut self.changes).zip(x) {
-                    rate.change(w, changes, *x);
+                    change.apply(w, changes, *x);
                 }
             }),
             Row::Sparse(indices, values) => {
                 for (&j, x) in indices.iter().zip(values) {
-                    rate.change(&mut self.weights[j as usize], &mut self.changes[j as usize], *x);
+                    change.apply(&mut self.weights[j as usize], &mut self.changes[j as usize], *x);
                 }
             }
         }
         for (j, weight, changes) in kept {
             (self.weights[j], self.changes[j]) = (weight, changes);
         }
-        if rule.intercept {
-            rate.change(&mut self.intercept, &mut self.intercept_changes, 1.0);
+        if intercept {
+            change.apply(&mut self.intercept, &mut self.intercept_changes, 1.0);
         }
     }
 }
@@ -125,7 +135,7 @@ struct WeightChange {
 
 impl WeightChange {
     #[inline]
-    fn change(self, weight: &mut f64, changes: &mut f64, x: f64) {
+    fn apply(self, weight: &mut f64, changes: &mut f64, x: f64) {
         let next = (*weight + self.step * x).max(-self.c).min(self.c);
         *changes += self.round * (next - *weight);
         *weight = next;

@@ -231,12 +231,11 @@ impl Block {
             entries.sides((d_lambda, d_sigma), moves, &target, kappa, rho);
             let on_xi = target(self.xi[i], step.xi[i], self.g[i], -d_sigma);
             let on_r = target(self.r[i], step.r[i], self.sigma[i], d_sigma);
-            let on_lambda = if self.rigid {
-                0.0
-            } else {
-                let on_lambda = target(self.lambda[i], d_lambda, self.l[i], step.l[i]);
-                on_lambda / self.lambda[i] - dot(entries.v, kappa)
-            };
+            let mut on_lambda = 0.0;
+            if !self.rigid {
+                on_lambda = target(self.lambda[i], d_lambda, self.l[i], step.l[i]) / self.lambda[i]
+                    - dot(entries.v, kappa);
+            }
             let on_sigma = on_r / self.sigma[i] + sum(rho) - on_xi / self.g[i];
             trial.lambda[i] = on_lambda;
             trial.sigma[i] = on_sigma;

@@ -41,11 +41,7 @@ impl LowRank {
         let mut t = Dense::from_fn(rows, rows, |i, j| -gram[(i, j)]);
         let scale: Vec<f64> = t_diagonal.iter().map(|d| 1.0 / d.sqrt()).collect();
         let cross = Dense::from_fn(rows, rows, |i, j| scale[i] * gram[(i, rows + j)]);
-        for i in 0..rows {
-            for j in 0..i {
-                t[(i, j)] *= scale[i] * scale[j];
-            }
-        }
+        scale_below_diagonal(&mut t, &scale);
         let t = regularised(&mut t)?;
         let mut k = cross.tr_mul(&t.solve_matrix(&cross));
         for i in 0..rows {
@@ -55,11 +51,7 @@ impl LowRank {
         }
         k.add_diagonal(1.0);
         let k_scale: Vec<f64> = (0..rows).map(|i| 1.0 / k[(i, i)].sqrt()).collect();
-        for i in 0..rows {
-            for j in 0..i {
-                k[(i, j)] *= k_scale[i] * k_scale[j];
-            }
-        }
+        scale_below_diagonal(&mut k, &k_scale);
         let k = regularised(&mut k)?;
         // Rows of U and Q carry the scales that give T and K their unit diagonals.
         let cross = Dense::from_fn(rows, rows, |i, j| cross[(i, j)] * k_scale[j]);
@@ -67,15 +59,18 @@ impl LowRank {
         let below = scale.iter().map(|s| -1.0 / (s * s));
         let signs = below.chain(k_scale.iter().map(|s| 1.0 / (s * s))).collect();
         let mut system = Self { root, stacked, rows, t, cross, k, signs, border: None };
-        if intercept {
-            let scaled: Vec<f64> = beta.iter().zip(&k_scale).map(|(b, s)| b * s).collect();
-            let pivot = vector::dot(&scaled, &system.k.solve(&scaled));
-            let unscaled: Vec<f64> = beta.iter().zip(&k_scale).map(|(b, s)| b / s).collect();
-            let mut border = system.times_q(&unscaled);
-            system.solve_weights(&mut border);
-            system.border = Some((border, pivot));
-        }
+        system.border = intercept.then(|| system.border(&beta, &k_scale));
         Ok(system)
+    }
+
+    /// $S_{ww}^{-1}$ times the border, and the intercept's pivot, for the intercept's row `beta` of $Q$.
+    fn border(&self, beta: &[f64], k_scale: &[f64]) -> (Vec<f64>, f64) {
+        let scaled: Vec<f64> = beta.iter().zip(k_scale).map(|(b, s)| b * s).collect();
+        let pivot = vector::dot(&scaled, &self.k.solve(&scaled));
+        let unscaled: Vec<f64> = beta.iter().zip(k_scale).map(|(b, s)| b / s).collect();
+        let mut border = self.times_q(&unscaled);
+        self.solve_weights(&mut border);
+        (border, pivot)
     }
 
     pub(super) fn solve(&self, rhs: &mut [f64], rhs_b: f64) -> f64 {
@@ -174,6 +169,15 @@ impl LowRank {
         let mut out = self.stacked.tr_mul_vec(&on_u);
         vector::axpy(1.0, x, &mut out);
         out
+    }
+}
+
+/// Rows and columns times `scale`; the diagonal is written by [`regularised`].
+fn scale_below_diagonal(matrix: &mut Dense, scale: &[f64]) {
+    for i in 0..matrix.nrows() {
+        for j in 0..i {
+            matrix[(i, j)] *= scale[i] * scale[j];
+        }
     }
 }
 

@@ -5,7 +5,8 @@
 //! $\alpha, \lambda, \xi$ of a row are eliminated row by row ([`elimination`]), which leaves a system in the
 //! weights and the intercept ([`normal_equations`], [`low_rank`]). Each factorisation serves a predictor,
 //! Mehrotra's corrector with a weight chosen for the primal and the dual step separately
-//! ([`step_lengths`]), and two to five Gondzio correctors, the more the dearer it is ([`interior_point`]).
+//! ([`step_lengths`]), and two to five Gondzio correctors, the more the dearer it is ([`direction`],
+//! [`interior_point`]).
 //! Rows are handled in blocks ([`block`]), in units where every number is near 1 ([`scaled`]).
 //!
 //! One iteration costs $O(\mathrm{nnz} + \sum_i \mathrm{nnz}_i^2 + p^3)$, or $O(m^2 p + m^3)$ for $p > 2m$.
@@ -17,6 +18,7 @@
 
 mod active_entries;
 mod block;
+mod direction;
 mod elimination;
 mod interior_point;
 mod low_rank;

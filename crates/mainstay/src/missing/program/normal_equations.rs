@@ -107,9 +107,13 @@ impl Formed {
         for (d, b) in diagonal.iter_mut().zip(boxes) {
             *d += b;
         }
+        Self::factored(matrix, &diagonal, intercept)
+    }
+
+    /// Scales to a diagonal of 1, and factors.
+    fn factored(mut matrix: Dense, diagonal: &[f64], intercept: bool) -> Result<Self> {
         let scale: Vec<f64> = diagonal.iter().map(|d| 1.0 / d.sqrt()).collect();
-        for i in 0..order {
-            let at = scale[i];
+        for (i, at) in scale.iter().enumerate() {
             for (entry, s) in matrix.row_mut(i)[..i].iter_mut().zip(&scale) {
                 *entry *= at * s;
             }

@@ -88,17 +88,23 @@ impl Block {
             if entries.matter(primal.floor, dual.floor, weights) {
                 entries.see(&mut primal, &mut dual, weights);
             }
-            let ([lambda1, lambda2], [sigma1, sigma2]) = (entries.lambda, entries.sigma);
-            primal.see(self.xi[i], one.xi[i], two.xi[i], weights);
-            primal.see(self.r[i], one.r[i], two.r[i], weights);
-            dual.see(self.sigma[i], sigma1, sigma2, weights);
-            dual.see(self.g[i], -sigma1, -sigma2, weights);
-            if !self.rigid {
-                primal.see(self.lambda[i], lambda1, lambda2, weights);
-                dual.see(self.l[i], one.l[i], two.l[i], weights);
-            }
+            self.see_row(i, &mut primal, &mut dual, weights);
         }
         (primal, dual)
+    }
+
+    /// Takes note of the variables that row `i` has once.
+    #[inline(always)]
+    fn see_row(&self, i: usize, primal: &mut Rates, dual: &mut Rates, weights: &[f64; TRIES]) {
+        let (one, two) = (&self.step, &self.trial);
+        primal.see(self.xi[i], one.xi[i], two.xi[i], weights);
+        primal.see(self.r[i], one.r[i], two.r[i], weights);
+        dual.see(self.sigma[i], one.sigma[i], two.sigma[i], weights);
+        dual.see(self.g[i], -one.sigma[i], -two.sigma[i], weights);
+        if !self.rigid {
+            primal.see(self.lambda[i], one.lambda[i], two.lambda[i], weights);
+            dual.see(self.l[i], one.l[i], two.l[i], weights);
+        }
     }
 }
 

@@ -31,9 +31,18 @@ impl Calibration {
     }
 }
 
-/// Points of the grid over the logarithm of the scale: from 3 spreads below its centre to 9.25 above,
-/// a quarter apart.
+/// Points of the grid over the logarithm of the scale.
 const POINTS: i32 = 50;
+/// The first of them, in spreads from the centre.
+const FIRST: f64 = -3.0;
+/// From one to the next, in spreads: the last is 9.25 above the centre.
+const SPACING: f64 = 0.25;
+/// Newton steps on the shift, at most.
+const MAX_STEPS: usize = 60;
+/// Longest step of the shift, in units of the score: far out the logistic loss has no curvature.
+const LONGEST: f64 = 1.0;
+/// Steps shorter than this are the last: the loss is flat to ten digits there.
+const SHORTEST: f64 = 1e-5;
 
 /// Minimises over u and t, u on a grid,
 /// $$\sum_i \frac1R\sum_r \ell\big(y_i(e^u o_{ri} + t)\big) + \rho\Big(\frac{u-m}{v}\Big) + \frac{t^2}{2h^2},$$
@@ -53,7 +62,7 @@ pub(super) fn calibrate(
     let mut best: Option<(f64, Calibration)> = None;
     let mut shift = 0.0;
     for point in 0..POINTS {
-        let away = 0.25 * f64::from(point) - 3.0;
+        let away = SPACING * f64::from(point) + FIRST;
         let scale = (prior.centre + away * prior.spread).exp();
         let base: Vec<f64> = signed.iter().map(|s| scale * s).collect();
         shift = best_shift(shift, prior.shift, |t| {
@@ -72,11 +81,8 @@ pub(super) fn calibrate(
         Calibration { scale: 0.0, shift: 0.0, loss: f64::INFINITY, error: 1.0 },
         |(_, found)| found,
     );
-    let wrong = signed
-        .iter()
-        .zip(&labels)
-        .filter(|(s, y)| found.scale * **s + *y * found.shift <= 0.0)
-        .count();
+    let is_wrong = |(s, y): &(&f64, &f64)| found.scale * **s + *y * found.shift <= 0.0;
+    let wrong = signed.iter().zip(&labels).filter(is_wrong).count();
     found.error = wrong as f64 / signed.len().max(1) as f64;
     found
 }
@@ -85,7 +91,7 @@ pub(super) fn calibrate(
 fn best_shift(start: f64, h: f64, slope: impl Fn(f64) -> (f64, f64)) -> f64 {
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut t = start;
-    for _ in 0..60 {
+    for _ in 0..MAX_STEPS {
         let (first, second) = slope(t);
         let (first, second) = (first + t / (h * h), second + 1.0 / (h * h));
         if first == 0.0 {
@@ -96,7 +102,7 @@ fn best_shift(start: f64, h: f64, slope: impl Fn(f64) -> (f64, f64)) -> f64 {
         } else {
             low = t;
         }
-        let step = (first / second).clamp(-1.0, 1.0);
+        let step = (first / second).clamp(-LONGEST, LONGEST);
         let mut next = t - step;
         if next <= low || next >= high {
             next = f64::midpoint(low, high);
@@ -107,7 +113,7 @@ fn best_shift(start: f64, h: f64, slope: impl Fn(f64) -> (f64, f64)) -> f64 {
         }
         let moved = (next - t).abs();
         t = next;
-        if moved <= 1e-5 {
+        if moved <= SHORTEST {
             break;
         }
     }

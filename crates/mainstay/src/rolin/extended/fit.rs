@@ -202,13 +202,8 @@ impl Extended {
         let paths: Vec<Vec<(Vec<f64>, f64)>> = jobs.par_iter().map(fit).collect::<Result<_>>()?;
         let Some((full, folds)) = paths.split_last() else { return Ok(()) };
         for (s, &strength) in group.strengths.iter().enumerate() {
-            let mut scores = vec![0.0; n * splits.count()];
-            for (j, (split, path)) in splits.all.iter().zip(folds).enumerate() {
-                let (w, b) = &path[s];
-                for &i in &split.holdout {
-                    scores[splits.place(j, i)] = vector::dot(rows.row(i), w) + b;
-                }
-            }
+            let fits = folds.iter().map(|path| &path[s]);
+            let scores = splits.scores(&rows, fits);
             let (weights, intercept) = full[s].clone();
             let family = Family::Penalised;
             out.push(Uncalibrated { view: index, family, strength, scores, weights, intercept });

@@ -3,13 +3,15 @@
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, vector};
-use crate::rolin::shared::line_search::least_smooth;
+use crate::rolin::shared::line_search::{SUFFICIENT, least_smooth};
 use crate::rolin::shared::losses::PaperLoss;
 use crate::rolin::shared::ridge_newton::{self, Fit};
 
 /// A step that promises less is the last one: what it leaves of the decrease is of the order of its square, far
 /// below what averaging can see.
 const ENOUGH: f64 = 1e-8;
+/// Newton steps for each strength, at most; a fit takes about five.
+const MAX_STEPS: usize = 60;
 /// Keeps the intercept finite where the training rows have one class.
 const INTERCEPT_RIDGE: f64 = 1e-7;
 
@@ -62,7 +64,7 @@ fn fit_in_row_span(
     let mut fit = RowSpanFit::new(loss, rows, y);
     let mut out = Vec::new();
     for &strength in strengths {
-        for _ in 0..60 {
+        for _ in 0..MAX_STEPS {
             control.check()?;
             if fit.step(strength)? {
                 break;
@@ -119,7 +121,7 @@ impl<'a> RowSpanFit<'a> {
         let value =
             |t: f64| loss.mean_along(&margins, &along, t) + t * extra.0 + 0.5 * t * t * extra.1;
         let mut length = 1.0;
-        if decrease > ENOUGH && value(1.0) > value(0.0) - 1e-4 * decrease {
+        if decrease > ENOUGH && value(1.0) > value(0.0) - SUFFICIENT * decrease {
             length = least_smooth(loss, &margins, &along, extra, 1.0);
         }
         vector::axpy(length, &moved.alpha, &mut self.alpha);

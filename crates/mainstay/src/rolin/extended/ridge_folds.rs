@@ -38,6 +38,21 @@ impl<'a> Repeats<'a> {
         self.all.len().div_ceil(self.folds)
     }
 
+    /// Out-of-fold scores of linear fits, one (weights, intercept) per split.
+    pub(super) fn scores<'f>(
+        &self,
+        rows: &Dense,
+        fits: impl Iterator<Item = &'f (Vec<f64>, f64)>,
+    ) -> Vec<f64> {
+        let mut scores = vec![0.0; self.rows * self.count()];
+        for (j, (split, (w, b))) in self.all.iter().zip(fits).enumerate() {
+            for &i in &split.holdout {
+                scores[self.place(j, i)] = vector::dot(rows.row(i), w) + b;
+            }
+        }
+        scores
+    }
+
     /// Where the score of row `i`, held out by split `j`, belongs: one row of scores per repetition.
     pub(super) fn place(&self, j: usize, i: usize) -> usize {
         j / self.folds * self.rows + i

@@ -11,9 +11,18 @@ use crate::rolin::shared::spectrum::{Spectrum, principal_pairs};
 /// With more rows than this, at most [`LEADING`] principal coordinates are kept: the candidates cost
 /// rows times their square.
 const MANY_ROWS: usize = 2_000;
+/// Principal coordinates kept then.
 const LEADING: usize = 400;
 /// With more features than this, the leading coordinates come from random projections.
 const MANY_COLUMNS: usize = 1_000;
+/// Random directions beyond those kept: they make the kept ones accurate.
+const OVERSAMPLING: usize = 20;
+/// Passes of the subspace iteration.
+const PASSES: usize = 3;
+/// A warning follows where the coordinates hold less than this share of the variation.
+const ENOUGH_HELD: f64 = 0.99;
+/// Distances from the mean below this share of it are rounding.
+const CONSTANT: f64 = 1e-12;
 
 /// What every centred feature is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +79,8 @@ impl Ranges {
                 *e = f64::max(*e, (v - m).abs());
             }
         }
-        // Rounding of the mean is not variation.
         for (e, m) in extents.iter_mut().zip(&means) {
-            if *e <= 1e-12 * m.abs() {
+            if *e <= CONSTANT * m.abs() {
                 *e = 0.0;
             }
         }
@@ -151,7 +159,7 @@ impl View {
     /// Says so if some view leaves out a part of the data that may matter.
     pub(super) fn warning(views: &[Self]) -> Option<String> {
         let least = views.iter().map(|v| v.held).fold(1.0, f64::min);
-        (least < 0.99).then(|| {
+        (least < ENOUGH_HELD).then(|| {
             format!(
                 "with more than {MANY_ROWS} rows only the {LEADING} leading principal directions are \
                  used; under one scaling they hold {:.0} % of the variation",
@@ -188,8 +196,9 @@ fn leading(rows: &Dense, control: &Control) -> Result<(Dense, Vec<f64>)> {
         None
     } else {
         let mut rng = generator(0);
-        let mut basis = Dense::from_fn(p, LEADING + 20, |_, _| StandardNormal.sample(&mut rng));
-        for _ in 0..3 {
+        let mut basis =
+            Dense::from_fn(p, LEADING + OVERSAMPLING, |_, _| StandardNormal.sample(&mut rng));
+        for _ in 0..PASSES {
             control.check()?;
             let (images, _) = thin_qr(&rows.mul(&basis));
             control.check()?;

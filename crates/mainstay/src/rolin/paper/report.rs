@@ -161,10 +161,12 @@ fn table(candidates: &[Candidate], spaces: &[Prepared], tail: bool) -> Vec<(Stri
         settings.push(("sigma_ratio", numbers(|c| c.psi.sigma_ratio)));
         settings.push(("b_max", numbers(|c| c.psi.b_max)));
     }
-    let normalized = |c: &Candidate| i64::from(spaces[c.space].space.normalized());
-    settings.push(("normalize", integers(&normalized)));
     let mut columns: Vec<(String, Output)> =
         settings.iter().map(|(name, values)| ((*name).to_owned(), values.clone())).collect();
+    let normalized: Vec<bool> =
+        candidates.iter().map(|c| spaces[c.space].space.normalized()).collect();
+    let as_integers: Vec<i64> = normalized.iter().map(|flag| i64::from(*flag)).collect();
+    columns.push(("normalize".into(), as_integers.into()));
     columns.extend([
         ("loss_avg".into(), numbers(|c| c.judgement.loss_avg)),
         ("loss_max".into(), numbers(|c| c.judgement.loss_max)),
@@ -174,7 +176,8 @@ fn table(candidates: &[Candidate], spaces: &[Prepared], tail: bool) -> Vec<(Stri
     ]);
     let named = settings
         .into_iter()
-        .fold(Candidates::new(candidates.len()), |all, (name, v)| all.with(name, v));
+        .fold(Candidates::new(candidates.len()), |all, (name, values)| all.with(name, values))
+        .with("normalize", normalized);
     if let Output::Table(more) = scores(candidates).table(named) {
         columns.extend(more);
     }
@@ -194,6 +197,7 @@ fn append(all: &mut Output, more: Output) {
     match (all, more) {
         (Output::Vector(all), Output::Vector(more)) => all.extend(more),
         (Output::Integers(all), Output::Integers(more)) => all.extend(more),
+        (Output::Flags(all), Output::Flags(more)) => all.extend(more),
         _ => {}
     }
 }

@@ -15,6 +15,9 @@ use crate::rolin::shared::losses::EvenGrid;
 use crate::rolin::shared::spectrum::SplitSpectrum;
 use crate::rolin::{CvRule, Scoring};
 
+/// Relative difference of sums of losses that is rounding: a candidate that ties with the limit stays.
+const TIE: f64 = 1e-12;
+
 /// Everything about the tail of one split at one k.
 struct Tail<'a> {
     base_train: &'a [f64],
@@ -30,6 +33,14 @@ struct Tail<'a> {
 struct Bounds {
     values: Vec<f64>,
     even: Option<EvenGrid>,
+}
+
+impl Bounds {
+    /// `b_maxs` in units of `unit`.
+    fn new(b_maxs: &[f64], unit: f64) -> Self {
+        let values: Vec<f64> = b_maxs.iter().map(|b| b * unit).collect();
+        Self { even: EvenGrid::of(&values), values }
+    }
 }
 
 /// All candidates of one k with their holdout losses, and the tails of the splits looked at.
@@ -68,22 +79,19 @@ impl Search {
         limit: f64,
     ) -> HoldoutTails<'a> {
         let (k, top, splits) = (scan.first + t, &scan.tops[t], &scan.prepared.splits);
-        let values: Vec<f64> = self.b_maxs.iter().map(|b| b * scan.prepared.space.unit).collect();
-        let bounds = Bounds { even: EvenGrid::of(&values), values };
+        let bounds = Bounds::new(&self.b_maxs, scan.prepared.space.unit);
         let mut out = self.untried(space, k);
         let robust = self.cv == CvRule::Robust;
-        // Rounding must not give up a candidate that ties with the limit.
-        let most = (1.0 + 1e-12) * limit * splits.len() as f64;
-        let known = robust && most.is_finite();
-        let unknown = || TailBounds::unknown(splits.len(), self.sigma_ratios.len());
-        let mut ahead = if known { self.tail_bounds(scan, k, top) } else { unknown() };
+        let most = (1.0 + TIE) * limit * splits.len() as f64;
+        let mut ahead = if robust && most.is_finite() {
+            self.tail_bounds(scan, k, top)
+        } else {
+            TailBounds::unknown(splits.len(), self.sigma_ratios.len())
+        };
         let width = bounds.values.len();
         let mut sums: Vec<f64> =
             (0..out.len()).map(|i| ahead.least(i / width, bounds.values[i % width])).collect();
-        for (c, sum) in out.iter_mut().zip(&sums) {
-            c.pruned = robust && *sum > most;
-        }
-        let mut exact = vec![0.0; out.len()];
+        out.iter_mut().zip(&sums).for_each(|(c, sum)| c.pruned = robust && *sum > most);
         let mut tails = Vec::new();
         for ((split, labels), margins) in splits.iter().zip(&scan.labels).zip(&top.margins) {
             if out.iter().all(|c| c.pruned) {
@@ -95,8 +103,8 @@ impl Search {
             for (i, (c, loss)) in out.iter_mut().zip(losses).enumerate() {
                 if !c.pruned {
                     c.losses.push(loss);
-                    exact[i] += loss;
-                    sums[i] = exact[i] + ahead.least(i / width, bounds.values[i % width]);
+                    let known: f64 = c.losses.iter().sum();
+                    sums[i] = known + ahead.least(i / width, bounds.values[i % width]);
                     c.pruned = robust && sums[i] > most;
                 }
             }

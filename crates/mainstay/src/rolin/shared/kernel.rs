@@ -98,6 +98,9 @@ fn gamma(x: &Dense) -> f64 {
     if gamma.is_finite() && gamma > 0.0 { gamma } else { 1.0 }
 }
 
+/// Entries of a kernel may differ from their mirror images by this share of the largest.
+const ASYMMETRY: f64 = 1e-8;
+
 fn check_symmetric(k: &Dense) -> Result<()> {
     if k.nrows() != k.ncols() {
         return Err(Error::BadData(format!(
@@ -106,7 +109,7 @@ fn check_symmetric(k: &Dense) -> Result<()> {
             k.ncols()
         )));
     }
-    let tolerance = 1e-8 * k.max_abs();
+    let tolerance = ASYMMETRY * k.max_abs();
     for i in 0..k.nrows() {
         for j in 0..i {
             if (k[(i, j)] - k[(j, i)]).abs() > tolerance {

@@ -4,6 +4,19 @@ use super::losses::PaperLoss;
 use crate::linalg::vector;
 use crate::loss::Loss;
 
+/// Share of the decrease that Newton's model promises which a full step must bring (Armijo).
+pub(in crate::rolin) const SUFFICIENT: f64 = 1e-4;
+/// Steps of Newton's method on a slope, at most: halving the bracket alone ends earlier.
+const MAX_STEPS: usize = 400;
+/// A Newton step longer than this share of the last one is replaced by halving the bracket.
+const QUICK: f64 = 0.7;
+/// Two points closer than this share of themselves are one.
+const SAME: f64 = 1e-15;
+/// A slope below this share of its terms is zero: they cancel.
+const CANCELLED: f64 = 1e-14;
+/// A length that changes no margin by more than this is none: equal candidates stay equal.
+const NO_LENGTH: f64 = 1e-12;
+
 /// The smallest minimiser over `[0, top]` of the mean loss at the margins `base + c * slope`.
 ///
 /// The loss is convex in `c`, so the answer for a smaller bound is the clip of the one for a larger
@@ -93,14 +106,14 @@ fn least_from(at_zero: (f64, f64), at: impl Fn(f64) -> (f64, f64), top: f64) -> 
     }
     let (mut low, mut high, mut c) = (0.0, top, 0.0);
     let mut last = f64::INFINITY;
-    for _ in 0..400 {
+    for _ in 0..MAX_STEPS {
         let newton = c - first / second;
         let inside = newton > low && newton < high;
         // Newton's steps shrink fast or not at all; where they do not, the bracket is halved.
-        let quick = inside && (newton - c).abs() <= 0.7 * last;
+        let quick = inside && (newton - c).abs() <= QUICK * last;
         let next = if quick { newton } else { f64::midpoint(low, high) };
         last = if quick { (next - c).abs() } else { f64::INFINITY };
-        if (next - c).abs() <= 1e-15 * next && inside || next <= low || next >= high {
+        if (next - c).abs() <= SAME * next && inside || next <= low || next >= high {
             return next.clamp(low, high);
         }
         c = next;
@@ -128,13 +141,11 @@ fn least_hinge(base: &[f64], slope: &[f64], top: f64) -> f64 {
         .filter(|&(c, _)| c < top)
         .collect();
     kinks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // A slope of rounding size is zero: its terms cancel.
-    let noise = 1e-14 * slope.iter().map(|s| s.abs()).sum::<f64>();
+    let noise = CANCELLED * slope.iter().map(|s| s.abs()).sum::<f64>();
     if total >= -noise {
         return 0.0;
     }
-    // A length that moves no margin by more than rounding is none: equal candidates stay equal.
-    let least = 1e-12 / vector::norm_inf(slope);
+    let least = NO_LENGTH / vector::norm_inf(slope);
     for (c, jump) in kinks {
         total += jump;
         if total >= -noise {

@@ -1,7 +1,7 @@
 //! Newton's method for a mean loss with a ridge: Eq. (9) on the reliable subspace (reading R4), and the
 //! penalised fits of the extended variant.
 
-use super::line_search::least_smooth;
+use super::line_search::{SUFFICIENT, least_smooth};
 use super::losses::PaperLoss;
 use super::secants::Secants;
 use crate::error::{Error, Result};
@@ -16,7 +16,10 @@ pub(in crate::rolin) const EXACT: f64 = 1e-17;
 /// in their slopes are checked down to what rounding allows, this share of the objective: on separable rows
 /// nothing but the ridge is left of it.
 const SAFE: f64 = 1e-8;
+/// The share for losses with corners.
 const SAFE_WITH_CORNERS: f64 = 1e-12;
+/// Newton steps, at most; a fit takes about ten.
+const MAX_STEPS: usize = 200;
 /// A curvature from elsewhere is good enough while it makes the promised decrease this much smaller
 /// from step to step; a fresh one costs about as much as ten steps.
 const STALE: f64 = 1e-2;
@@ -168,7 +171,7 @@ impl Objective<'_> {
             self.value(&by(theta, &step.direction), &by(margins, &step.along))
         };
         let reached = beyond(1.0);
-        if reached <= value - 1e-4 * step.decrease {
+        if reached <= value - SUFFICIENT * step.decrease {
             return (1.0, reached);
         }
         let direction = &step.direction;
@@ -217,7 +220,7 @@ pub(in crate::rolin) fn minimise(
     let mut kept = start.curvature.and_then(|c| c.grown(columns, ridge));
     let mut before: Option<(Vec<f64>, Vec<f64>)> = None;
     let mut last = f64::INFINITY;
-    for _ in 0..200 {
+    for _ in 0..MAX_STEPS {
         let (gradient, weights) = objective.derivatives(&theta, &margins);
         if let (Some((step, old)), Some(kept)) = (before.take(), &mut kept) {
             let change = gradient.iter().zip(&old).map(|(new, old)| new - old).collect();

@@ -204,3 +204,54 @@ impl View<'_> {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// $P = \begin{pmatrix} 4 & 2\\ 2 & 5\end{pmatrix}$, a ball and axes as matrices.
+    fn shapes() -> [(Ellipsoid, [[f64; 2]; 2]); 3] {
+        let full = Shape::Matrix(vec![vec![4.0, 2.0], vec![2.0, 5.0]]);
+        let of = |shape: &Shape| Ellipsoid::new(shape, 2).unwrap();
+        [
+            (of(&full), [[4.0, 2.0], [2.0, 5.0]]),
+            (of(&Shape::Ball(3.0)), [[9.0, 0.0], [0.0, 9.0]]),
+            (of(&Shape::Axes(vec![2.0, 0.5])), [[4.0, 0.0], [0.0, 0.25]]),
+        ]
+    }
+
+    #[test]
+    fn the_support_is_the_root_of_the_quadratic_form() {
+        let w = [0.6, -1.7];
+        for (shape, p) in shapes() {
+            let image = [0, 1].map(|i| p[i][0] * w[0] + p[i][1] * w[1]);
+            let rho = (w[0] * image[0] + w[1] * image[1]).sqrt();
+            assert!((shape.view().support(&w) - rho).abs() < 1e-12);
+            let found = shape.view().image(&w);
+            assert!(found.iter().zip(image).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+        }
+    }
+
+    /// Along w the ellipsoid reaches from $w^\top x - \rho$ to $w^\top x + \rho$; a plane in between is touched.
+    #[test]
+    fn nearest_and_farthest_points_are_at_the_support() {
+        let (x, w) = ([1.0, 2.0], [0.6, -1.7]);
+        let at = vector::dot(&w, &x);
+        for (shape, _) in shapes() {
+            let view = shape.view();
+            let rho = view.support(&w);
+            for (offset, nearest) in [(at - 2.0 * rho, at - rho), (at - 0.3 * rho, at - 0.3 * rho)]
+            {
+                let near = vector::dot(&w, &view.nearest(&x, &w, offset));
+                let far = vector::dot(&w, &view.farthest(&x, &w, offset));
+                assert!((near - nearest).abs() < 1e-12 && (far - at - rho).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn matrices_that_are_not_semidefinite_are_refused() {
+        let shape = Shape::Matrix(vec![vec![1.0, 2.0], vec![2.0, 1.0]]);
+        assert!(Ellipsoid::new(&shape, 2).is_err());
+    }
+}
