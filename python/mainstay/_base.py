@@ -199,7 +199,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
             self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
             self.dual_gap_ = core.dual_gap
         for name, value in core.outputs().items():
-            setattr(self, f"{name}_", value)
+            setattr(self, f"{name}_", _with_params(value) if name == "cv_results" else value)
 
     @classmethod
     def _restore(cls, method, params, classes, feature_names, fitted):
@@ -320,6 +320,15 @@ def core_matrix(X):
         X.sum_duplicates()
     indptr = X.indptr.astype(np.int64, copy=False)
     return indptr, X.indices.astype(np.int64, copy=False), X.data, X.shape[1]
+
+
+def _with_params(results):
+    """Add ``params``, one dict per candidate as scikit-learn has it, to a table of candidates."""
+    names = [name for name in results if name.startswith("param_")]
+    columns = [np.asarray(results[name]).tolist() for name in names]
+    keys = [name.removeprefix("param_") for name in names]
+    params = [dict(zip(keys, values, strict=True)) for values in zip(*columns, strict=True)]
+    return {**results, "params": params} if names else results
 
 
 def _class_factors(class_weight, classes):

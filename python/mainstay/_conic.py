@@ -344,8 +344,10 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
     ----------
     kappa_ : float
         The chosen budget.
-    cv_results_ : dict of ndarray
-        One row a budget: ``kappa``, ``mean_error``, ``std_error`` and ``split0_error``, ...
+    cv_results_ : dict
+        One entry per budget, in scikit-learn's words: ``params``, ``param_kappa``,
+        ``mean_test_score`` (the share of right held-out rows), ``std_test_score``,
+        ``split0_test_score``, ..., ``rank_test_score``.
     z_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         How suspicious each training label is; this and all further attributes are those of
         :class:`ConicSVC` with ``kappa_``.

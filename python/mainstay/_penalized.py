@@ -76,8 +76,11 @@ class PenalizedClassifier(WeightedClassifier):
         Strength of the penalty that was used.
     normalize_ : bool
         Whether the features were standardised.
-    cv_results_ : dict of ndarray
-        One entry a candidate; only after a cross-validation.
+    cv_results_ : dict
+        One entry per candidate, in scikit-learn's words: ``params``, ``param_alpha``,
+        ``param_normalize``, ``mean_test_score`` (minus the mean held-out loss),
+        ``std_test_score``, ``split0_test_score``, ..., ``rank_test_score``; only after a
+        cross-validation.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -497,3 +497,22 @@ def test_verbose_shows_progress_on_standard_error(capsys):
     assert "dual gap" in err
     PenalizedClassifier().fit(X, y)
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_table_of_a_cross_validation_speaks_scikit_learns_words(blobs):
+    X, y = blobs
+    model = PenalizedClassifier(alpha="cv", alphas=[0.1, 0.001], normalize="auto").fit(X, y)
+    results = model.cv_results_
+    chosen = {"alpha": model.alpha_, "normalize": model.normalize_}
+    assert results["params"][int(np.argmax(results["mean_test_score"]))] == chosen
+    assert results["rank_test_score"].min() == 1
+    splits = np.stack([results[f"split{s}_test_score"] for s in range(5)])
+    np.testing.assert_allclose(splits.mean(axis=0), results["mean_test_score"])
+    np.testing.assert_allclose(splits.std(axis=0), results["std_test_score"])
+    # Every entry of params is accepted as parameters.
+    assert PenalizedClassifier(**results["params"][0]).fit(X, y).dual_gap_ <= 1e-6
+
+
+def test_verbose_names_the_stages_of_the_fit(blobs, capsys):
+    PenalizedClassifier(loss="hinge", verbose=1).fit(*blobs)
+    assert "(interior point)" in capsys.readouterr().err

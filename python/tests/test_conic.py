@@ -267,11 +267,13 @@ def test_the_price_of_a_budget_gives_the_same_model():
 def test_cross_validation_takes_folds_splitters_and_pairs():
     X, y = make_outliers(90, 3, 0.2, "clustered", random_state=2)
     folds = ConicSVCCV(kappas=8).fit(X, y)
-    assert len(folds.cv_results_["kappa"]) == 8
-    assert {"mean_error", "std_error", "split4_error"} <= set(folds.cv_results_)
-    least = folds.cv_results_["mean_error"].min()
-    chosen = folds.cv_results_["kappa"] == folds.kappa_
-    assert folds.cv_results_["mean_error"][chosen] == least
+    assert len(folds.cv_results_["param_kappa"]) == 8
+    assert {"std_test_score", "split4_test_score"} <= set(folds.cv_results_)
+    best = folds.cv_results_["mean_test_score"].max()
+    chosen = folds.cv_results_["param_kappa"] == folds.kappa_
+    assert folds.cv_results_["mean_test_score"][chosen] == best
+    assert folds.cv_results_["rank_test_score"][chosen] == 1
+    assert folds.cv_results_["params"][int(chosen.argmax())] == {"kappa": folds.kappa_}
     again = ConicSVCCV(kappas=8, n_jobs=2).fit(X, y)
     assert (again.coef_ == folds.coef_).all()
 
@@ -279,8 +281,9 @@ def test_cross_validation_takes_folds_splitters_and_pairs():
     split = ConicSVCCV(kappas=[0.3, 0.05], cv=PredefinedSplit(where)).fit(X, y)
     pairs = ConicSVCCV(kappas=[0.3, 0.05], cv=[(np.arange(60), np.arange(60, 90))]).fit(X, y)
     assert split.kappa_ == pairs.kappa_
-    assert "split1_error" not in split.cv_results_
-    assert len(ConicSVCCV(kappas=4, cv=KFold(3)).fit(X, y).cv_results_) == 6
+    assert "split1_test_score" not in split.cv_results_
+    # Parameters as column and as dicts, three folds, mean, deviation, rank.
+    assert len(ConicSVCCV(kappas=4, cv=KFold(3)).fit(X, y).cv_results_) == 8
 
 
 def test_suspicious_labels_are_ranked_without_another_fit():

@@ -551,7 +551,7 @@ fn cross_validation_does_not_depend_on_threads() {
     }
 }
 
-/// The table has a row a candidate, and the choice is its smallest mean loss.
+/// The table has one row per candidate, and the choice is its smallest mean loss.
 #[test]
 fn cross_validation_takes_the_smallest_mean_loss() {
     let (x, y) = two_clouds(13, 80, 10, 1.5);
@@ -561,14 +561,21 @@ fn cross_validation_takes_the_smallest_mean_loss() {
     let column = |name: &str| match &table.iter().find(|(n, _)| n == name).unwrap().1 {
         Output::Vector(values) => values.clone(),
         Output::Integers(values) => values.iter().map(|v| *v as f64).collect(),
+        Output::Flags(values) => values.iter().map(|v| f64::from(u8::from(*v))).collect(),
         other => panic!("{other:?}"),
     };
-    let (alphas, means) = (column("alpha"), column("mean_loss"));
+    let (alphas, means) = (column("param_alpha"), column("mean_test_score"));
     assert_eq!(alphas, [10.0, 0.1, 0.001, 10.0, 0.1, 0.001]);
-    assert_eq!(column("normalize"), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
-    assert_eq!(column("std").len(), 6);
-    let best = (0..6).min_by(|&a, &b| means[a].total_cmp(&means[b])).unwrap();
+    assert_eq!(column("param_normalize"), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+    assert_eq!(column("std_test_score").len(), 6);
+    // Scores are minus the mean loss, so all are negative and the largest is the best.
+    assert!(means.iter().all(|score| *score < 0.0));
+    let folds: Vec<Vec<f64>> = (0..5).map(|s| column(&format!("split{s}_test_score"))).collect();
+    let mean = |k: usize| folds.iter().map(|fold| fold[k]).sum::<f64>() / 5.0;
+    assert!((0..6).all(|k| (mean(k) - means[k]).abs() < 1e-12));
+    let best = (0..6).max_by(|&a, &b| means[a].total_cmp(&means[b])).unwrap();
     assert_eq!(fitted.outputs["alpha"], Output::Number(alphas[best]));
+    assert_eq!(column("rank_test_score")[best], 1.0);
     // Too few rows to cross-validate are refused in words.
     let estimator = methods::find("l2").unwrap().estimator(&json!({"alpha": "cv"})).unwrap();
     let refused = estimator.fit(&dataset(&[1.0, 2.0], &[1.0, -1.0]), &Control::new());
@@ -635,5 +642,43 @@ fn three_sparse_rows_are_certified_like_dense_ones() {
         let data = Dataset::new(x, vec![0, 1, 1], 2).unwrap();
         let estimator = methods::find("l2").unwrap().estimator(&json!({})).unwrap();
         estimator.fit(&data, &Control::new()).unwrap().certified(1e-6).unwrap();
+    }
+}
+
+/// A few entries per row and column: large in both directions, cheap to multiply with.
+fn scattered(order: usize) -> Dataset {
+    let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..order {
+        let mut columns = [i, (7 * i + 3) % order];
+        columns.sort_unstable();
+        indices.extend(columns.map(|j| j as u32));
+        values.extend([1.0, 0.5 + (i % 5) as f64 / 10.0]);
+        indptr.push(indices.len());
+    }
+    let x = Csr::new(order, indptr, indices, values).unwrap();
+    let labels = (0..order).map(|i| usize::from(i % 3 == 0)).collect();
+    Dataset::new(x.into(), labels, 2).unwrap()
+}
+
+/// Every stage of the strategy delivers alone where it is meant to.
+#[test]
+fn each_stage_delivers_the_answer_where_it_is_meant_to() {
+    let (x, y) = two_clouds(5, 60, 4, 1.0);
+    let small = dataset(&x, &y);
+    let (x, y) = two_clouds(6, 20, 700, 1.0);
+    let wide = dataset(&x, &y);
+    let hinge = json!({"loss": "hinge", "alpha": 0.1});
+    let logistic = json!({"alpha": 0.1});
+    for (method, params, data, route) in [
+        ("l2", &hinge, &small, vec!["interior point"]),
+        ("l2", &logistic, &small, vec!["newton"]),
+        ("l2", &logistic, &wide, vec!["row space", "newton"]),
+        ("l1", &logistic, &small, vec!["working set"]),
+        ("l2", &logistic, &scattered(1600), vec!["newton by conjugate gradients"]),
+        ("l2", &hinge, &scattered(4100), vec!["rounded hinge"]),
+    ] {
+        let fitted = fit(method, params, data);
+        assert_eq!(fitted.route, route);
+        assert_eq!(fitted.status(), Status::Certified, "{route:?}: {:?}", fitted.dual_gap());
     }
 }

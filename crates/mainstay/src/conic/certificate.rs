@@ -19,7 +19,7 @@ pub(super) enum Geometry<'a> {
 pub(super) struct Claim<'a> {
     /// The hyperplane.
     pub w: &'a [f64],
-    /// $V = F^\top F$, one row of $F$ a direction.
+    /// $V = F^\top F$, one row of $F$ per direction.
     pub factor: &'a Dense,
     /// The proof.
     pub dual: &'a Dual,
@@ -89,6 +89,10 @@ impl Geometry<'_> {
     }
 }
 
+/// Tries of how far below 1 the largest eigenvalue is pushed: $10^{-1}$ to $10^{-14}$. The bound loses in
+/// proportion, rounding is lost in inverse proportion.
+const SLACK_EXPONENTS: std::ops::RangeInclusive<i32> = 1..=14;
+
 /// Judges `claim` on rows with labels `y` and weights `c`.
 ///
 /// The objective is that of the point itself, with $V$ enlarged if rounding left the budget
@@ -109,28 +113,40 @@ pub(super) fn verdict(
     }
     // h without g would divide by zero below; a row may always be left out of the bound.
     let h: Vec<f64> = h.iter().zip(&g).map(|(h, g)| if *g > 0.0 { *h } else { 0.0 }).collect();
-    let mut dual = f64::NEG_INFINITY;
-    let mut shrink = 0.0;
+    let (mut dual, mut shrink) = (f64::NEG_INFINITY, 0.0);
     if price >= 0.0 && g.iter().all(|g| g.is_finite()) {
-        let [e, hx, gx] = geometry.spectrum(y, &h, &g)?;
         let paid = claim.budget.map_or(0.0, |b| if b == 0.0 { 0.0 } else { price * b });
-        let (sum_h, sum_g): (f64, f64) = (h.iter().sum(), g.iter().sum());
-        let top = e.last().copied().unwrap_or(0.0);
-        for exponent in 1..=14 {
-            let k2 = 1.0 / (top.max(1.0) * (1.0 + 10f64.powi(-exponent)));
-            let k = k2.sqrt();
-            let mut bound = 2.0 * k * sum_h - k2 * sum_g - paid;
-            for ((e, h), g) in e.iter().zip(&hx).zip(&gx) {
-                bound -= (k * h - k2 * g).powi(2) / (1.0 - k2 * e);
-            }
-            if bound > dual {
-                (dual, shrink) = (bound, k2);
-            }
-        }
+        (dual, shrink) = best_bound(geometry, y, &h, &g, paid)?;
     }
     vector::scale(&mut g, shrink);
     // The objective is never negative: a bound that needs no proof.
     Ok(Verdict { certificate: Certificate { primal, dual: dual.max(0.0) }, z, shape: g })
+}
+
+/// The largest $\theta(kh, k^2g)$ less what is `paid` for the budget, and its $k^2$.
+fn best_bound(
+    geometry: Geometry<'_>,
+    y: &[f64],
+    h: &[f64],
+    g: &[f64],
+    paid: f64,
+) -> Result<(f64, f64)> {
+    let [e, hx, gx] = geometry.spectrum(y, h, g)?;
+    let (sum_h, sum_g): (f64, f64) = (h.iter().sum(), g.iter().sum());
+    let top = e.last().copied().unwrap_or(0.0);
+    let mut best = (f64::NEG_INFINITY, 0.0);
+    for exponent in SLACK_EXPONENTS {
+        let k2 = 1.0 / (top.max(1.0) * (1.0 + 10f64.powi(-exponent)));
+        let k = k2.sqrt();
+        let mut bound = 2.0 * k * sum_h - k2 * sum_g - paid;
+        for ((e, h), g) in e.iter().zip(&hx).zip(&gx) {
+            bound -= (k * h - k2 * g).powi(2) / (1.0 - k2 * e);
+        }
+        if bound > best.0 {
+            best = (bound, k2);
+        }
+    }
+    Ok(best)
 }
 
 fn objective(geometry: Geometry<'_>, y: &[f64], c: &[f64], claim: &Claim<'_>) -> (f64, Vec<f64>) {
@@ -175,4 +191,60 @@ fn objective(geometry: Geometry<'_>, y: &[f64], c: &[f64], claim: &Claim<'_>) ->
     }
     z = indicators(high);
     (norm + high * trace, z)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// One point at 1 with $\kappa$ = 0: w = 1 is the hard margin, and h = 1 with a large price proves it.
+    #[test]
+    fn the_hard_margin_of_one_point_is_proven() {
+        let x = Dense::from_rows(1, 1, vec![1.0]);
+        let dual = Dual { h: vec![1.0], g: vec![1e-12], price: 1e12 };
+        let factor = Dense::zeros(0, 1);
+        let claim = Claim { w: &[1.0], factor: &factor, dual: &dual, budget: Some(0.0) };
+        let found = verdict(Geometry::Rows(&x), &[1.0], &[1.0], &claim);
+        let (primal, dual) =
+            found.map_or((0.0, 0.0), |v| (v.certificate.primal, v.certificate.dual));
+        assert!((primal - 1.0).abs() < 1e-12 && (dual - 1.0).abs() < 1e-6, "{primal} {dual}");
+    }
+
+    proptest! {
+        /// Weak duality: whatever the dual point is, even an infeasible one, the bound is below the objective of
+        /// every point, in both forms and for rows given by themselves or by their inner products.
+        #[test]
+        fn no_bound_lies_above_any_objective(
+            x in prop::collection::vec(-2.0..2.0_f64, 10),
+            signs in prop::collection::vec(any::<bool>(), 5),
+            w in prop::collection::vec(-3.0..3.0_f64, 2),
+            factor in prop::collection::vec(-3.0..3.0_f64, 2),
+            h in prop::collection::vec(-0.5..3.0_f64, 5),
+            g in prop::collection::vec(-0.5..3.0_f64, 5),
+            price in 0.01..20.0_f64,
+            share in prop::option::of(0.05..0.9_f64),
+        ) {
+            let x = Dense::from_rows(5, 2, x);
+            let y: Vec<f64> = signs.iter().map(|s| if *s { 1.0 } else { -1.0 }).collect();
+            let c = [0.5, 1.0, 2.0, 1.0, 1.5];
+            let dual = Dual { h, g, price };
+            let budget = share.map(|share| 6.0 * share);
+            let factor = Dense::from_rows(1, 2, factor);
+            let claim = Claim { w: &w, factor: &factor, dual: &dual, budget };
+            let found = verdict(Geometry::Rows(&x), &y, &c, &claim);
+            let Ok(Verdict { certificate, .. }) = found else { return Ok(()) };
+            let room = 1e-9 * certificate.primal.abs().max(1.0);
+            prop_assert!(certificate.dual <= certificate.primal + room, "{certificate:?}");
+            // The bound does not depend on how the rows are given.
+            let gram = x.outer_gram();
+            let none = vec![0.0; 5];
+            let idle = Dense::zeros(0, 5);
+            let by_gram = Claim { w: &none, factor: &idle, dual: &dual, budget };
+            let again = verdict(Geometry::Gram(&gram), &y, &c, &by_gram);
+            let Ok(again) = again else { return Ok(()) };
+            let room = 1e-6 * certificate.dual.abs().max(1.0);
+            prop_assert!((again.certificate.dual - certificate.dual).abs() <= room);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-use rayon::prelude::*;
+//! The share of wrong labels by cross-validation.
+
 use serde::{Deserialize, Serialize};
 
 use super::estimator::{ConicParams, ConicSvc, Gamma, GammaRule, KernelKind, check_kappa};
@@ -7,7 +8,8 @@ use crate::data::Dataset;
 use crate::error::{Error, Result, require};
 use crate::folds::{Split, linear_grid, stratified};
 use crate::linalg::Dense;
-use crate::model::{Estimator, Fitted, Output};
+use crate::model::{Estimator, Fitted};
+use crate::optim::{Candidates, Scores};
 
 /// Which budgets compete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,8 +116,8 @@ impl ConicCvParams {
 
 /// [`ConicSvc`] with `kappa` chosen by cross-validated misclassification.
 ///
-/// Every split's path of fits is warm-started and certified. The mean over splits of the share of wrong
-/// held-out rows decides. Ties are common, since errors are counts: of all tied values, in
+/// Every split's path of fits is warm-started and certified. The mean over splits of the share of right
+/// held-out rows decides. Ties are common, since these are counts: of all tied values, in
 /// ascending order, the middle one wins (the lower middle of an even number). The paper does not say how it
 /// breaks them; the middle of a plateau is the choice least sensitive to where the plateau ends.
 #[derive(Debug, Clone)]
@@ -164,8 +166,8 @@ impl ConicSvcCv {
         Ok(splits)
     }
 
-    /// Share of wrong held-out rows for every kappa.
-    fn errors(&self, data: &Dataset, split: &Split, control: &Control) -> Result<Vec<f64>> {
+    /// Share of right held-out rows for every kappa.
+    fn accuracies(&self, data: &Dataset, split: &Split, control: &Control) -> Result<Vec<f64>> {
         let (train, holdout) = if self.params.kernel == KernelKind::Precomputed {
             let k = data.features().to_dense();
             let part = |rows: &[usize]| {
@@ -183,17 +185,20 @@ impl ConicSvcCv {
         fits.iter()
             .map(|fitted| {
                 let predicted = fitted.model.predict(holdout.features())?;
-                let wrong = predicted.iter().zip(holdout.labels()).filter(|(p, l)| p != l).count();
-                Ok(wrong as f64 / holdout.len() as f64)
+                let right = predicted.iter().zip(holdout.labels()).filter(|(p, l)| p == l).count();
+                Ok(right as f64 / holdout.len() as f64)
             })
             .collect()
     }
 }
 
-/// The middle of the positions with the least value, by ascending `kappas`.
-fn choose(kappas: &[f64], errors: &[f64]) -> usize {
-    let least = errors.iter().fold(f64::INFINITY, |m, e| m.min(*e));
-    let mut tied: Vec<usize> = (0..kappas.len()).filter(|&k| errors[k] <= least + 1e-12).collect();
+/// Mean accuracies that differ by less are ties: they are sums of counts.
+const TIE: f64 = 1e-12;
+
+/// The middle of the positions with the largest score, by ascending `kappas`.
+fn choose(kappas: &[f64], scores: &[f64]) -> usize {
+    let best = scores.iter().fold(f64::NEG_INFINITY, |m, s| m.max(*s));
+    let mut tied: Vec<usize> = (0..kappas.len()).filter(|&k| scores[k] >= best - TIE).collect();
     tied.sort_by(|&i, &j| kappas[i].total_cmp(&kappas[j]));
     tied[(tied.len() - 1) / 2]
 }
@@ -206,32 +211,14 @@ impl Estimator for ConicSvcCv {
             super::estimator::check_precomputed(data.features())?;
         }
         let splits = self.splits(data)?;
-        let per_split: Vec<Vec<f64>> = control.install(|| {
-            let one = |split: &Split| self.errors(data, split, control);
-            splits.par_iter().map(one).collect::<Result<_>>()
+        let scores = Scores::cross_validate(&splits, control, |split| {
+            self.accuracies(data, split, control).map(Some)
         })?;
-        let count = splits.len() as f64;
-        let mean: Vec<f64> = (0..kappas.len())
-            .map(|k| per_split.iter().map(|errors| errors[k]).sum::<f64>() / count)
-            .collect();
-        let deviation: Vec<f64> = (0..kappas.len())
-            .map(|k| {
-                let squares = per_split.iter().map(|errors| (errors[k] - mean[k]).powi(2));
-                (squares.sum::<f64>() / count).sqrt()
-            })
-            .collect();
-        let best = choose(&kappas, &mean);
+        let best = choose(&kappas, scores.means());
         let chosen = ConicParams { kappa: Some(kappas[best]), ..self.one.params().clone() };
         let fitted = chosen.check()?.fit(data, control)?;
-        let mut table = vec![
-            ("kappa".to_owned(), Output::Vector(kappas.clone())),
-            ("mean_error".to_owned(), Output::Vector(mean)),
-            ("std_error".to_owned(), Output::Vector(deviation)),
-        ];
-        for (s, errors) in per_split.into_iter().enumerate() {
-            table.push((format!("split{s}_error"), Output::Vector(errors)));
-        }
-        Ok(fitted.with("kappa", kappas[best]).with("cv_results", Output::Table(table)))
+        let table = scores.table(Candidates::new(kappas.len()).with("kappa", kappas.clone()));
+        Ok(fitted.with("kappa", kappas[best]).with("cv_results", table))
     }
 }
 
@@ -241,8 +228,8 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_middle_in_ascending_order() {
-        assert_eq!(choose(&[0.4, 0.1, 0.2, 0.3], &[0.1, 0.1, 0.1, 0.2]), 2);
+        assert_eq!(choose(&[0.4, 0.1, 0.2, 0.3], &[0.9, 0.9, 0.9, 0.8]), 2);
         assert_eq!(choose(&[0.1, 0.2], &[0.0, 0.0]), 0);
-        assert_eq!(choose(&[0.1, 0.2], &[0.2, 0.1]), 1);
+        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9]), 1);
     }
 }

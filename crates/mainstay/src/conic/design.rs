@@ -1,7 +1,11 @@
 //! From the user's features to solver units and back.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{Dense, Matrix, vector};
+use crate::optim::design::{RowSpace, finite_model, power_of_two};
+
+/// Squared column scales below this part of the largest damp no less than this.
+const LEAST_DAMPING: f64 = 1e-12;
 
 /// The rows the solver works on: the user's, with the constant feature, divided by one power of two.
 ///
@@ -26,8 +30,7 @@ pub(super) struct Design {
 #[derive(Debug, Clone)]
 struct Wide {
     rows: Dense,
-    /// Orthonormal basis of the row space, one a column.
-    basis: Dense,
+    space: RowSpace,
 }
 
 impl Design {
@@ -62,8 +65,8 @@ impl Design {
 
     fn scaled(rows: Dense, unit: f64, intercept: bool) -> Self {
         let (x, wide) = if rows.ncols() > rows.nrows() {
-            let (basis, r) = crate::linalg::thin_qr(&rows.transpose());
-            (r.transpose(), Some(Wide { rows, basis }))
+            let space = RowSpace::new(&rows);
+            (space.coordinates.clone(), Some(Wide { rows, space }))
         } else {
             (rows, None)
         };
@@ -74,7 +77,7 @@ impl Design {
             }
         }
         for d in &mut damping {
-            *d = d.clamp(1e-12, 1.0);
+            *d = d.clamp(LEAST_DAMPING, 1.0);
         }
         Self { x, wide, damping, unit, intercept }
     }
@@ -86,40 +89,13 @@ impl Design {
 
     /// Solver coordinates of a vector as coordinates of `user_rows`.
     pub(super) fn lift(&self, v: &[f64]) -> Vec<f64> {
-        self.wide.as_ref().map_or_else(|| v.to_vec(), |wide| wide.basis.mul_vec(v))
+        self.wide.as_ref().map_or_else(|| v.to_vec(), |wide| wide.space.lift(v))
     }
 
     /// Weights and intercept in the user's units, from coordinates of `user_rows`.
     pub(super) fn model(&self, v: &[f64]) -> Result<(Vec<f64>, f64)> {
         let mut w: Vec<f64> = v.iter().map(|v| v / self.unit).collect();
         let intercept = if self.intercept { w.pop().unwrap_or(0.0) } else { 0.0 };
-        if w.iter().chain([&intercept]).all(|v| v.is_finite()) {
-            Ok((w, intercept))
-        } else {
-            Err(Error::Numerical("the weights overflow: rescale the features".into()))
-        }
-    }
-}
-
-/// The power of two at or below `value`, 1 for zero; its inverse is finite too.
-fn power_of_two(value: f64) -> f64 {
-    // The sign and exponent bits of a normal number are the power of two below it.
-    let power = f64::from_bits(value.to_bits() & (0x7FF << 52));
-    if value > 0.0 { power.clamp(f64::MIN_POSITIVE, 0.5 / f64::MIN_POSITIVE) } else { 1.0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn powers_of_two_are_exact_and_invertible() {
-        for (value, power) in [(1.0, 1.0), (3.9, 2.0), (0.3, 0.25), (0.0, 1.0)] {
-            assert!((power_of_two(value) - power).abs() < f64::EPSILON);
-        }
-        for value in [f64::MAX, f64::MIN_POSITIVE, 5e-324] {
-            let power = power_of_two(value);
-            assert!((1.0 / power).is_finite() && power > 0.0 && power.to_bits() << 12 == 0);
-        }
+        finite_model(w, intercept)
     }
 }

@@ -1,15 +1,17 @@
+//! The conic-loss SVM: parameters to model.
+
 use serde::{Deserialize, Serialize};
 
-use super::newton::Limits;
-use super::problem::{Answer, Form};
-use super::solver::{solve, solve_path};
+use super::problem::Form;
 use super::space::{Space, first_rows};
+use super::strategy::{Solution, Task, solve, solve_path};
 use super::suspects::suspects;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result, require};
 use crate::linalg::{Dense, Matrix};
 use crate::model::{BinaryFit, Estimator, Fitted, KernelFunction, Model, assemble, each_class};
+use crate::optim::Budget;
 
 /// Share of wrong labels allowed for where neither `kappa` nor `C` is given.
 pub const DEFAULT_KAPPA: f64 = 0.1;
@@ -160,8 +162,9 @@ impl Estimator for ConicSvc {
                 Some(c) => Form::Price(setup.space.price(c)?),
                 None => Form::Budget(self.0.kappa.unwrap_or(DEFAULT_KAPPA) * setup.total),
             };
-            let answer = solve(&rows, form, None, setup.limits, control)?;
-            setup.space.finish(&rows, form, &answer)
+            let task = Task { rows, form, floor: setup.space.floor() };
+            let found = solve(&task, None, &mut setup.budget(control))?;
+            setup.space.finish(&rows, form, &found)
         })?;
         setup.assemble(data, &fits)
     }
@@ -179,12 +182,13 @@ impl ConicSvc {
         let one_path = if data.n_classes() == 2 { control } else { &control.without_progress() };
         let paths: Vec<Vec<BinaryFit>> = each_class(&setup.merged, control, |binary| {
             let rows = setup.space.rows(&binary.y, binary.weights);
-            let budgets: Vec<f64> = kappas.iter().map(|k| k * setup.total).collect();
-            let answers = solve_path(&rows, &budgets, setup.limits, one_path)?;
-            let finish = |(answer, budget): (&Answer, &f64)| {
-                setup.space.finish(&rows, Form::Budget(*budget), answer)
+            let targets: Vec<f64> = kappas.iter().map(|k| k * setup.total).collect();
+            let (floor, budget) = (setup.space.floor(), setup.budget(control));
+            let found = solve_path(&rows, &targets, floor, &budget, one_path)?;
+            let finish = |(found, target): (&Solution, &f64)| {
+                setup.space.finish(&rows, Form::Budget(*target), found)
             };
-            answers.iter().zip(&budgets).map(finish).collect()
+            found.iter().zip(&targets).map(finish).collect()
         })?;
         (0..kappas.len())
             .map(|k| {
@@ -206,9 +210,12 @@ struct Setup {
     /// Total weight of the rows before class weights: what `kappa` is a share of.
     total: f64,
     space: Space,
-    limits: Limits,
     tol: f64,
+    max_iter: usize,
 }
+
+/// The gap that the solver aims at as a part of the one asked for: the recomputed one differs by rounding.
+const AIM: f64 = 0.5;
 
 impl Setup {
     fn new(params: &ConicParams, data: &Dataset) -> Result<Self> {
@@ -224,10 +231,11 @@ impl Setup {
             None => Space::linear(&merged, params.fit_intercept),
             Some(function) => Space::kernel(&merged, function, params.fit_intercept)?,
         };
-        // The solver's own gap and the recomputed one differ by rounding.
-        let limits =
-            Limits { tol: 0.5 * params.tol, floor: space.floor(), max_iter: params.max_iter };
-        Ok(Self { merged, total, space, limits, tol: params.tol })
+        Ok(Self { merged, total, space, tol: params.tol, max_iter: params.max_iter })
+    }
+
+    fn budget<'b>(&self, control: &'b Control) -> Budget<'b> {
+        Budget::new(AIM * self.tol, self.max_iter, control)
     }
 
     fn assemble(&self, data: &Dataset, fits: &[BinaryFit]) -> Result<Fitted> {
@@ -298,7 +306,7 @@ pub(super) fn check_precomputed(k: &Matrix) -> Result<()> {
     let (n, p) = (k.nrows(), k.ncols());
     if n != p {
         return bad(format!(
-            "{n} rows and {p} columns; it must be square, a row and column a sample"
+            "{n} rows and {p} columns; it must be square, one row and one column per sample"
         ));
     }
     let k = k.to_dense();

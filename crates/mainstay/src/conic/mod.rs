@@ -4,8 +4,8 @@
 //! Every training row gets an indicator $z_i$ in [0, 1], how much its label is disbelieved; the fit
 //! pays for disbelief and not for distance, so that a far outlier costs no more than a near one. The
 //! problem is the paper's semidefinite program (17), which is convex and bounds the 0-1 loss
-//! problem (3) from below. It is solved without a semidefinite solver: see `newton.rs` and
-//! `interior/`.
+//! problem (3) from below. It is solved without a semidefinite solver: see `strategy.rs`,
+//! which chooses between `newton.rs` and `interior/`.
 //!
 //! # Reference
 //!
@@ -18,12 +18,11 @@ mod design;
 mod estimator;
 mod hinge;
 mod interior;
-mod margin;
 mod newton;
 mod problem;
-mod solver;
 mod space;
 mod spectrum;
+mod strategy;
 mod suspects;
 
 pub use cv::{ConicCvParams, ConicSvcCv, Cv, Kappas};

@@ -1,36 +1,24 @@
-use super::problem::{Answer, Dual, Form, Point, Rows, retraction};
+//! Low-rank Newton: the fast solver, for problems where $V$ has few directions.
+
+use super::problem::{Dual, Form, Hyperplane, RowTerms, Rows, retraction};
 use super::spectrum::Spectrum;
-use crate::control::Control;
 use crate::error::Result;
 use crate::linalg::{Cholesky, Dense, Svd, SymmetricEigen, vector};
+use crate::optim::{Bracket, Budget};
 
 /// Columns of the factor in a cold start. With one column the iteration stalls on the ridges
-/// $F x_i = 0$; with none it starts at a stationary point.
+/// $F x_i = 0$; with none it starts at a stationary terms.
 const START_RANK: usize = 8;
 /// Iterations between looks at the certificate when the gradient is not small yet.
 const LOOK_EVERY: usize = 12;
+/// A gradient this small, relative to the objective's, is as small as arithmetic allows.
+const SMALLEST_RESIDUAL: f64 = 1e-13;
+/// Trials of the damping before a step counts as impossible.
+const MOST_TRIALS: usize = 40;
+/// Part of the predicted decrease that a step must bring.
+const SUFFICIENT: f64 = 0.05;
 /// Singular values of the factor below this share of the largest are dropped.
 const NEGLIGIBLE: f64 = 1e-7;
-
-/// When to stop.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    /// Relative gap to reach.
-    pub tol: f64,
-    /// Objectives below this count as this in the relative gap.
-    pub floor: f64,
-    /// Iterations.
-    pub max_iter: usize,
-}
-
-/// Where to start.
-#[derive(Debug, Clone)]
-pub(super) struct Start {
-    /// The hyperplane.
-    pub w: Vec<f64>,
-    /// $V = F^\top F$.
-    pub factor: Dense,
-}
 
 /// Low-rank Newton: $V = F^\top F$ with few rows in $F$, second-order steps in $(w, F)$.
 ///
@@ -51,48 +39,36 @@ pub(super) struct Start {
 pub(super) fn newton(
     rows: &Rows<'_>,
     form: Form,
-    start: Option<Start>,
-    limits: Limits,
-    control: &Control,
-) -> Result<Option<Answer>> {
+    start: Option<Hyperplane>,
+    floor: f64,
+    budget: &mut Budget<'_>,
+) -> Result<Bracket<Hyperplane, Dual>> {
+    let mut bracket = Bracket::new();
     let Some(mut state) = (match start {
         Some(start) => State::new(rows, form, start.w, start.factor),
         None => cold_start(rows, form)?,
     }) else {
-        return Ok(None);
-    };
-    let mut best = Answer {
-        w: Vec::new(),
-        factor: Dense::default(),
-        dual: Dual::default(),
-        n_iter: 0,
-        upper: f64::INFINITY,
-        lower: f64::NEG_INFINITY,
+        return Ok(bracket);
     };
     let mut damping = 0.0;
     let mut last_look = 0;
-    let mut small = (10.0 * limits.tol).clamp(1e-9, 1e-6);
-    let mut iter = 0;
+    let mut small = (10.0 * budget.tol()).clamp(1e-9, 1e-6);
     loop {
-        control.check()?;
+        budget.control().check()?;
         let slope = state.slope(rows, form);
-        let stationary = slope.residual <= small;
-        if stationary || iter - last_look >= LOOK_EVERY || iter >= limits.max_iter {
-            last_look = iter;
-            let spectrum = Spectrum::new(rows, &state.point, slope.price, form)?;
-            if spectrum.lower > best.lower {
-                best.lower = spectrum.lower;
-                best.dual = spectrum.dual(rows, &state.point, slope.price);
-            }
-            let gap = (state.value - best.lower) / state.value.abs().max(limits.floor);
-            if gap <= limits.tol || iter >= limits.max_iter {
+        let (stationary, spent_all) = (slope.residual <= small, budget.left() == 0);
+        if stationary || spent_all || budget.spent() - last_look >= LOOK_EVERY {
+            last_look = budget.spent();
+            let spectrum = state.look(rows, form, slope.price, &mut bracket)?;
+            let gap = (state.value - bracket.lower()) / state.value.abs().max(floor);
+            if gap <= budget.tol() || spent_all {
                 break;
             }
             if stationary {
                 if let Some(grown) = state.grow(rows, form, &spectrum) {
                     state = grown;
-                    iter += 1;
-                } else if small < 1e-13 {
+                    budget.take()?;
+                } else if small < SMALLEST_RESIDUAL {
                     break;
                 } else {
                     small *= 1e-2;
@@ -102,15 +78,15 @@ pub(super) fn newton(
         }
         let Some(next) = state.step(rows, form, &slope, &mut damping) else { break };
         state = next.compressed(rows, form);
-        iter += 1;
+        budget.take()?;
     }
-    if best.dual.h.is_empty() {
-        let slope = state.slope(rows, form);
-        let spectrum = Spectrum::new(rows, &state.point, slope.price, form)?;
-        best.lower = spectrum.lower;
-        best.dual = spectrum.dual(rows, &state.point, slope.price);
+    if bracket.proof().is_none() {
+        let price = state.slope(rows, form).price;
+        state.look(rows, form, price, &mut bracket)?;
     }
-    Ok(Some(Answer { w: state.w, factor: state.factor, upper: state.value, n_iter: iter, ..best }))
+    let State { w, factor, value, .. } = state;
+    bracket.offer_primal(value, || Hyperplane { w, factor });
+    Ok(bracket)
 }
 
 /// $w = 0$ and $V$ a multiple of the projection on the leading principal directions.
@@ -122,7 +98,7 @@ fn cold_start(rows: &Rows<'_>, form: Form) -> Result<Option<State>> {
         let state = match form {
             Form::Budget(_) => State::new(rows, form, vec![0.0; p], factor),
             Form::Price(price) => {
-                let s = Point::new(rows, &vec![0.0; p], &factor).s;
+                let s = RowTerms::new(rows, &vec![0.0; p], &factor).s;
                 let value = |scale: f64| {
                     let paid = rows.c.iter().zip(&s).map(|(c, s)| price * c / (1.0 + scale * s));
                     scale * rank as f64 + paid.sum::<f64>()
@@ -150,7 +126,7 @@ fn scaled(factor: &Dense, by: f64) -> Dense {
 struct State {
     w: Vec<f64>,
     factor: Dense,
-    point: Point,
+    terms: RowTerms,
     value: f64,
 }
 
@@ -171,7 +147,7 @@ impl State {
     fn new(rows: &Rows<'_>, form: Form, w: Vec<f64>, factor: Dense) -> Option<Self> {
         let mut state = Self::raw(rows, form, w, factor);
         if let Form::Budget(target) = form {
-            let k = retraction(&state.point.a, &state.point.s, rows.c, target);
+            let k = retraction(&state.terms.a, &state.terms.s, rows.c, target);
             // A collapse of V is a jump to another branch, not a step.
             if !(k > 1e-12 && k.is_finite()) {
                 return None;
@@ -182,30 +158,43 @@ impl State {
     }
 
     fn raw(rows: &Rows<'_>, form: Form, w: Vec<f64>, factor: Dense) -> Self {
-        let point = Point::new(rows, &w, &factor);
+        let terms = RowTerms::new(rows, &w, &factor);
         let norms = vector::norm_sq(&w) + vector::norm_sq(factor.data());
         let value = match form {
             Form::Budget(_) => norms,
-            Form::Price(price) => norms + price * vector::dot(rows.c, &point.z),
+            Form::Price(price) => norms + price * vector::dot(rows.c, &terms.z),
         };
-        Self { w, factor, point, value }
+        Self { w, factor, terms, value }
     }
 
     fn rescale(&mut self, k: f64) {
         vector::scale(self.factor.data_mut(), k.sqrt());
-        self.point.rescale(k);
+        self.terms.rescale(k);
         self.value = vector::norm_sq(&self.w) + vector::norm_sq(self.factor.data());
     }
 
+    /// Offers the bound that this point gives.
+    fn look(
+        &self,
+        rows: &Rows<'_>,
+        form: Form,
+        price: f64,
+        bracket: &mut Bracket<Hyperplane, Dual>,
+    ) -> Result<Spectrum> {
+        let spectrum = Spectrum::new(rows, &self.terms, price, form)?;
+        bracket.offer_dual(spectrum.lower, || spectrum.dual(rows, &self.terms, price));
+        Ok(spectrum)
+    }
+
     fn slope(&self, rows: &Rows<'_>, form: Form) -> Slope {
-        let point = &self.point;
+        let terms = &self.terms;
         let n = rows.c.len();
         let at_w: Vec<f64> = (0..n)
-            .map(|i| -2.0 * rows.c[i] * point.t[i] * (1.0 - point.z[i]) * rows.y[i])
+            .map(|i| -2.0 * rows.c[i] * terms.t[i] * (1.0 - terms.z[i]) * rows.y[i])
             .collect();
-        let mut at_f = point.rho.clone();
+        let mut at_f = terms.rho.clone();
         for i in 0..n {
-            vector::scale(at_f.row_mut(i), -2.0 * rows.c[i] * point.t[i] * point.t[i]);
+            vector::scale(at_f.row_mut(i), -2.0 * rows.c[i] * terms.t[i] * terms.t[i]);
         }
         let mut sum_z = rows.x.tr_mul_vec(&at_w);
         sum_z.extend_from_slice(at_f.tr_mul(rows.x).data());
@@ -229,10 +218,10 @@ impl State {
     fn hessian(&self, rows: &Rows<'_>, price: f64) -> Dense {
         let (p, r) = (rows.x.ncols(), self.factor.nrows());
         let blocks = (r + 1) * (r + 2) / 2;
-        let point = &self.point;
+        let terms = &self.terms;
         let mut weights = Dense::zeros(rows.c.len(), blocks);
         for i in 0..rows.c.len() {
-            let (a, s, rho) = (point.a[i], point.s[i], point.rho.row(i));
+            let (a, s, rho) = (terms.a[i], terms.s[i], terms.rho.row(i));
             if a <= 0.0 {
                 continue;
             }
@@ -256,22 +245,7 @@ impl State {
                 }
             }
         }
-        // Blocks come in the order of the lower triangle, row by row.
-        let grams = rows.x.stacked_grams(&weights);
-        let mut hessian = Dense::zeros(p * (r + 1), p * (r + 1));
-        let mut block = 0;
-        for k in 0..=r {
-            for l in 0..=k {
-                for i in 0..p {
-                    let from = grams.row(block * p + i);
-                    hessian.row_mut(k * p + i)[l * p..(l + 1) * p].copy_from_slice(from);
-                }
-                block += 1;
-            }
-        }
-        hessian.mirror_lower();
-        hessian.add_diagonal(2.0);
-        hessian
+        unstacked(&rows.x.stacked_grams(&weights), p, r)
     }
 
     /// One accepted step; `None` if no damping gives one.
@@ -280,7 +254,7 @@ impl State {
         let hessian = self.hessian(rows, slope.price);
         let order = hessian.nrows();
         let largest = (0..order).fold(2.0, |m, i| f64::max(m, hessian[(i, i)].abs()));
-        for _ in 0..40 {
+        for _ in 0..MOST_TRIALS {
             let mut matrix = hessian.clone();
             for i in 0..order {
                 // The tiny ridge takes care of the rotations F -> QF, along which nothing changes.
@@ -299,7 +273,7 @@ impl State {
                 - 0.5 * vector::dot(&step, &hessian.mul_vec(&step));
             if let Some(next) = self.moved(rows, form, &step) {
                 let gained = self.value - next.value;
-                if gained >= 0.05 * predicted - 1e-13 * self.value.abs() {
+                if gained >= SUFFICIENT * predicted - 1e-13 * self.value.abs() {
                     if gained > 0.5 * predicted {
                         *damping = if *damping < 1e-2 { 0.0 } else { *damping / 8.0 };
                     }
@@ -319,7 +293,7 @@ impl State {
         vector::axpy(1.0, &step[p..], factor.data_mut());
         let mut next = Self::raw(rows, form, w, factor);
         if let Form::Budget(target) = form {
-            let k = retraction(&next.point.a, &next.point.s, rows.c, target);
+            let k = retraction(&next.terms.a, &next.terms.s, rows.c, target);
             if !(k > 1e-3 && k.is_finite()) {
                 return None;
             }
@@ -385,4 +359,22 @@ fn tangential(factor: &Cholesky, slope: &Slope) -> Vec<f64> {
     }
     vector::scale(&mut step, -1.0);
     step
+}
+
+/// The Hessian from its blocks, which come in the order of the lower triangle, row by row.
+fn unstacked(grams: &Dense, p: usize, r: usize) -> Dense {
+    let mut hessian = Dense::zeros(p * (r + 1), p * (r + 1));
+    let mut block = 0;
+    for k in 0..=r {
+        for l in 0..=k {
+            for i in 0..p {
+                let from = grams.row(block * p + i);
+                hessian.row_mut(k * p + i)[l * p..(l + 1) * p].copy_from_slice(from);
+            }
+            block += 1;
+        }
+    }
+    hessian.mirror_lower();
+    hessian.add_diagonal(2.0);
+    hessian
 }

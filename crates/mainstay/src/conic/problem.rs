@@ -23,7 +23,7 @@ use crate::linalg::{Dense, vector};
 /// Signed, weighted rows in solver units (see [`super::design`]).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
-    /// One row a sample, the constant feature included.
+    /// One row per sample, the constant feature included.
     pub x: &'a Dense,
     /// +1 or -1.
     pub y: &'a [f64],
@@ -42,8 +42,17 @@ pub(super) enum Form {
     Price(f64),
 }
 
+/// A primal point.
+#[derive(Debug, Clone)]
+pub(super) struct Hyperplane {
+    /// $w$.
+    pub w: Vec<f64>,
+    /// $V = F^\top F$ with one row of $F$ per direction.
+    pub factor: Dense,
+}
+
 /// A dual feasible point: the proof.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Dual {
     /// Multipliers of the margins.
     pub h: Vec<f64>,
@@ -53,36 +62,12 @@ pub(super) struct Dual {
     pub price: f64,
 }
 
-/// What a solver hands over.
-#[derive(Debug, Clone)]
-pub(super) struct Answer {
-    /// The hyperplane.
-    pub w: Vec<f64>,
-    /// $V = F^\top F$ with one row of $F$ a direction.
-    pub factor: Dense,
-    /// The proof.
-    pub dual: Dual,
-    /// Iterations used.
-    pub n_iter: usize,
-    /// The solver's own upper bound.
-    pub upper: f64,
-    /// The solver's own lower bound.
-    pub lower: f64,
-}
-
-impl Answer {
-    /// The solver's own gap, relative to `floor` or the objective.
-    pub(super) fn gap(&self, floor: f64) -> f64 {
-        (self.upper - self.lower) / self.upper.abs().max(floor)
-    }
-}
-
 /// Per-row quantities at $(w, V)$, $V = F^\top F$.
 #[derive(Debug, Clone)]
-pub(super) struct Point {
+pub(super) struct RowTerms {
     /// $a_i = (1 - y_i x_i^\top w)_+$.
     pub a: Vec<f64>,
-    /// $F x_i$, one row a sample.
+    /// $F x_i$, one row per sample.
     pub rho: Dense,
     /// $s_i = \|F x_i\|^2$.
     pub s: Vec<f64>,
@@ -92,16 +77,27 @@ pub(super) struct Point {
     pub z: Vec<f64>,
 }
 
-impl Point {
+impl Dual {
+    /// The weakest proof for `n` rows: that the objective is not below minus the price of the budget.
+    pub(super) fn trivial(n: usize, form: Form) -> Self {
+        let price = match form {
+            Form::Budget(_) => 0.0,
+            Form::Price(price) => price,
+        };
+        Self { h: vec![0.0; n], g: vec![0.0; n], price }
+    }
+}
+
+impl RowTerms {
     /// Cost n p (rank + 1).
     pub(super) fn new(rows: &Rows<'_>, w: &[f64], factor: &Dense) -> Self {
         let margins = rows.x.mul_vec(w);
         let a = margins.iter().zip(rows.y).map(|(m, y)| (1.0 - y * m).max(0.0)).collect();
         let rho = rows.x.mul_tr(factor);
         let s = (0..rho.nrows()).map(|i| vector::norm_sq(rho.row(i))).collect();
-        let mut point = Self { a, rho, s, t: Vec::new(), z: Vec::new() };
-        point.update();
-        point
+        let mut terms = Self { a, rho, s, t: Vec::new(), z: Vec::new() };
+        terms.update();
+        terms
     }
 
     /// The same point with $V$ multiplied by `scale`.

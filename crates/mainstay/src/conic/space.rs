@@ -2,7 +2,8 @@
 
 use super::certificate::{Claim, Geometry, Verdict, verdict};
 use super::design::Design;
-use super::problem::{Answer, Form, Rows};
+use super::problem::{Form, Rows};
+use super::strategy::Solution;
 use crate::certificate::Certificate;
 use crate::data::Merged;
 use crate::error::{Error, Result};
@@ -89,16 +90,21 @@ impl Space {
     }
 
     /// Judges an answer and turns it into the user's units.
-    pub(super) fn finish(&self, rows: &Rows<'_>, form: Form, answer: &Answer) -> Result<BinaryFit> {
+    pub(super) fn finish(
+        &self,
+        rows: &Rows<'_>,
+        form: Form,
+        found: &Solution,
+    ) -> Result<BinaryFit> {
         let budget = match form {
             Form::Budget(budget) => Some(budget),
             Form::Price(_) => None,
         };
         let unit2 = |v: f64| v / self.design.unit / self.design.unit;
-        let (w, found) = self.judge(rows, budget, answer)?;
+        let (w, verdict) = self.judge(rows, budget, found)?;
         let certificate = Certificate {
-            primal: unit2(found.certificate.primal),
-            dual: unit2(found.certificate.dual),
+            primal: unit2(verdict.certificate.primal),
+            dual: unit2(verdict.certificate.dual),
         };
         if !certificate.primal.is_finite() {
             return Err(Error::Numerical("the objective overflows: rescale the features".into()));
@@ -111,19 +117,16 @@ impl Space {
                 (alpha, share)
             }
         };
-        let shape = found.shape.iter().zip(rows.c).map(|(g, c)| unit2(*g) / c).collect();
+        let shape = verdict.shape.iter().zip(rows.c).map(|(g, c)| unit2(*g) / c).collect();
         Ok(BinaryFit {
             weights,
             intercept,
             certificate: Some(certificate),
-            n_iter: answer.n_iter,
-            row_outputs: vec![("z", found.z), ("loss_shape", shape)],
-            outputs: vec![
-                ("zero_one_bound", certificate.dual),
-                ("price", unit2(answer.dual.price)),
-            ],
+            n_iter: found.n_iter,
+            row_outputs: vec![("z", verdict.z), ("loss_shape", shape)],
+            outputs: vec![("zero_one_bound", certificate.dual), ("price", unit2(found.dual.price))],
             warnings: Vec::new(),
-            route: Vec::new(),
+            route: found.route.clone(),
         })
     }
 
@@ -132,7 +135,7 @@ impl Space {
         &self,
         rows: &Rows<'_>,
         budget: Option<f64>,
-        answer: &Answer,
+        found: &Solution,
     ) -> Result<(Vec<f64>, Verdict)> {
         let to_user = |v: &[f64]| match &self.kernel {
             None => self.design.lift(v),
@@ -146,17 +149,18 @@ impl Space {
                 alpha
             }
         };
-        let w = to_user(&answer.w);
+        let (plane, dual) = (&found.plane, &found.dual);
+        let w = to_user(&plane.w);
         let data: Vec<f64> =
-            (0..answer.factor.nrows()).flat_map(|k| to_user(answer.factor.row(k))).collect();
-        let factor = Dense::from_rows(answer.factor.nrows(), w.len(), data);
+            (0..plane.factor.nrows()).flat_map(|k| to_user(plane.factor.row(k))).collect();
+        let factor = Dense::from_rows(plane.factor.nrows(), w.len(), data);
         let geometry = match &self.kernel {
             None => Geometry::Rows(self.design.user_rows()),
             Some(kernel) => Geometry::Gram(&kernel.gram),
         };
-        let claim = Claim { w: &w, factor: &factor, dual: &answer.dual, budget };
-        let found = verdict(geometry, rows.y, rows.c, &claim)?;
-        Ok((w, found))
+        let claim = Claim { w: &w, factor: &factor, dual, budget };
+        let judged = verdict(geometry, rows.y, rows.c, &claim)?;
+        Ok((w, judged))
     }
 
     /// The model of these binary answers.

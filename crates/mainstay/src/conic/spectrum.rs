@@ -1,6 +1,6 @@
 //! The solver's own lower bound, and the directions in which its $V$ should grow.
 
-use super::problem::{Dual, Form, Point, Rows};
+use super::problem::{Dual, Form, RowTerms, Rows};
 use crate::error::Result;
 use crate::linalg::{Dense, SymmetricEigen, vector};
 
@@ -23,9 +23,9 @@ pub(super) struct Spectrum {
 
 impl Spectrum {
     /// With $h = k\lambda c t$, $g = k^2\lambda c t^2$, the best of a few $k \le 1$ that make $S \succ 0$.
-    pub(super) fn new(rows: &Rows<'_>, point: &Point, price: f64, form: Form) -> Result<Self> {
-        let h: Vec<f64> = rows.c.iter().zip(&point.t).map(|(c, t)| price * c * t).collect();
-        let g: Vec<f64> = h.iter().zip(&point.t).map(|(h, t)| h * t).collect();
+    pub(super) fn new(rows: &Rows<'_>, at: &RowTerms, price: f64, form: Form) -> Result<Self> {
+        let h: Vec<f64> = rows.c.iter().zip(&at.t).map(|(c, t)| price * c * t).collect();
+        let g: Vec<f64> = h.iter().zip(&at.t).map(|(h, t)| h * t).collect();
         let eigen = SymmetricEigen::new(&rows.x.weighted_gram(&g))?;
         let signed = |v: &[f64]| -> Vec<f64> {
             let v: Vec<f64> = v.iter().zip(rows.y).map(|(v, y)| v * y).collect();
@@ -61,10 +61,10 @@ impl Spectrum {
     }
 
     /// The dual point behind `lower`.
-    pub(super) fn dual(&self, rows: &Rows<'_>, point: &Point, price: f64) -> Dual {
+    pub(super) fn dual(&self, rows: &Rows<'_>, at: &RowTerms, price: f64) -> Dual {
         let k = self.shrink;
-        let h: Vec<f64> = rows.c.iter().zip(&point.t).map(|(c, t)| k * price * c * t).collect();
-        let g = h.iter().zip(&point.t).map(|(h, t)| k * h * t).collect();
+        let h: Vec<f64> = rows.c.iter().zip(&at.t).map(|(c, t)| k * price * c * t).collect();
+        let g = h.iter().zip(&at.t).map(|(h, t)| k * h * t).collect();
         Dual { h, g, price }
     }
 

@@ -32,13 +32,16 @@ const TRIES: usize = 3;
 /// See [`TRIES`].
 const STRICTER: f64 = 0.05;
 
+/// Solves a program from weights and an intercept, if given.
+type Run = fn(&Program<'_>, Option<(&[f64], f64)>, &mut Budget<'_>) -> Result<Solution>;
+
 /// A solver of problems with an L2 penalty alone.
 struct Stage {
     /// Name in the route.
     name: &'static str,
     /// Whether it serves this loss on a system of this order, if no earlier stage does.
     fits: fn(Loss, usize) -> bool,
-    run: fn(&Program<'_>, Option<(&[f64], f64)>, &mut Budget<'_>) -> Result<Solution>,
+    run: Run,
 }
 
 /// The first that fits solves.

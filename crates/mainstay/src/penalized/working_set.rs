@@ -81,8 +81,8 @@ impl<'a, 'b> WorkingSet<'a, 'b> {
         let pick = |all: &[f64]| -> Vec<f64> { self.columns.iter().map(|&j| all[j]).collect() };
         let (l1, l2) = (pick(&program.l1), pick(&program.l2));
         let restricted = Program { z: &part, l1, l2, ..program.clone() };
-        let start = (pick(&self.v), self.b);
-        let found = self.restricted(&restricted, start, budget)?;
+        let start = pick(&self.v);
+        let found = self.restricted(&restricted, &start, budget)?;
         self.v.fill(0.0);
         for (&j, x) in self.columns.iter().zip(&found.v) {
             self.v[j] = *x;
@@ -96,7 +96,7 @@ impl<'a, 'b> WorkingSet<'a, 'b> {
     fn restricted(
         &self,
         program: &Program<'_>,
-        start: (Vec<f64>, f64),
+        start: &[f64],
         budget: &mut Budget<'_>,
     ) -> Result<Solution> {
         let (n, p) = self.program.shape();
@@ -111,8 +111,8 @@ impl<'a, 'b> WorkingSet<'a, 'b> {
             });
         }
         let before = budget.spent();
-        let found = budget
-            .stage(tol, PATIENCE, |budget| prox_newton(program, (&start.0, start.1), budget))?;
+        let found =
+            budget.stage(tol, PATIENCE, |budget| prox_newton(program, (start, self.b), budget))?;
         if budget.spent() - before < PATIENCE {
             return Ok(found);
         }

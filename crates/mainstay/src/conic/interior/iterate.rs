@@ -1,9 +1,22 @@
+//! Iterates of the interior point and one step from each to the next.
+
 use super::schur::{Multipliers, Own, Parts, Schur};
 use super::sym2::Sym2;
 use super::theta;
 use crate::conic::problem::{Dual, Form, Rows};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, SymmetricEigen, vector};
+use crate::optim::step;
+
+/// Part of the way to the boundary that the predictor goes.
+const PREDICTOR_DAMPING: f64 = 0.99;
+/// Part of the way that the corrector goes: at least the first, and the second more after a predictor
+/// that went all the way.
+const CORRECTOR_DAMPING: [f64; 2] = [0.9, 0.09];
+/// The centring stays between these.
+const CENTRING: [f64; 2] = [1e-6, 0.8];
+/// Steps shorter than this part of the way end the iteration.
+const SHORTEST_STEP: f64 = 1e-6;
 
 /// A strictly interior primal-dual pair.
 pub(super) struct Iterate {
@@ -17,7 +30,7 @@ pub(super) struct Iterate {
     h: Vec<f64>,
     g: Vec<f64>,
     price: f64,
-    by_points: bool,
+    by_rows: bool,
 }
 
 /// Increments of everything.
@@ -30,8 +43,8 @@ struct Direction {
     slack: Vec<f64>,
 }
 
-/// What one linearisation needs.
-struct Frame {
+/// The conditions at an iterate, linearised.
+struct Linearised {
     s: Dense,
     s_factor: Cholesky,
     s_inverse: Dense,
@@ -57,26 +70,7 @@ impl Iterate {
             return Err(Error::Numerical("interior point: all features are zero".into()));
         }
         let norms: Vec<f64> = (0..n).map(|i| vector::norm_sq(rows.x.row(i))).collect();
-        let total: f64 = rows.c.iter().sum();
-        let (alpha, price, share) = match form {
-            Form::Budget(target) => {
-                let share = target / total;
-                let reach =
-                    norms.iter().fold(1.0, |m, v| f64::max(m, (3.0 / share - 1.0) / v.max(1e-12)));
-                let alpha = reach.min(1e8);
-                let price = top.max(1.0 / top).max(alpha * p as f64 / target.max(1e-9));
-                (alpha, price, share * 0.999)
-            }
-            Form::Price(price) => {
-                let value = |alpha: f64| {
-                    let paid =
-                        rows.c.iter().zip(&norms).map(|(c, v)| price * c / (1.0 + alpha * v));
-                    alpha * p as f64 + paid.sum::<f64>()
-                };
-                let grid = (-16..24).map(|k| 10f64.powf(f64::from(k) / 4.0));
-                (grid.fold(1.0, |b, a| if value(a) < value(b) { a } else { b }), price, 0.0)
-            }
-        };
+        let StartScales { alpha, price, share } = start_scales(rows, form, &norms, top);
         let g = vec![0.5 / top; n];
         let h: Vec<f64> =
             rows.c.iter().zip(&g).map(|(c, g)| 0.5 * (price * c * g).sqrt()).collect();
@@ -101,7 +95,7 @@ impl Iterate {
             h,
             g,
             price,
-            by_points: 2 * n <= xt.ncols() * (xt.ncols() + 1) / 2,
+            by_rows: 2 * n <= xt.ncols() * (xt.ncols() + 1) / 2,
         })
     }
 
@@ -120,40 +114,44 @@ impl Iterate {
 
     /// One predictor-corrector step; false when steps have become negligible.
     pub(super) fn advance(&mut self, rows: &Rows<'_>, form: Form, xt: &Dense) -> Result<bool> {
-        let frame = self.frame(rows, xt)?;
+        let at = self.linearise(rows, xt)?;
         let own: Vec<Own> = (0..rows.c.len())
-            .map(|i| {
-                Own::new(self.zb[i], frame.sb_inverse[i], self.slack[i] / self.h[i], rows.c[i])
-            })
+            .map(|i| Own::new(self.zb[i], at.sb_inverse[i], self.slack[i] / self.h[i], rows.c[i]))
             .collect();
         let schur = Schur::new(
             &Parts {
                 xt,
                 z: &self.z,
-                s: &frame.s,
-                inverse: &frame.s_inverse,
-                z_factor: &frame.z_factor,
+                s: &at.s,
+                inverse: &at.s_inverse,
+                z_factor: &at.z_factor,
                 own: &own,
                 budget: matches!(form, Form::Budget(_)),
             },
-            self.by_points,
+            self.by_rows,
         )?;
-        let solve = |aim: &Aim<'_>| self.direction(rows, form, xt, &frame, &schur, aim);
+        let solve = |aim: &Aim<'_>| self.direction(rows, form, xt, &at, &schur, aim);
         let affine = solve(&Aim { mu: 0.0, predictor: None });
-        let (primal, dual) = self.steps(&frame, &affine)?;
-        let (primal, dual) = ((0.99 * primal).min(1.0), (0.99 * dual).min(1.0));
-        let ahead = self.mu_after(&frame, &affine, primal, dual);
+        let (primal, dual) = self.steps(&at, &affine)?;
+        let (primal, dual) =
+            ((PREDICTOR_DAMPING * primal).min(1.0), (PREDICTOR_DAMPING * dual).min(1.0));
+        let ahead = self.mu_after(&at, &affine, primal, dual);
         let least = primal.min(dual);
         let power = (3.0 * least * least).max(1.0);
-        let centring = (ahead / frame.mu).max(0.0).powf(power).clamp(1e-6, 0.8);
-        let aim = Aim { mu: centring * frame.mu, predictor: Some(&affine) };
+        let centring = (ahead / at.mu).max(0.0).powf(power).clamp(CENTRING[0], CENTRING[1]);
+        let aim = Aim { mu: centring * at.mu, predictor: Some(&affine) };
         let step = solve(&aim);
-        let keep = 0.9 + 0.09 * least;
-        let (primal, dual) = self.steps(&frame, &step)?;
+        let keep = CORRECTOR_DAMPING[0] + CORRECTOR_DAMPING[1] * least;
+        let (primal, dual) = self.steps(&at, &step)?;
         let (primal, dual) = ((keep * primal).min(1.0), (keep * dual).min(1.0));
-        if primal.is_nan() || dual.is_nan() || primal.max(dual) < 1e-6 {
+        if primal.is_nan() || dual.is_nan() || primal.max(dual) < SHORTEST_STEP {
             return Ok(false);
         }
+        self.go(&step, primal, dual);
+        Ok(true)
+    }
+
+    fn go(&mut self, step: &Direction, primal: f64, dual: f64) {
         self.sigma += dual * step.y.sigma;
         self.price += dual * step.y.price;
         vector::axpy(dual, &step.y.h, &mut self.h);
@@ -163,7 +161,6 @@ impl Iterate {
         for (z, d) in self.zb.iter_mut().zip(&step.zb) {
             *z = z.plus(primal, *d);
         }
-        Ok(true)
     }
 
     /// $\mathrm{diag}(0, I)$ (if `base`) $- \sigma e_0e_0^\top - \sum g \tilde x\tilde x^\top + \sum h (e_0\tilde x^\top + \tilde xe_0^\top)$.
@@ -183,7 +180,7 @@ impl Iterate {
         s
     }
 
-    fn frame(&self, rows: &Rows<'_>, xt: &Dense) -> Result<Frame> {
+    fn linearise(&self, rows: &Rows<'_>, xt: &Dense) -> Result<Linearised> {
         let lost = || Error::Numerical("interior point: left the interior".into());
         let y = Multipliers {
             sigma: self.sigma,
@@ -199,9 +196,9 @@ impl Iterate {
             .map(|i| Sym2::new(rows.c[i] * self.price, self.h[i], self.g[i]))
             .collect();
         let sb_inverse = sb.iter().map(|b| b.inverse()).collect();
-        let mut frame = Frame { s, s_factor, s_inverse, z_factor, sb, sb_inverse, mu: 0.0 };
-        frame.mu = self.complementarity(&frame.s, &frame.sb, &self.h, self);
-        Ok(frame)
+        let mut at = Linearised { s, s_factor, s_inverse, z_factor, sb, sb_inverse, mu: 0.0 };
+        at.mu = self.complementarity(&at.s, &at.sb, &self.h, self);
+        Ok(at)
     }
 
     /// Mean of the complementarity products of this dual side with `primal`'s primal side.
@@ -212,43 +209,50 @@ impl Iterate {
             / order as f64
     }
 
-    fn mu_after(&self, frame: &Frame, d: &Direction, primal: f64, dual: f64) -> f64 {
-        let mut s = frame.s.clone();
+    fn mu_after(&self, at: &Linearised, d: &Direction, primal: f64, dual: f64) -> f64 {
+        let mut s = at.s.clone();
         vector::axpy(dual, d.s.data(), s.data_mut());
         let mut z = self.z.clone();
         vector::axpy(primal, d.z.data(), z.data_mut());
         let mut sum = vector::dot(s.data(), z.data());
         for i in 0..self.h.len() {
-            let sb = frame.sb[i].plus(dual, d.sb[i]);
+            let sb = at.sb[i].plus(dual, d.sb[i]);
             sum += sb.trace_product(self.zb[i].plus(primal, d.zb[i]));
             sum += (self.h[i] + dual * d.y.h[i]) * (self.slack[i] + primal * d.slack[i]);
         }
         sum / (s.nrows() + 3 * self.h.len()) as f64
     }
 
+    /// Targets of $Z$, of the rows' blocks and of the slacks: mu times the inverse, less the predictor's
+    /// products.
+    fn targets(&self, at: &Linearised, aim: &Aim<'_>) -> (Dense, Vec<Sym2>, Vec<f64>) {
+        let mut t = at.s_inverse.clone();
+        vector::scale(t.data_mut(), aim.mu);
+        let mut tb: Vec<Sym2> =
+            at.sb_inverse.iter().map(|b| Sym2::default().plus(aim.mu, *b)).collect();
+        let mut tl: Vec<f64> = self.h.iter().map(|h| aim.mu / h).collect();
+        if let Some(d) = aim.predictor {
+            add_symmetric(&mut t, -1.0, &d.z.mul(&d.s).mul(&at.s_inverse));
+            for i in 0..self.h.len() {
+                tb[i] = tb[i].plus(-1.0, d.zb[i].triple(d.sb[i], at.sb_inverse[i]));
+                tl[i] -= d.slack[i] * d.y.h[i] / self.h[i];
+            }
+        }
+        (t, tb, tl)
+    }
+
+    /// Newton's direction towards the targets of `aim`.
     fn direction(
         &self,
         rows: &Rows<'_>,
         form: Form,
         xt: &Dense,
-        frame: &Frame,
+        at: &Linearised,
         schur: &Schur,
         aim: &Aim<'_>,
     ) -> Direction {
         let n = rows.c.len();
-        // Targets: mu times the inverse, less the predictor's products.
-        let mut t = frame.s_inverse.clone();
-        vector::scale(t.data_mut(), aim.mu);
-        let mut tb: Vec<Sym2> =
-            frame.sb_inverse.iter().map(|b| Sym2::default().plus(aim.mu, *b)).collect();
-        let mut tl: Vec<f64> = self.h.iter().map(|h| aim.mu / h).collect();
-        if let Some(d) = aim.predictor {
-            add_symmetric(&mut t, -1.0, &d.z.mul(&d.s).mul(&frame.s_inverse));
-            for i in 0..n {
-                tb[i] = tb[i].plus(-1.0, d.zb[i].triple(d.sb[i], frame.sb_inverse[i]));
-                tl[i] -= d.slack[i] * d.y.h[i] / self.h[i];
-            }
-        }
+        let (t, tb, tl) = self.targets(at, aim);
         let image = xt.mul(&t);
         let mut rhs = Multipliers {
             sigma: 1.0 - t[(0, 0)],
@@ -263,14 +267,12 @@ impl Iterate {
         let s = Self::dual_matrix(xt, &y, false);
         let mut z = t;
         vector::axpy(-1.0, self.z.data(), z.data_mut());
-        add_symmetric(&mut z, -1.0, &self.z.mul(&s).mul(&frame.s_inverse));
+        add_symmetric(&mut z, -1.0, &self.z.mul(&s).mul(&at.s_inverse));
         let sb: Vec<Sym2> =
             (0..n).map(|i| Sym2::new(rows.c[i] * y.price, y.h[i], y.g[i])).collect();
         let zb = (0..n)
             .map(|i| {
-                tb[i]
-                    .plus(-1.0, self.zb[i])
-                    .plus(-1.0, self.zb[i].triple(sb[i], frame.sb_inverse[i]))
+                tb[i].plus(-1.0, self.zb[i]).plus(-1.0, self.zb[i].triple(sb[i], at.sb_inverse[i]))
             })
             .collect();
         let slack =
@@ -279,20 +281,49 @@ impl Iterate {
     }
 
     /// Largest steps (primal, dual) that stay in the cones.
-    fn steps(&self, frame: &Frame, d: &Direction) -> Result<(f64, f64)> {
-        let (mut primal, mut dual) =
-            (psd_step(&frame.z_factor, &d.z)?, psd_step(&frame.s_factor, &d.s)?);
+    fn steps(&self, at: &Linearised, d: &Direction) -> Result<(f64, f64)> {
+        let (mut primal, mut dual) = (psd_step(&at.z_factor, &d.z)?, psd_step(&at.s_factor, &d.s)?);
         for i in 0..self.h.len() {
             primal = primal.min(self.zb[i].step(d.zb[i]));
-            dual = dual.min(frame.sb[i].step(d.sb[i]));
-            if d.slack[i] < 0.0 {
-                primal = primal.min(-self.slack[i] / d.slack[i]);
-            }
-            if d.y.h[i] < 0.0 {
-                dual = dual.min(-self.h[i] / d.y.h[i]);
-            }
+            dual = dual.min(at.sb[i].step(d.sb[i]));
         }
+        primal = step::longest(&self.slack, &d.slack, primal);
+        dual = step::longest(&self.h, &d.y.h, dual);
         Ok((primal, dual))
+    }
+}
+
+/// How large the first iterate is.
+struct StartScales {
+    /// $V = \alpha I$.
+    alpha: f64,
+    price: f64,
+    /// The smallest indicator: just within the budget, so that the price has a partner.
+    share: f64,
+}
+
+/// In the budget form a $V$ that meets a third of the budget everywhere and a price of its size; in the
+/// priced form the best multiple of the identity.
+fn start_scales(rows: &Rows<'_>, form: Form, norms: &[f64], top: f64) -> StartScales {
+    let p = rows.x.ncols() as f64;
+    match form {
+        Form::Budget(target) => {
+            let share = target / rows.c.iter().sum::<f64>();
+            let reach =
+                norms.iter().fold(1.0, |m, v| f64::max(m, (3.0 / share - 1.0) / v.max(1e-12)));
+            let alpha = reach.min(1e8);
+            let price = top.max(1.0 / top).max(alpha * p / target.max(1e-9));
+            StartScales { alpha, price, share: share * 0.999 }
+        }
+        Form::Price(price) => {
+            let value = |alpha: f64| {
+                let paid = rows.c.iter().zip(norms).map(|(c, v)| price * c / (1.0 + alpha * v));
+                alpha * p + paid.sum::<f64>()
+            };
+            let grid = (-16..24).map(|k| 10f64.powf(f64::from(k) / 4.0));
+            let alpha = grid.fold(1.0, |b, a| if value(a) < value(b) { a } else { b });
+            StartScales { alpha, price, share: 0.0 }
+        }
     }
 }
 

@@ -6,11 +6,13 @@ mod sym2;
 
 use iterate::Iterate;
 
-use super::newton::Limits;
-use super::problem::{Answer, Dual, Form, Point, Rows, retraction};
-use crate::control::Control;
+use super::problem::{Dual, Form, Hyperplane, RowTerms, Rows, retraction};
 use crate::error::Result;
 use crate::linalg::{Cholesky, Dense, SymmetricEigen, vector};
+use crate::optim::{Bracket, Budget};
+
+/// Directions of $V$ below this part of its largest eigenvalue are rounding.
+const NEGLIGIBLE: f64 = 1e-15;
 
 /// Primal-dual interior point (HKM direction, Mehrotra's predictor and corrector) on the dual
 /// $$\max \sigma\,[{} - \lambda\kappa\textstyle\sum c_i] \quad h \ge 0,\; \begin{pmatrix}\lambda c_i & h_i\\ h_i & g_i\end{pmatrix} \succeq 0,\;
@@ -23,36 +25,56 @@ use crate::linalg::{Cholesky, Dense, SymmetricEigen, vector};
 pub(super) fn interior_point(
     rows: &Rows<'_>,
     form: Form,
-    limits: Limits,
-    control: &Control,
-) -> Result<Answer> {
+    floor: f64,
+    budget: &mut Budget<'_>,
+) -> Result<Bracket<Hyperplane, Dual>> {
     let xt = extended(rows);
     let mut iterate = Iterate::start(rows, form, &xt)?;
-    let mut best = Best::new(rows.x.ncols());
-    let mut iter = 0;
+    // $(w, V)$ and the dual terms.
+    let mut bracket: Bracket<(Vec<f64>, Dense), Dual> = Bracket::new();
     loop {
-        control.check()?;
-        best.look(rows, form, &iterate);
-        let gap = (best.upper - best.lower) / best.upper.abs().max(limits.floor);
-        if gap <= limits.tol || iter >= limits.max_iter {
+        offer(rows, form, &iterate, &mut bracket);
+        if bracket.gap(floor) <= budget.tol() || !budget.take()? {
             break;
         }
-        iter += 1;
         // A breakdown this late means the accuracy of the numbers is used up: keep the best so far.
         match iterate.advance(rows, form, &xt) {
             Ok(true) => {}
             Ok(false) | Err(_) => break,
         }
     }
-    let factor = root(&best.v)?;
-    Ok(Answer {
-        w: best.w,
-        factor,
-        dual: best.dual,
-        n_iter: iter,
-        upper: best.upper,
-        lower: best.lower,
-    })
+    let mut found = Bracket::new();
+    let (upper, lower) = (bracket.upper(), bracket.lower());
+    let (primal, dual) = bracket.into_points();
+    if let Some((w, v)) = primal {
+        let factor = root(&v)?;
+        found.offer_primal(upper, || Hyperplane { w, factor });
+    }
+    if let Some(dual) = dual {
+        found.offer_dual(lower, || dual);
+    }
+    Ok(found)
+}
+
+/// Both bounds of an iterate.
+fn offer(
+    rows: &Rows<'_>,
+    form: Form,
+    iterate: &Iterate,
+    bracket: &mut Bracket<(Vec<f64>, Dense), Dual>,
+) {
+    let (w, mut v) = iterate.primal();
+    let (value, scale) = evaluate(rows, form, &w, &v);
+    bracket.offer_primal(value, || {
+        vector::scale(v.data_mut(), scale);
+        (w, v)
+    });
+    let dual = iterate.dual();
+    let mut lower = theta(rows, &dual.h, &dual.g);
+    if let Form::Budget(target) = form {
+        lower -= dual.price * target;
+    }
+    bracket.offer_dual(lower, || dual);
 }
 
 /// $F$ with $F^\top F$ = the positive part of `v`, negligible directions dropped.
@@ -60,8 +82,10 @@ fn root(v: &Dense) -> Result<Dense> {
     let p = v.nrows();
     let eigen = SymmetricEigen::new(v)?;
     let top = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
-    let kept: Vec<usize> =
-        (0..p).rev().filter(|&j| eigen.values[j] > 1e-15 * top && eigen.values[j] > 0.0).collect();
+    let kept: Vec<usize> = (0..p)
+        .rev()
+        .filter(|&j| eigen.values[j] > NEGLIGIBLE * top && eigen.values[j] > 0.0)
+        .collect();
     Ok(Dense::from_fn(kept.len(), p, |k, j| {
         eigen.values[kept[k]].sqrt() * eigen.vectors[(j, kept[k])]
     }))
@@ -78,63 +102,25 @@ fn extended(rows: &Rows<'_>) -> Dense {
     Dense::from_rows(n, p + 1, data)
 }
 
-/// The best primal and the best dual point so far; they need not come from the same iterate.
-struct Best {
-    w: Vec<f64>,
-    v: Dense,
-    upper: f64,
-    dual: Dual,
-    lower: f64,
-}
-
-impl Best {
-    fn new(p: usize) -> Self {
-        Self {
-            w: vec![0.0; p],
-            v: Dense::zeros(p, p),
-            upper: f64::INFINITY,
-            dual: Dual::default(),
-            lower: f64::NEG_INFINITY,
-        }
-    }
-
-    fn look(&mut self, rows: &Rows<'_>, form: Form, iterate: &Iterate) {
-        let (w, mut v) = iterate.primal();
-        let (value, scale) = evaluate(rows, form, &w, &v);
-        if value < self.upper {
-            vector::scale(v.data_mut(), scale);
-            (self.w, self.v, self.upper) = (w, v, value);
-        }
-        let dual = iterate.dual();
-        let mut lower = theta(rows, &dual.h, &dual.g);
-        if let Form::Budget(target) = form {
-            lower -= dual.price * target;
-        }
-        if lower > self.lower || self.dual.h.is_empty() {
-            (self.dual, self.lower) = (dual, lower);
-        }
-    }
-}
-
 /// Objective at (w, V), V scaled to the budget; infinite if no scale reaches it.
 fn evaluate(rows: &Rows<'_>, form: Form, w: &[f64], v: &Dense) -> (f64, f64) {
-    let mut point = Point::new(rows, w, &Dense::zeros(0, w.len()));
+    let mut terms = RowTerms::new(rows, w, &Dense::zeros(0, w.len()));
     let image = rows.x.mul(v);
-    for (i, s) in point.s.iter_mut().enumerate() {
+    for (i, s) in terms.s.iter_mut().enumerate() {
         *s = vector::dot(image.row(i), rows.x.row(i)).max(0.0);
     }
     let trace: f64 = (0..v.nrows()).map(|j| v[(j, j)]).sum();
     let norm = vector::norm_sq(w);
     match form {
         Form::Budget(target) => {
-            let k = retraction(&point.a, &point.s, rows.c, target);
+            let k = retraction(&terms.a, &terms.s, rows.c, target);
             let value = norm + k * trace;
             (if value.is_nan() { f64::INFINITY } else { value }, k)
         }
         Form::Price(price) => {
             let paid: f64 = (0..rows.c.len())
-                .filter(|&i| point.a[i] > 0.0)
-                .map(|i| rows.c[i] / (1.0 + point.s[i] / point.a[i] / point.a[i]))
+                .filter(|&i| terms.a[i] > 0.0)
+                .map(|i| rows.c[i] / (1.0 + terms.s[i] / terms.a[i] / terms.a[i]))
                 .sum();
             (norm + trace + price * paid, 1.0)
         }

@@ -116,7 +116,7 @@ impl Iterate {
 
         let affine = self.affine_targets();
         let predictor = self.step(&at, &affine);
-        let corrected = self.corrected_targets(program.shares, affine, &predictor);
+        let corrected = self.corrected_targets(program.shares, &affine, &predictor);
         let step = self.step(&at, &corrected);
         let tau = step::damped(self.longest(&step));
         let next = self.moved(&step, tau);
@@ -139,7 +139,7 @@ impl Iterate {
 
     /// Mehrotra's correction: centred as far as the predictor's success suggests, and without the
     /// second-order terms that it shows.
-    fn corrected_targets(&self, shares: &[f64], affine: Targets, predictor: &Step) -> Targets {
+    fn corrected_targets(&self, shares: &[f64], affine: &Targets, predictor: &Step) -> Targets {
         let n = self.t.len();
         let bounded = self.shape.is_bounded();
         let whole = if bounded { 2.0 } else { 1.0 } + 2.0 * self.columns.len() as f64 / n as f64;

@@ -25,6 +25,9 @@ const ACCURATE: f64 = 2e-8;
 /// feasible, need not show any.
 const PATIENCE: usize = 40;
 
+/// Multiple of duals that prove a hard margin impossible: beyond every bound that is asked for.
+const CANCELLED: f64 = 1e100;
+
 /// A hinge program and when its solution is good enough.
 #[derive(Clone)]
 pub struct HingeQp<'a> {
@@ -170,7 +173,8 @@ impl<'a, 'b> Run<'a, 'b> {
         }
         let sum = vector::dot(&at.a, program.shares);
         let curved: f64 = r.iter().zip(&program.l2).map(|(r, mu)| r * (r / mu)).sum();
-        let scale = if curved > 0.0 { sum / curved } else { 1.0 };
+        // Duals whose rows cancel prove that no margin exists: any multiple is a bound.
+        let scale = if curved > 0.0 { sum / curved } else { CANCELLED };
         let lower = scale * (sum - 0.5 * scale * curved);
         self.bracket.offer_dual(lower, || at.a.iter().map(|a| scale * a).collect());
     }
