@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::estimator::{
     MultiClass, StableLogisticParams, StableSvcParams, SvmLoss, limits, only, positive,
 };
-use super::fit::{Recipe, Setting};
+use super::path::{PathSpec, Setting};
 use super::problem::K;
 use crate::control::Control;
 use crate::data::Dataset;
@@ -59,7 +59,7 @@ impl StableSvcCvParams {
         fractions(&self.ks)?;
         grid("Cs", &self.cs)?;
         self.cs.iter().try_for_each(|&c| positive("Cs", c))?;
-        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
+        require(self.cv >= 2, "cv", self.cv, "at smallest_k 2")?;
         limits(self.tol, self.max_iter)?;
         Ok(StableSvcCv(self))
     }
@@ -72,7 +72,7 @@ pub struct StableSvcCv(StableSvcCvParams);
 impl Estimator for StableSvcCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
-        let recipe = StableSvcParams {
+        let path_spec = StableSvcParams {
             loss: p.loss,
             fit_intercept: p.fit_intercept,
             tol: p.tol,
@@ -80,9 +80,9 @@ impl Estimator for StableSvcCv {
             ..StableSvcParams::default()
         }
         .check()?
-        .recipe();
+        .path_spec();
         let search =
-            Search { recipe, ks: &p.ks, strengths: &p.cs, name: "C", strongest_last: false };
+            Search { path_spec, ks: &p.ks, strengths: &p.cs, name: "C", strongest_last: false };
         search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
 }
@@ -130,7 +130,7 @@ impl StableLogisticCvParams {
         fractions(&self.ks)?;
         grid("alphas", &self.alphas)?;
         self.alphas.iter().try_for_each(|&alpha| positive("alphas", alpha))?;
-        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
+        require(self.cv >= 2, "cv", self.cv, "at smallest_k 2")?;
         limits(self.tol, self.max_iter)?;
         Ok(StableLogisticCv(self))
     }
@@ -143,7 +143,7 @@ pub struct StableLogisticCv(StableLogisticCvParams);
 impl Estimator for StableLogisticCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
-        let recipe = StableLogisticParams {
+        let path_spec = StableLogisticParams {
             multi_class: p.multi_class,
             fit_intercept: p.fit_intercept,
             tol: p.tol,
@@ -151,15 +151,15 @@ impl Estimator for StableLogisticCv {
             ..StableLogisticParams::default()
         }
         .check()?
-        .recipe();
+        .path_spec();
         let search =
-            Search { recipe, ks: &p.ks, strengths: &p.alphas, name: "alpha", strongest_last: true };
+            Search { path_spec, ks: &p.ks, strengths: &p.alphas, name: "alpha", strongest_last: true };
         search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
 }
 
 fn grid(name: &'static str, values: &[f64]) -> Result<()> {
-    require(!values.is_empty(), name, "[]", "at least one value")
+    require(!values.is_empty(), name, "[]", "at smallest_k one value")
 }
 
 fn fractions(ks: &[f64]) -> Result<()> {
@@ -170,7 +170,7 @@ fn fractions(ks: &[f64]) -> Result<()> {
 
 /// A grid search whose fits are warm-started along the grid, in parallel over folds.
 struct Search<'a> {
-    recipe: Recipe,
+    path_spec: PathSpec,
     ks: &'a [f64],
     strengths: &'a [f64],
     name: &'static str,
@@ -193,7 +193,7 @@ impl Search<'_> {
         let quiet = control.without_progress();
         let done = std::sync::atomic::AtomicU64::new(0);
         let judge = |split: &Split| -> Result<Vec<f64>> {
-            let path = self.recipe.path(&settings, &data.select_rows(&split.train), &quiet)?;
+            let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
             let holdout = data.select_rows(&split.holdout);
             let before = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             control.progress(before + 1, splits.len() as u64 + 1);
@@ -212,7 +212,7 @@ impl Search<'_> {
             })
             .collect();
         let best = self.choose(&settings, &mean)?;
-        let mut fitted = only(self.recipe.path(&[best], data, &quiet)?)?;
+        let mut fitted = only(self.path_spec.fit(&[best], data, &quiet)?)?;
         control.progress(splits.len() as u64 + 1, splits.len() as u64 + 1);
         let K::Fraction(k) = best.k else {
             return Err(Error::Numerical("a grid of fractions holds a count".into()));

@@ -3,7 +3,7 @@
 use super::rows::Local;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, vector};
-use crate::stable::reduce::Features;
+use crate::stable::row_space::Features;
 
 /// $$\begin{pmatrix} \tfrac{2\rho}{\lambda} I_W + Z^\top (B + D rr^\top) Z & -Z^\top (Dr) \\
 /// \cdot & \sum D + t/\theta \end{pmatrix}$$

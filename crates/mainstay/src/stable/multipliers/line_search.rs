@@ -1,7 +1,7 @@
 //! How far to go along a Newton direction.
 
 use super::rows::RowsAt;
-use super::{NOISE, Newton};
+use super::newton::{NOISE, Newton};
 use crate::linalg::vector;
 use crate::stable::problem::RowLoss;
 
@@ -28,22 +28,22 @@ impl Newton<'_, '_> {
             return Some(1.0);
         }
         let (mut low, mut high) = ((0.0, -fall), (1.0, self.slope_along(v, moves)));
-        let bends = self.problem.loss != RowLoss::Hinge;
+        let is_curved = self.problem.loss != RowLoss::Hinge;
         let mut best = None;
         for count in 0..SEARCH {
             // The slope is piecewise linear: regula falsi, and halves where that does not get far.
             let part = (low.1 / (low.1 - high.1)).clamp(0.01, 0.99);
-            let part = if bends || count % 3 == 2 || part.is_nan() { 0.5 } else { part };
+            let part = if is_curved || count % 3 == 2 || part.is_nan() { 0.5 } else { part };
             let step = low.0 + part * (high.0 - low.0);
             self.go(&old, v, moves, step);
             let slope = self.slope_along(v, moves);
             if falls(self, step) {
                 best = Some(step);
-                if bends || slope.abs() <= EXACT * fall {
+                if is_curved || slope.abs() <= EXACT * fall {
                     return best;
                 }
             }
-            if slope < 0.0 && !bends {
+            if slope < 0.0 && !is_curved {
                 low = (step, slope);
             } else {
                 high = (step, slope);
@@ -65,24 +65,24 @@ impl Newton<'_, '_> {
         for ((v, old), move_) in self.v.iter_mut().zip(&old.0).zip(v) {
             *v = old + step * move_;
         }
-        self.rows.look(self.problem);
-        self.weigh();
+        self.rows.eval_losses(self.problem);
+        self.solve_threshold();
     }
 
     /// The slope of the augmented Lagrangian along a direction.
     fn slope_along(&self, v: &[f64], moves: &[f64]) -> f64 {
         let m = self.features.m;
         let ridge = self.ridge * vector::dot(&self.v[..m], &v[..m]);
-        let rest = self.rest.as_ref().map_or(0.0, |rest| vector::dot(&rest.gradient(&self.v), v));
-        ridge + rest + vector::dot(&self.rows.pull(), moves)
+        let rest = self.far_rows.as_ref().map_or(0.0, |rest| vector::dot(&rest.gradient(&self.v), v));
+        ridge + rest + vector::dot(&self.rows.alpha(), moves)
     }
 
     /// Holds the weights more firmly after a short step, less so after a whole one.
-    pub(super) fn hold(&mut self, step: f64) {
+    pub(super) fn adapt_damping(&mut self, step: f64) {
         if step <= SHORT {
-            self.held = (LOOSEN * self.held).clamp(LEAST_HELD, 1.0);
+            self.damping = (LOOSEN * self.damping).clamp(LEAST_HELD, 1.0);
         } else if step == 1.0 {
-            self.held = if self.held > LEAST_HELD { self.held / LOOSEN } else { 0.0 };
+            self.damping = if self.damping > LEAST_HELD { self.damping / LOOSEN } else { 0.0 };
         }
     }
 }

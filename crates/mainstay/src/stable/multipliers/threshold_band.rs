@@ -1,42 +1,53 @@
-//! The last steps on the rows near the threshold.
+//! The last Newton steps, on the rows near the threshold alone.
 //!
 //! Most of the steps are left when the threshold is roughly known: which rows end up on it takes many changes of mind.
 //! Rows far from it have no part in that. They count in full or not at all, so what they add is smooth and a
 //! quadratic model of it holds for all of these steps, which then cost a few rows each instead of all.
 
-use super::{Kept, Newton, Start};
+use super::gram_cache::GramCache;
+use super::newton::{Newton, NewtonStart};
 use crate::error::Result;
 use crate::linalg::{Dense, vector};
-use crate::stable::interior::Limits;
+use crate::optim::Budget;
 use crate::stable::problem::Problem;
 
-/// Most often that rows are set apart.
+/// Rounds on the band of one run at most.
 pub(super) const ROUNDS: usize = 6;
-/// A row is far from the threshold at this many times the usual move of a step.
+/// Distance from the threshold, in usual moves of a step, at which a row is far from it.
 const FAR: f64 = 4.0;
-/// Rows are set apart where no more than this part of all is left.
+/// Part of all rows that the band holds at most: otherwise a round saves nothing.
 const FEW: f64 = 0.25;
-/// Part of the gap asked of the rows near the threshold alone.
+/// Part of the asked gap that the rows of the band are solved to.
 const ENOUGH: f64 = 0.25;
 
-/// What the rows set apart add to the objective, to second order.
+/// What the rows outside the band add to the objective, to second order.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(super) struct FarRows {
     at: Vec<f64>,
     value: f64,
     slope: Vec<f64>,
-    bend: Dense,
+    curvature: Dense,
 }
 
-impl Rest {
+/// Where a round on the band ended.
+struct BandEnd {
+    /// Reference shares of the rows of the band.
+    share: Vec<f64>,
+    width: f64,
+    damping: f64,
+    v: Vec<f64>,
+    theta: f64,
+}
+
+impl FarRows {
     pub(super) fn value(&self, v: &[f64]) -> f64 {
         let away = self.away(v);
-        let bent = 0.5 * vector::dot(&away, &self.bend.mul_vec(&away));
+        let bent = 0.5 * vector::dot(&away, &self.curvature.mul_vec(&away));
         self.value + vector::dot(&away, &self.slope) + bent
     }
 
     pub(super) fn gradient(&self, v: &[f64]) -> Vec<f64> {
-        let mut gradient = self.bend.mul_vec(&self.away(v));
+        let mut gradient = self.curvature.mul_vec(&self.away(v));
         vector::axpy(1.0, &self.slope, &mut gradient);
         gradient
     }
@@ -48,7 +59,7 @@ impl Rest {
 
 impl Newton<'_, '_> {
     /// The rows near the threshold, compared with the last `moves` of the scores, if these are few.
-    pub(super) fn rows_near(&self, moves: &[f64]) -> Option<Vec<usize>> {
+    pub(super) fn threshold_band(&self, moves: &[f64]) -> Option<Vec<usize>> {
         if self.rounds == 0 {
             return None;
         }
@@ -64,9 +75,9 @@ impl Newton<'_, '_> {
         (!near.is_empty() && near.len() as f64 <= FEW * n as f64).then_some(near)
     }
 
-    /// Goes on with the rows `near` alone until the gap seems to be reached; returns the number of steps.
-    pub(super) fn run_near(&mut self, near: &[usize], limits: Limits<'_>) -> Result<usize> {
-        let rest = self.set_apart(near);
+    /// Goes on with the rows `near` alone until the estimated gap is reached.
+    pub(super) fn run_on_band(&mut self, near: &[usize], budget: &mut Budget<'_>) -> Result<()> {
+        let far = self.model_far_rows(near);
         let pick = |all: &[f64]| -> Vec<f64> { near.iter().map(|&i| all[i]).collect() };
         let weights = pick(self.problem.weights);
         let others =
@@ -79,44 +90,59 @@ impl Newton<'_, '_> {
         };
         let features = self.features.select(near);
         let (width, theta) = (self.reference.width, Some(self.rows.theta));
-        let start = Start { v: self.v.clone(), width, theta };
+        let start = NewtonStart { v: self.v.clone(), width, theta };
         let mut part = Newton::new(&problem, &features, self.ridge, start);
         part.reference.share = pick(&self.reference.share);
-        part.weigh();
-        (part.held, part.patient) = (self.held, true);
-        part.kept = Kept::starting_with(rest.bend.clone(), near.len());
-        part.rest = Some(rest);
-        let steps = part.run(ENOUGH * limits.tol, limits, |_| true)?;
+        part.solve_threshold();
+        (part.damping, part.accept_crowding) = (self.damping, true);
+        part.gram_cache = GramCache::starting_with(far.curvature.clone(), near.len());
+        part.far_rows = Some(far);
+        part.run(ENOUGH * budget.tol(), budget, |_| true)?;
+        let end = part.into_band_end();
+        self.take_over(near, end);
+        Ok(())
+    }
 
+    /// Goes to where a round on the rows `near` ended.
+    fn take_over(&mut self, near: &[usize], part: BandEnd) {
         self.reference.share.clone_from(&self.rows.share);
-        near.iter().zip(&part.reference.share).for_each(|(&i, a)| self.reference.share[i] = *a);
-        self.reference.width = part.reference.width;
-        self.held = part.held;
+        near.iter().zip(&part.share).for_each(|(&i, a)| self.reference.share[i] = *a);
+        self.reference.width = part.width;
+        self.damping = part.damping;
         let scores = self.features.scores(&part.v);
         let moves = scores.iter().zip(&self.rows.scores).map(|(new, old)| new - old).collect();
-        self.last_round = Some((moves, self.seems));
+        self.last_round = Some((moves, self.estimated_gap));
         self.rows.scores = scores;
         self.v = part.v;
-        self.rows.look(self.problem);
-        self.rows.weigh(self.problem, &self.reference, part.rows.theta);
+        self.rows.eval_losses(self.problem);
+        self.rows.solve_threshold(self.problem, &self.reference, part.theta);
         self.rounds -= 1;
-        Ok(steps)
+    }
+
+    fn into_band_end(self) -> BandEnd {
+        BandEnd {
+            share: self.reference.share,
+            width: self.reference.width,
+            damping: self.damping,
+            v: self.v,
+            theta: self.rows.theta,
+        }
     }
 
     /// The model of all rows but `near`.
-    fn set_apart(&mut self, near: &[usize]) -> Rest {
+    fn model_far_rows(&mut self, near: &[usize]) -> FarRows {
         let mut share = self.rows.share.clone();
         for &i in near {
             share[i] = 0.0;
         }
         let slope: Vec<f64> = share.iter().zip(&self.rows.slope).map(|(a, s)| a * s).collect();
-        let bend = share.iter().zip(&self.rows.bend).map(|(a, bend)| a * bend);
-        self.kept.update(self.features, bend, 0.0);
-        Rest {
+        let curvature = share.iter().zip(&self.rows.curvature).map(|(a, curvature)| a * curvature);
+        self.gram_cache.update(self.features, curvature, 0.0);
+        FarRows {
             at: self.v.clone(),
             value: vector::dot(&share, &self.rows.loss),
             slope: self.features.z.tr_mul_vec(&slope),
-            bend: self.kept.damped(0.0),
+            curvature: self.gram_cache.damped(0.0),
         }
     }
 }

@@ -5,14 +5,14 @@ use crate::error::Result;
 use crate::linalg::{Dense, Row, vector};
 use crate::stable::interior::System;
 use crate::stable::problem::Problem;
-use crate::stable::reduce::Features;
+use crate::stable::row_space::Features;
 
 /// $\sum_i d_i z_i z_i^\top$ for weights close to $d_i = a_i L_i''$.
 ///
 /// Only rows whose weight has changed by more than [`STALE`] of itself are touched. That leaves every
 /// Newton step that much of the error it had, which a next step removes.
 #[derive(Debug)]
-pub(in crate::stable) struct Kept {
+pub(in crate::stable) struct GramCache {
     gram: Dense,
     weights: Vec<f64>,
     /// The largest square in every column, once it has been asked for.
@@ -21,7 +21,7 @@ pub(in crate::stable) struct Kept {
 
 /// What keeps the weights from moving far.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hold {
+pub(super) struct Damping {
     /// $2\rho/\lambda$.
     pub ridge: f64,
     /// $h$.
@@ -34,7 +34,7 @@ const STALE: f64 = 0.15;
 /// Where this many times all rows would be touched, one Gram matrix of everything is made and none kept.
 const ANEW: f64 = 1.25;
 
-impl Kept {
+impl GramCache {
     pub(in crate::stable) fn new(features: &Features) -> Self {
         let order = features.z.ncols();
         let (gram, weights) = (Dense::zeros(order, order), vec![0.0; features.z.nrows()]);
@@ -99,10 +99,10 @@ impl Kept {
         problem: &Problem<'_>,
         features: &Features,
         rows: &RowsAt,
-        hold: Hold,
+        damping: Damping,
         (gain, border): (&[f64], &[f64]),
     ) -> Result<System> {
-        let bent = || rows.share.iter().zip(&rows.bend).map(|(a, bend)| a * bend);
+        let bent = || rows.share.iter().zip(&rows.curvature).map(|(a, curvature)| a * curvature);
         let mut weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();
         let change = self.change(bent(), 0.0);
         let touched = |v: &[f64]| v.iter().filter(|v| **v != 0.0).count();
@@ -116,13 +116,13 @@ impl Kept {
         if !anew {
             vector::axpy(1.0, self.gram.data(), matrix.data_mut());
         }
-        let row = problem.total() / problem.n() as f64 / hold.width;
+        let row = problem.total() / problem.n() as f64 / damping.width;
         for j in 0..features.m {
-            matrix[(j, j)] += hold.ridge;
+            matrix[(j, j)] += damping.ridge;
         }
-        if hold.rows > 0.0 {
+        if damping.rows > 0.0 {
             for (j, peak) in self.peaks(features).iter().enumerate().take(features.m) {
-                matrix[(j, j)] += hold.rows * row * peak;
+                matrix[(j, j)] += damping.rows * row * peak;
             }
         }
         let total: f64 = gain.iter().sum();
