@@ -199,7 +199,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
             self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
             self.dual_gap_ = core.dual_gap
         for name, value in core.outputs().items():
-            setattr(self, f"{name}_", value)
+            setattr(self, f"{name}_", _with_params(value) if name == "cv_results" else value)
 
     @classmethod
     def _restore(cls, method, params, classes, feature_names, fitted):
@@ -290,6 +290,18 @@ class WeightedClassifier(BaseClassifier):
             The fitted estimator.
         """
         return self._fit(X, y, sample_weight)
+
+
+def _with_params(table):
+    """Columns ``param_*`` of a table of results, once more as scikit-learn's list ``params``."""
+    names = [name for name in table if name.startswith("param_")]
+    if not names:
+        return table
+    rows = zip(*(table[name].tolist() for name in names), strict=True)
+    return {
+        "params": [dict(zip((name[6:] for name in names), row, strict=True)) for row in rows],
+        **table,
+    }
 
 
 class _Progress:

@@ -1,6 +1,5 @@
 //! `StableSVCCV` and `StableLogisticRegressionCV`: `k` and the regularisation by cross-validation.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::estimator::{
@@ -10,10 +9,11 @@ use super::path::{PathSpec, Setting};
 use super::problem::K;
 use crate::control::Control;
 use crate::data::Dataset;
-use crate::error::{Error, Result, require};
+use crate::error::{Result, require};
 use crate::folds::{Split, stratified};
 use crate::model::metrics::log_loss;
-use crate::model::{Estimator, Fitted, Output};
+use crate::model::{Estimator, Fitted};
+use crate::optim::{Candidates, Scores};
 
 /// Parameters of [`StableSvcCv`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -180,75 +180,43 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn fit(&self, data: &Dataset, splits: &[Split], control: &Control) -> Result<Fitted> {
-        // There and back again: neighbours on the path are neighbours on the grid.
-        let mut settings = Vec::with_capacity(self.ks.len() * self.strengths.len());
-        for (turn, &k) in self.ks.iter().enumerate() {
-            let mut row: Vec<f64> = self.strengths.to_vec();
+        let grid = self.grid();
+        let settings: Vec<Setting> = grid
+            .iter()
+            .map(|&(k, strength)| Setting { k: K::Fraction(k), strength })
+            .collect();
+        let quiet = control.without_progress();
+        let scores = Scores::cross_validate(splits, control, |split| {
+            let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
+            let holdout = data.select_rows(&split.holdout);
+            path.iter().map(|fitted| score(fitted, &holdout)).collect::<Result<_>>().map(Some)
+        })?;
+        // Among equals the largest `k` (closest to the classical fit), then the strongest regularisation.
+        let strong = |at: usize| if self.strongest_last { grid[at].1 } else { -grid[at].1 };
+        let best = scores.best(|a, b| {
+            grid[a].0.total_cmp(&grid[b].0).then(strong(a).total_cmp(&strong(b)))
+        })?;
+        let fitted = only(self.path_spec.fit(&[settings[best]], data, &quiet)?)?;
+        let (k, strength) = grid[best];
+        let (ks, strengths): (Vec<f64>, Vec<f64>) = grid.into_iter().unzip();
+        let candidates = Candidates::new(ks.len()).with("k", ks).with(self.name, strengths);
+        Ok(fitted
+            .with("k", k)
+            .with(self.name, strength)
+            .with("cv_results", scores.table(candidates)))
+    }
+
+    /// `k` and strength of every candidate, there and back again: neighbours on the path are neighbours on
+    /// the grid.
+    fn grid(&self) -> Vec<(f64, f64)> {
+        let row = |(turn, &k): (usize, &f64)| {
+            let mut row: Vec<(f64, f64)> = self.strengths.iter().map(|&s| (k, s)).collect();
             if turn % 2 == 1 {
                 row.reverse();
             }
-            settings
-                .extend(row.into_iter().map(|strength| Setting { k: K::Fraction(k), strength }));
-        }
-        let quiet = control.without_progress();
-        let done = std::sync::atomic::AtomicU64::new(0);
-        let judge = |split: &Split| -> Result<Vec<f64>> {
-            let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
-            let holdout = data.select_rows(&split.holdout);
-            let before = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            control.progress(before + 1, splits.len() as u64 + 1);
-            path.iter().map(|fitted| score(fitted, &holdout)).collect()
+            row
         };
-        let scores: Vec<Vec<f64>> =
-            control.install(|| splits.par_iter().map(judge).collect::<Result<_>>())?;
-        let folds = splits.len() as f64;
-        let mean: Vec<f64> = (0..settings.len())
-            .map(|at| scores.iter().map(|fold| fold[at]).sum::<f64>() / folds)
-            .collect();
-        let spread: Vec<f64> = (0..settings.len())
-            .map(|at| {
-                let squares = scores.iter().map(|fold| (fold[at] - mean[at]).powi(2)).sum::<f64>();
-                (squares / folds).sqrt()
-            })
-            .collect();
-        let best = self.choose(&settings, &mean)?;
-        let mut fitted = only(self.path_spec.fit(&[best], data, &quiet)?)?;
-        control.progress(splits.len() as u64 + 1, splits.len() as u64 + 1);
-        let K::Fraction(k) = best.k else {
-            return Err(Error::Numerical("a grid of fractions holds a count".into()));
-        };
-        let fraction = |s: &Setting| if let K::Fraction(k) = s.k { k } else { f64::NAN };
-        fitted = fitted.with("k", k).with(self.name, best.strength).with(
-            "cv_results",
-            Output::Table(vec![
-                ("k".to_owned(), Output::Vector(settings.iter().map(fraction).collect())),
-                (
-                    self.name.to_owned(),
-                    Output::Vector(settings.iter().map(|s| s.strength).collect()),
-                ),
-                ("mean_score".to_owned(), Output::Vector(mean)),
-                ("std_score".to_owned(), Output::Vector(spread)),
-            ]),
-        );
-        Ok(fitted)
-    }
-
-    /// The best mean score; among equals the largest `k` (closest to the classical fit), then the
-    /// strongest regularisation.
-    fn choose(&self, settings: &[Setting], mean: &[f64]) -> Result<Setting> {
-        let share = |s: &Setting| if let K::Fraction(k) = s.k { k } else { f64::NAN };
-        let strong = |s: &Setting| if self.strongest_last { s.strength } else { -s.strength };
-        settings
-            .iter()
-            .zip(mean)
-            .filter(|(_, score)| !score.is_nan())
-            .max_by(|(a, x), (b, y)| {
-                x.total_cmp(y)
-                    .then(share(a).total_cmp(&share(b)))
-                    .then(strong(a).total_cmp(&strong(b)))
-            })
-            .map(|(setting, _)| *setting)
-            .ok_or_else(|| Error::Numerical("no setting could be scored".into()))
+        self.ks.iter().enumerate().flat_map(row).collect()
     }
 }
 

@@ -186,6 +186,7 @@ impl PathSpec {
         let equals = pieces.iter().all(|p| p.equals_classical);
         let n_iter = pieces.iter().map(|p| p.n_iter).max().unwrap_or(1);
         let certificates = pieces.iter().map(|p| p.solution.certificate).collect();
+        let route = joint_route(&pieces);
         let mut warnings: Vec<String> = Vec::new();
         for warning in pieces.iter().filter_map(|p| p.warning.as_ref()) {
             if !warnings.contains(warning) {
@@ -204,8 +205,20 @@ impl PathSpec {
         fitted.tol = self.tol;
         fitted.certificates = certificates;
         fitted.warnings = warnings;
+        fitted.route = route;
         fitted
     }
+}
+
+/// The routes of all problems after each other; a route that several problems took stands once.
+fn joint_route(pieces: &[Piece]) -> Vec<String> {
+    let mut routes: Vec<&[&'static str]> = Vec::new();
+    for piece in pieces {
+        if !routes.contains(&piece.solution.route.as_slice()) {
+            routes.push(&piece.solution.route);
+        }
+    }
+    routes.concat().into_iter().map(str::to_owned).collect()
 }
 
 fn given_weights(data: &Dataset) -> Vec<f64> {
