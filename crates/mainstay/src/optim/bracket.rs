@@ -182,6 +182,9 @@ mod tests {
         other.offer_dual(1.5, || 2);
         one.take_over(other);
         assert_eq!((one.upper(), one.lower()), (3.0, 1.5));
-        assert_eq!((one.delivered_by(), one.route()), (("newton", "newton"), ["newton"].as_slice()));
+        assert_eq!(
+            (one.delivered_by(), one.route()),
+            (("newton", "newton"), ["newton"].as_slice())
+        );
     }
 }

@@ -4,12 +4,12 @@ use super::problem::{Hyperplanes, Problem, RowLoss, Target};
 use crate::certificate::Certificate;
 use crate::linalg::{Dense, thin_qr, vector};
 
-/// A dual point: how much each row counts, and the pull of each of its scores.
+/// A dual point: how much each row counts, and its slopes in the scores times that.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dual {
-    /// $a$: one number a row.
+    /// $a$: one number per row.
     pub share: Vec<f64>,
-    /// $\alpha$: one number a score, row by row; $\alpha_i / a_i$ is a slope of $L_i$.
+    /// $\alpha$: one number per score, row by row; $\alpha_i / a_i$ is a slope of $L_i$.
     pub alpha: Vec<f64>,
 }
 
@@ -28,17 +28,17 @@ pub fn bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
     let Dual { share, alpha } = feasible(problem, dual);
     let rows = share.iter().zip(alpha.chunks_exact(q)).enumerate();
     let gain: f64 = rows.map(|(i, (a, alpha))| conjugate_gain(problem, i, *a, alpha)).sum();
-    let adjoint: f64 = (0..q)
+    let norm_sq: f64 = (0..q)
         .map(|j| {
             let column: Vec<f64> = alpha.iter().skip(j).step_by(q).copied().collect();
             vector::norm_sq(&problem.x.tr_mul_vec(&column))
         })
         .sum();
-    problem.scale * (gain - problem.scale / (4.0 * problem.ridge) * adjoint)
+    problem.scale * (gain - problem.scale / (4.0 * problem.ridge) * norm_sq)
 }
 
-/// Multipliers are clipped to the domain of the conjugate, and pulls on the heavier side are shrunk until they
-/// balance; both keep them in that (convex) domain, which contains 0. For squared hinges any pulls of the
+/// Multipliers are clipped to the domain of the conjugate, and those of the heavier sign are shrunk until all
+/// add up to zero; both keep them in that (convex) domain, which contains 0. For squared hinges any $\alpha$ of the
 /// right sign will do, and the best shares follow from them ([`cheapest_shares`]).
 fn feasible(problem: &Problem<'_>, dual: &Dual) -> Dual {
     let q = problem.q();
@@ -148,7 +148,7 @@ fn clip_softmax(problem: &Problem<'_>, a: &[f64], alpha: &mut [f64]) {
     }
 }
 
-/// For every score, shrinks the pulls of the heavier sign so that all add up to zero.
+/// For every score, shrinks the multipliers of the heavier sign so that all add up to zero.
 fn balance_signs(q: usize, alpha: &mut [f64]) {
     for j in 0..q {
         let (mut up, mut down) = (0.0, 0.0);
@@ -160,13 +160,13 @@ fn balance_signs(q: usize, alpha: &mut [f64]) {
             *v *= if *v > 0.0 { shrink_up } else { shrink_down };
         }
     }
-    // 0/0 when a score has no pull at all.
+    // 0/0 when all multipliers of a score are zero.
     for v in alpha.iter_mut().filter(|v| v.is_nan()) {
         *v = 0.0;
     }
 }
 
-/// Shrinks the pulls of all rows of a class together so that every score's pulls add up to zero.
+/// Shrinks the multipliers of all rows of a class together so that those of every score add up to zero.
 ///
 /// The mass that rows of class $l$ move to class $j$ is a flow $N_{lj}$; factors $\tau$ with
 /// $\sum_l \tau_l N_{lj} = \tau_j \sum_l N_{jl}$ make it a circulation. They are the stationary
@@ -183,7 +183,7 @@ fn balance_softmax(problem: &Problem<'_>, alpha: &mut [f64]) {
         vector::scale(alpha, tau[problem.target.label(i)]);
         vector::axpy(1.0, alpha, &mut left);
     }
-    // More than rounding left over (classes that exchange nothing): only no pull is balanced.
+    // More than rounding left over (classes that exchange nothing): only zero multipliers add up.
     let balanced = vector::norm_1(&left) <= 1e-12 * vector::norm_1(flow.data());
     if !balanced {
         alpha.fill(0.0);
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use crate::linalg::Matrix;
 
-    /// Pulls 3 and 1 and no rows to spare: shares 3/4 and 1/4 of `k` while the first is below its weight, which takes
+    /// Multipliers 3 and 1 and no rows to spare: shares 3/4 and 1/4 of `k` while the first is below its weight, which takes
     /// (3 + 1)^2 / 4k; then the first counts in full and the second has the rest.
     #[test]
     fn the_cheapest_shares_match_the_closed_form() {

@@ -1,10 +1,10 @@
 //! The paper's Algorithm 1, repaired: cutting planes for the worst-case loss.
 
 use super::certificate::{Dual, bound};
-use super::row_loss::expand;
-use super::simplex_qp::maximise_on_simplex;
 use super::problem::{Problem, worst_sum};
+use super::row_loss::expand;
 use super::row_space::Reduced;
+use super::simplex_qp::maximise_on_simplex;
 use super::solution::{Found, Iterate};
 use crate::error::Result;
 use crate::linalg::{Dense, vector};

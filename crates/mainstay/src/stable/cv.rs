@@ -152,8 +152,13 @@ impl Estimator for StableLogisticCv {
         }
         .check()?
         .path_spec();
-        let search =
-            Search { path_spec, ks: &p.ks, strengths: &p.alphas, name: "alpha", strongest_last: true };
+        let search = Search {
+            path_spec,
+            ks: &p.ks,
+            strengths: &p.alphas,
+            name: "alpha",
+            strongest_last: true,
+        };
         search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
 }
@@ -181,10 +186,8 @@ struct Search<'a> {
 impl Search<'_> {
     fn fit(&self, data: &Dataset, splits: &[Split], control: &Control) -> Result<Fitted> {
         let grid = self.grid();
-        let settings: Vec<Setting> = grid
-            .iter()
-            .map(|&(k, strength)| Setting { k: K::Fraction(k), strength })
-            .collect();
+        let settings: Vec<Setting> =
+            grid.iter().map(|&(k, strength)| Setting { k: K::Fraction(k), strength }).collect();
         let quiet = control.without_progress();
         let scores = Scores::cross_validate(splits, control, |split| {
             let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
@@ -193,9 +196,8 @@ impl Search<'_> {
         })?;
         // Among equals the largest `k` (closest to the classical fit), then the strongest regularisation.
         let strong = |at: usize| if self.strongest_last { grid[at].1 } else { -grid[at].1 };
-        let best = scores.best(|a, b| {
-            grid[a].0.total_cmp(&grid[b].0).then(strong(a).total_cmp(&strong(b)))
-        })?;
+        let best = scores
+            .best(|a, b| grid[a].0.total_cmp(&grid[b].0).then(strong(a).total_cmp(&strong(b))))?;
         let fitted = only(self.path_spec.fit(&[settings[best]], data, &quiet)?)?;
         let (k, strength) = grid[best];
         let (ks, strengths): (Vec<f64>, Vec<f64>) = grid.into_iter().unzip();

@@ -3,10 +3,10 @@
 
 use super::certificate::{Dual, bound};
 use super::interior;
-use super::smallest_k::{ENOUGH, SmallestK, normalised_columns, negligible_ridge};
 use super::problem::{Hyperplanes, Problem, RowLoss, Target};
 use super::row_loss::expand;
 use super::row_space::Reduced;
+use super::smallest_k::{ENOUGH, SmallestK, negligible_ridge, normalised_columns};
 use super::solution::{Found, Iterate, Solution};
 use crate::certificate::Certificate;
 use crate::control::Control;
@@ -280,9 +280,8 @@ fn weights_help(
     let free = Problem { k, ridge, scale: 1.0 / k, ..problem.clone() };
     let constant = free.objective(&best_constant(&free, budget.control())?);
     let (tol, left) = (budget.tol().min(ENOUGH), budget.left());
-    let found = budget.stage(tol, left, |budget| {
-        interior::solve(&free, reduced, interior::ALL_ROWS, budget)
-    })?;
+    let found = budget
+        .stage(tol, left, |budget| interior::solve(&free, reduced, interior::ALL_ROWS, budget))?;
     Ok(found.upper() < (1.0 - HELPS) * constant)
 }
 

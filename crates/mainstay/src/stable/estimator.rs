@@ -46,7 +46,7 @@ pub enum Solver {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MultiClass {
-    /// One problem a class against the rest, each with its own worst rows.
+    /// One problem per class, against the rest, each with its own worst rows.
     #[default]
     Ovr,
     /// One problem: the worst `k` rows of the softmax loss.
@@ -102,7 +102,7 @@ impl StableSvcParams {
 }
 
 /// minimise $\|w\|^2 + C \cdot$ (sum of the `k` largest losses), problem (8) and its squared form;
-/// more than two classes: problem (10), jointly, with one intercept a class. The intercept is free.
+/// more than two classes: problem (10), jointly, with one intercept per class. The intercept is free.
 ///
 /// ```
 /// use mainstay::data::Dataset;

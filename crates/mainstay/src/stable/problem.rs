@@ -92,9 +92,9 @@ impl<'de> Deserialize<'de> for K {
 /// What the scores should say.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
-    /// One score a row; its sign should be this one.
+    /// One score per row; its sign should be this one.
     Signs(Vec<f64>),
-    /// One score a class; that of the row's own class should be largest.
+    /// One score per class; that of the row's own class should be largest.
     Classes {
         /// Class of every row.
         labels: Vec<usize>,
@@ -154,7 +154,7 @@ impl Target {
 /// (10), and $\rho = \lambda_{paper}$, $\lambda = 1/k$ in (12).
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
-    /// One row a sample.
+    /// One row per sample.
     pub x: &'a Matrix,
     /// What the scores should say.
     pub target: Target,

@@ -45,30 +45,11 @@ pub(super) fn expand(
             curve[0] = 0.0;
             1.0 - y[i] * f[0]
         }
-        (RowLoss::Hinge, Target::Classes { .. }) => {
+        (RowLoss::Hinge, target) => {
             curve.fill(0.0);
-            let mut loss = 0.0;
-            for (j, slope) in slope.iter_mut().enumerate() {
-                let y = problem.target.sign(i, j);
-                let shortfall = (1.0 - y * f[j]).max(0.0);
-                loss += shortfall;
-                *slope = if shortfall > 0.0 { -y } else { 0.0 };
-            }
-            loss
+            hinges(target, i, f, slope)
         }
-        (RowLoss::SquaredHinge, _) => {
-            curve.fill(0.0);
-            let (mut loss, mut diagonal) = (0.0, 0);
-            for (j, slope) in slope.iter_mut().enumerate() {
-                let y = problem.target.sign(i, j);
-                let shortfall = (1.0 - y * f[j]).max(0.0);
-                loss += shortfall * shortfall;
-                *slope = -2.0 * y * shortfall;
-                curve[diagonal] = if shortfall > 0.0 { 2.0 * a } else { 0.0 };
-                diagonal += j + 2;
-            }
-            loss
-        }
+        (RowLoss::SquaredHinge, target) => squared_hinges(target, i, f, a, slope, curve),
         (RowLoss::Logistic, Target::Signs(y)) => {
             let e = (-f[0].abs()).exp();
             let miss = if y[i] * f[0] > 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) };
@@ -77,22 +58,59 @@ pub(super) fn expand(
             softplus(-y[i] * f[0])
         }
         (RowLoss::Logistic, Target::Classes { labels, .. }) => {
-            let total = log_sum_exp(f);
-            for (s, v) in slope.iter_mut().zip(f) {
-                *s = (v - total).exp();
-            }
-            let mut at = 0;
-            for j in 0..slope.len() {
-                for l in 0..=j {
-                    let diagonal = if j == l { slope[j] } else { 0.0 };
-                    curve[at] = a * (diagonal - slope[j] * slope[l]);
-                    at += 1;
-                }
-            }
-            slope[labels[i]] -= 1.0;
-            total - f[labels[i]]
+            softmax(labels[i], f, a, slope, curve)
         }
     }
+}
+
+fn hinges(target: &Target, i: usize, f: &[f64], slope: &mut [f64]) -> f64 {
+    let mut loss = 0.0;
+    for (j, slope) in slope.iter_mut().enumerate() {
+        let y = target.sign(i, j);
+        let shortfall = (1.0 - y * f[j]).max(0.0);
+        loss += shortfall;
+        *slope = if shortfall > 0.0 { -y } else { 0.0 };
+    }
+    loss
+}
+
+#[inline]
+fn squared_hinges(
+    target: &Target,
+    i: usize,
+    f: &[f64],
+    a: f64,
+    slope: &mut [f64],
+    curve: &mut [f64],
+) -> f64 {
+    curve.fill(0.0);
+    let (mut loss, mut diagonal) = (0.0, 0);
+    for (j, slope) in slope.iter_mut().enumerate() {
+        let y = target.sign(i, j);
+        let shortfall = (1.0 - y * f[j]).max(0.0);
+        loss += shortfall * shortfall;
+        *slope = -2.0 * y * shortfall;
+        curve[diagonal] = if shortfall > 0.0 { 2.0 * a } else { 0.0 };
+        diagonal += j + 2;
+    }
+    loss
+}
+
+fn softmax(label: usize, f: &[f64], a: f64, slope: &mut [f64], curve: &mut [f64]) -> f64 {
+    let total = log_sum_exp(f);
+    for (s, v) in slope.iter_mut().zip(f) {
+        *s = (v - total).exp();
+    }
+    let mut at = 0;
+    for j in 0..slope.len() {
+        for l in 0..=j {
+            let diagonal = if j == l { slope[j] } else { 0.0 };
+            curve[at] = a * (diagonal - slope[j] * slope[l]);
+            at += 1;
+        }
+    }
+    slope[label] -= 1.0;
+    total - f[label]
 }
 
 /// $\ln(1 + e^t)$ without overflow.

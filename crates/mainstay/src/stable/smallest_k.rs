@@ -11,8 +11,8 @@
 //! become the next offsets $o$ (the method of multipliers with an entropy), so that $h$ need not become small. Slopes
 //! change little from step to step, and so does the curvature, which is kept ([`GramCache`]).
 
-use super::multipliers::GramCache;
 use super::interior::{self, System};
+use super::multipliers::GramCache;
 use super::problem::{Problem, RowLoss, Target};
 use super::row_space::{Features, Reduced};
 use super::solution::{Iterate, Start};
@@ -97,9 +97,8 @@ impl SmallestK {
     fn find(problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Option<Self>> {
         let x = normalised_columns(problem);
         let reduced = Reduced::new(&x, problem.fit_intercept)?;
-        let enclosed = budget.stage(budget.tol(), STEPS, |budget| {
-            enclose(problem, &reduced.features, budget)
-        })?;
+        let enclosed = budget
+            .stage(budget.tol(), STEPS, |budget| enclose(problem, &reduced.features, budget))?;
         match enclosed.filter(|found| found.decides(problem)) {
             Some(found) => Ok(Some(found)),
             None => {
@@ -210,20 +209,21 @@ impl<'r> Smoothed<'r> {
         budget: &mut Budget<'_>,
     ) -> Result<Option<(Self, f64)>> {
         let some = y.len() / SAMPLE;
-        let mut smoothed = if some >= (LEAST_ROWS / 2).max(LEAST_ROWS_PER_COLUMN * features.z.ncols()) {
-            let sample = features.select(&(0..some).collect::<Vec<_>>());
-            let found = Smoothed::start(&sample, &y[..some], &c[..some], SAMPLE_WIDTH, budget)?;
-            let Some((found, _)) = found else { return Ok(None) };
-            Self::new(features, y, c, found.v, width)
-        } else {
-            let mut smoothed = Self::new(features, y, c, vec![0.0; features.z.ncols()], 1.0);
-            smoothed.eval_losses();
-            if smoothed.settle(budget)?.is_none() {
-                return Ok(None);
-            }
-            smoothed.width = width;
-            smoothed
-        };
+        let mut smoothed =
+            if some >= (LEAST_ROWS / 2).max(LEAST_ROWS_PER_COLUMN * features.z.ncols()) {
+                let sample = features.select(&(0..some).collect::<Vec<_>>());
+                let found = Smoothed::start(&sample, &y[..some], &c[..some], SAMPLE_WIDTH, budget)?;
+                let Some((found, _)) = found else { return Ok(None) };
+                Self::new(features, y, c, found.v, width)
+            } else {
+                let mut smoothed = Self::new(features, y, c, vec![0.0; features.z.ncols()], 1.0);
+                smoothed.eval_losses();
+                if smoothed.settle(budget)?.is_none() {
+                    return Ok(None);
+                }
+                smoothed.width = width;
+                smoothed
+            };
         smoothed.eval_losses();
         Ok(smoothed.settle(budget)?.map(|open| (smoothed, open)))
     }
@@ -342,7 +342,7 @@ impl<'r> Smoothed<'r> {
     }
 }
 
-/// The features in units in which a faint ridge is faint for all of them. What hyperplanes can do at all does not
+/// The features in units in which a negligible ridge is negligible for all of them. What hyperplanes can do at all does not
 /// depend on the units, nor on the origin where the intercept is free.
 pub(super) fn normalised_columns(problem: &Problem<'_>) -> Matrix {
     let mut largest = vec![0.0_f64; problem.x.ncols()];

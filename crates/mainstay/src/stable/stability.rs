@@ -35,7 +35,7 @@ pub struct Stability {
     pub relative: f64,
 }
 
-/// $\bar\sigma$ of fits of the same shape; one entry a fit, hyperplane by hyperplane.
+/// $\bar\sigma$ of fits of the same shape; one entry per fit, hyperplane by hyperplane.
 pub fn sigma_bar(fits: &[Vec<Vec<f64>>]) -> Result<Stability> {
     let shape = |fit: &[Vec<f64>]| fit.iter().map(Vec::len).collect::<Vec<_>>();
     let Some(first) = fits.first().filter(|fit| fit.iter().any(|row| !row.is_empty())) else {

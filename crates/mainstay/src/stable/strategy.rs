@@ -186,11 +186,7 @@ fn by_polish(task: &Task<'_, '_>, state: &mut State<'_>, budget: &mut Budget<'_>
 }
 
 /// A few more steps from a classical fit that is good enough already.
-fn refine_classical(
-    task: &Task<'_, '_>,
-    found: &mut Found,
-    budget: &mut Budget<'_>,
-) -> Result<()> {
+fn refine_classical(task: &Task<'_, '_>, found: &mut Found, budget: &mut Budget<'_>) -> Result<()> {
     let Task { problem, reduced, .. } = *task;
     let classical = problem.q() == 1 && problem.k >= problem.total();
     let (gap, tol) = (found.certificate().gap(), (CLASSICAL * budget.tol()).max(CLASSICAL_FLOOR));

@@ -9,30 +9,24 @@ use crate::error::Result;
 use crate::linalg::vector::{self, vectorized};
 use crate::stable::problem::Problem;
 
+/// Passes over the rows in search of the threshold at most.
+const PASSES: usize = 200;
+/// Relative width of a bracket of the threshold that is rounding.
+const ROUNDING: f64 = 1e-14;
+
 /// The $\theta$ on the central path over given losses: $\sum a(\theta) + \mu/\theta = k$.
 ///
 /// The left side falls in $\theta$, with derivative $-\sum \mu/(s^2 + u^2) - \mu/\theta^2$: Newton's
 /// method from `guess`, kept in a bracket, needs a handful of passes.
 pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, guess: f64) -> f64 {
-    let rest = |theta: f64| {
-        let (mut shares, mut slope) = (0.0, 0.0);
-        vectorized(|| {
-            for (l, c) in losses.iter().zip(problem.weights) {
-                let (s, u) = central_slacks(*c, l - theta, mu);
-                shares += mu / s;
-                slope += mu / (s * s + u * u);
-            }
-        });
-        (shares + mu / theta - problem.k, -slope - mu / theta / theta)
-    };
     let (mut low, mut high) = (mu / problem.k, f64::INFINITY);
     let mut theta = guess.max(2.0 * low);
-    for pass in 0..200 {
-        let (value, slope) = rest(theta);
-        if value.abs() <= 1e-2 * mu / theta {
+    for pass in 0..PASSES {
+        let (value, slope) = theta_equation(problem, losses, mu, theta);
+        if value.abs() <= CENTRAL * mu / theta {
             return theta;
         }
-        if high.is_finite() && high - low <= 1e-14 * high {
+        if high.is_finite() && high - low <= ROUNDING * high {
             break;
         }
         if value > 0.0 {
@@ -55,9 +49,22 @@ pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, gues
     if high.is_finite() { high } else { theta }
 }
 
+/// $\sum a(\theta) + \mu/\theta - k$ and its derivative.
+fn theta_equation(problem: &Problem<'_>, losses: &[f64], mu: f64, theta: f64) -> (f64, f64) {
+    let (mut shares, mut slope) = (0.0, 0.0);
+    vectorized(|| {
+        for (l, c) in losses.iter().zip(problem.weights) {
+            let (s, u) = central_slacks(*c, l - theta, mu);
+            shares += mu / s;
+            slope += mu / (s * s + u * u);
+        }
+    });
+    (shares + mu / theta - problem.k, -slope - mu / theta / theta)
+}
+
 /// Newton steps spent on the start at most.
 const CENTRING: usize = 4;
-/// Part of the barrier's first complementarity at which the start is central enough.
+/// Part of the barrier's complementarity to which the start, and the threshold there, are central.
 const CENTRAL: f64 = 1e-2;
 /// Part of the predicted decrease that a step must achieve.
 const SUFFICIENT: f64 = 0.1;

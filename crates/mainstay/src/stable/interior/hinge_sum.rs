@@ -1,4 +1,4 @@
-//! Rows whose loss is a sum of hinges, one a score: problem (10).
+//! Rows whose loss is a sum of hinges, one per score: problem (10).
 
 use super::rows::{Local, Rows};
 use super::slacks::Shares;

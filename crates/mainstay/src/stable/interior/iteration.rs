@@ -1,8 +1,8 @@
 //! Predictor-corrector steps in $(W, b, \theta)$.
 
-use super::shrinking::ActiveRows;
 use super::rows::{Local, Rows};
-use super::system::{System, leaning};
+use super::shrinking::ActiveRows;
+use super::system::{System, threshold_coupling};
 use crate::error::Result;
 use crate::linalg::vector;
 use crate::optim::{Budget, step};
@@ -33,11 +33,7 @@ pub(super) struct Run<'x, 'b> {
 }
 
 impl<'x, 'b> Run<'x, 'b> {
-    pub(super) fn new(
-        found: &'x mut Found,
-        budget: &'x mut Budget<'b>,
-        short_steps: bool,
-    ) -> Self {
+    pub(super) fn new(found: &'x mut Found, budget: &'x mut Budget<'b>, short_steps: bool) -> Self {
         Self { found, budget, short_steps, astray: false, widened: 0, late: 0 }
     }
 
@@ -104,7 +100,13 @@ impl Direction {
 }
 
 impl<'r, R: Rows> Iteration<'r, R> {
-    pub(super) fn new(full: FullProblem<'r>, v: Vec<f64>, f: Vec<f64>, theta: f64, rows: R) -> Self {
+    pub(super) fn new(
+        full: FullProblem<'r>,
+        v: Vec<f64>,
+        f: Vec<f64>,
+        theta: f64,
+        rows: R,
+    ) -> Self {
         let FullProblem { problem, reduced } = full;
         let (n, q) = (problem.n(), problem.q());
         let split = problem.loss == RowLoss::Hinge && q > 1;
@@ -197,8 +199,9 @@ impl<'r, R: Rows> Iteration<'r, R> {
 
     /// Objective of the barrier's own variables: an upper bound on that of `v`.
     fn objective(&self) -> f64 {
-        let settled =
-            self.active.map_or(0.0, |active| active.constant + vector::dot(&active.adjoint, &self.v));
+        let settled = self
+            .active
+            .map_or(0.0, |active| active.constant + vector::dot(&active.adjoint, &self.v));
         let excess = self.problem.k * self.theta + self.rows.excess() + settled;
         self.problem.scale * (0.5 * self.ridge * self.size() + excess)
     }
@@ -212,8 +215,8 @@ impl<'r, R: Rows> Iteration<'r, R> {
     /// The Newton system, and what `alpha` adds up to: both take one pass over the rows.
     pub(super) fn system(&self, alpha: &[f64]) -> (Result<System>, Vec<f64>) {
         let gauge = self.problem.loss == RowLoss::Logistic && self.q > 1 && self.features.intercept;
-        let lean = leaning(&self.local, self.q);
-        let [border, adjoint] = self.features.adjoint_pair([&lean, alpha], self.q);
+        let coupling = threshold_coupling(&self.local, self.q);
+        let [border, adjoint] = self.features.adjoint_pair([&coupling, alpha], self.q);
         let curve = self.t / self.theta;
         let (features, local) = (self.features, &self.local);
         let system = System::new(features, local, &border, self.q, self.ridge, curve, gauge);
@@ -235,7 +238,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
         primal
     }
 
-    /// Stationarity in $(W, b)$ without the rows in play: $\tfrac{2\rho}{\lambda} W$ and the pull of
+    /// Stationarity in $(W, b)$ without the rows in play: $\tfrac{2\rho}{\lambda} W$ and the part of
     /// the rows that left.
     pub(super) fn rest(&self) -> Vec<f64> {
         let Features { z, m, .. } = self.features;
@@ -249,12 +252,12 @@ impl<'r, R: Rows> Iteration<'r, R> {
 
     /// One step, to a narrower barrier or along the present one; `None` when it leads nowhere.
     fn step(&mut self, narrower: bool, run: &Run<'_, '_>) -> Result<Option<()>> {
-        let mu = self.mu();
+        let (mu, control) = (self.mu(), run.budget.control());
         let aim = if narrower { 0.0 } else { mu };
         let driven = self.driven(aim, false);
         let (system, adjoint) = self.system(&driven);
         let Ok(system) = system else { return Ok(None) };
-        run.budget.control().check()?;
+        control.check()?;
         let rest = self.rest();
         let open = mu * (self.rows.pairs() + 1.0);
 
@@ -267,7 +270,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
                 + (self.theta + reach * direction.theta) * (self.t + reach * direction.t);
             let sigma = step::centring(after, open, LEAST_CENTRING);
             let product = sigma * mu - self.theta * self.t - direction.theta * direction.t;
-            run.budget.control().check()?;
+            control.check()?;
             let driven = self.driven(sigma * mu, true);
             let adjoint = self.features.adjoint(&driven, self.q);
             direction = self.direction(&system, adjoint, &rest, product);
@@ -289,7 +292,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
         Ok(Some(()))
     }
 
-    /// The rows' pulls where every product is aimed at `mu`, before the scores move.
+    /// The rows' $\alpha$ where every product is aimed at `mu`, before the scores move.
     fn driven(&mut self, mu: f64, second: bool) -> Vec<f64> {
         let q = self.q;
         self.rows.aim(mu, second, &mut self.local);

@@ -1,13 +1,13 @@
 //! What the interior point asks of the rows, whatever their loss.
 
-/// Every row's part in the Newton system; arrays go row by row, `q` numbers a row.
+/// Every row's part in the Newton system; arrays go row by row, `q` numbers per row.
 ///
 /// After eliminating all that belongs to row $i$ alone, its multiplier moves by
-/// $\delta a = D(\varrho + r^\top \delta f - \delta\theta)$ and its pull on the scores by
+/// $\delta a = D(\varrho + r^\top \delta f - \delta\theta)$ and its $\alpha$ by
 /// $r\,\delta a + B\,\delta f + e$.
 #[derive(Debug, Default)]
 pub(super) struct Local {
-    /// Pull on the scores: $a \nabla L$ (stationarity in $W$ adds it up).
+    /// $\alpha = a \nabla L$ (stationarity in $W$ adds it up).
     pub alpha: Vec<f64>,
     /// $r$.
     pub slope: Vec<f64>,
@@ -55,7 +55,7 @@ pub(super) trait Rows {
     fn longest(&self) -> f64;
     /// [`Rows::products`] after a step.
     fn products_after(&self, step: f64) -> f64;
-    /// [`Rows::products`] after a step to scores `f`, where the losses bend; `None` where the tangent
+    /// [`Rows::products`] after a step to scores `f`, where the losses are curved; `None` where the tangent
     /// tells the truth.
     fn products_at(&self, _step: f64, _f: &[f64], _theta: f64) -> Option<f64> {
         None
@@ -70,7 +70,7 @@ pub(super) trait Rows {
     }
 }
 
-/// How near is too near to the threshold to be settled.
+/// Which rows are too near to the threshold to leave.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Near<'a> {
     /// The barrier's parameter.

@@ -12,6 +12,7 @@ use super::smooth::{self, BARRIER, Smooth};
 use crate::error::Result;
 use crate::stable::certificate::Dual;
 use crate::stable::problem::{Problem, RowLoss, Target};
+use crate::stable::row_space::Features;
 
 /// What is known of the rows that left.
 #[derive(Debug)]
@@ -39,8 +40,14 @@ impl ActiveRows {
     }
 }
 
-/// How often rows are taken back after the gap seemed reached.
+/// How often rows are taken back after the barrier said that the gap is reached.
 const TAKEN_BACK: usize = 3;
+/// Part of `k` that must be left for the rows in play.
+const LEAST_K: f64 = 1e-9;
+/// Part of the worst error of a row that left which the barrier is widened to.
+const STEP_BACK: f64 = 0.1;
+/// Multiples of the caution at which rows come back: twice what they left at, so that they do not alternate.
+const COME_BACK: f64 = 2.0;
 
 /// Runs to the end, with fewer and fewer rows.
 pub(super) fn finish(
@@ -49,19 +56,17 @@ pub(super) fn finish(
 ) -> Result<()> {
     let kept = match outer.advance(run)? {
         Some(kept) => kept,
-        None if run.astray && run.widened < TAKEN_BACK => {
-            (0..outer.problem.n()).collect()
-        }
+        None if run.astray && run.widened < TAKEN_BACK => (0..outer.problem.n()).collect(),
         None => return Ok(()),
     };
-    let back = Back::new(&outer);
-    let rows: Vec<usize> =
-        kept.iter().map(|&i| outer.active.map_or(i, |active| active.rows[i])).chain(back.rows).collect();
+    let back = Returning::new(&outer);
+    let in_full = |&i: &usize| outer.active.map_or(i, |active| active.rows[i]);
+    let rows: Vec<usize> = kept.iter().map(in_full).chain(back.rows).collect();
     let (active, above) = leave(&outer, rows);
     let full = outer.full.problem;
     let k = full.k - above;
-    let rests = k > 1e-9 * full.k;
-    if !rests {
+    let enough = k > LEAST_K * full.k;
+    if !enough {
         outer.caution = f64::INFINITY;
         return if run.astray { Ok(()) } else { finish(outer, run) };
     }
@@ -70,38 +75,52 @@ pub(super) fn finish(
     let problem =
         Problem { weights: &weights, target: full.target.select(&active.rows), k, ..full.clone() };
     let shares = outer.rows.slacks().select(problem.weights, &kept, &back.over, outer.mu());
-    let mut inner = Iteration {
-        full: outer.full,
-        problem: &problem,
-        features: &features,
-        active: Some(&active),
-        caution: outer.caution,
-        q: outer.q,
-        ridge: outer.ridge,
-        f: features.scores(&outer.v),
-        v: outer.v,
-        theta: outer.theta,
-        t: outer.t,
-        rows: Smooth::with(&problem, shares),
-        local: Local::new(weights.len(), outer.q, false),
-        last: (Vec::new(), 0.0),
-        fell: 0.0,
-    };
+    let rows = Smooth::with(&problem, shares);
+    let mut inner = restricted(outer, &problem, &features, &active, rows);
     if run.astray {
-        // Far along the path already: step back to where the barrier is as wide as the errors.
-        run.astray = false;
-        run.widened += 1;
-        let mu = inner.mu().max(0.1 * back.worst);
-        inner.theta = inner.rows.centre(&inner.f, mu, inner.theta);
-        inner.t = inner.problem.k - inner.rows.share();
-        inner.centre(mu, run)?;
+        step_back(&mut inner, back.worst, run)?;
     }
     finish(inner, run)
 }
 
+/// The same point of the problem over the rows in play.
+fn restricted<'s>(
+    outer: Iteration<'s, Smooth<'s, 's>>,
+    problem: &'s Problem<'s>,
+    features: &'s Features,
+    active: &'s ActiveRows,
+    rows: Smooth<'s, 's>,
+) -> Iteration<'s, Smooth<'s, 's>> {
+    Iteration {
+        problem,
+        features,
+        active: Some(active),
+        f: features.scores(&outer.v),
+        rows,
+        local: Local::new(problem.n(), outer.q, false),
+        last: (Vec::new(), 0.0),
+        fell: 0.0,
+        ..outer
+    }
+}
+
+/// Far along the path already: back to where the barrier is as wide as the errors.
+fn step_back(
+    inner: &mut Iteration<'_, Smooth<'_, '_>>,
+    worst: f64,
+    run: &mut Run<'_, '_>,
+) -> Result<()> {
+    run.astray = false;
+    run.widened += 1;
+    let mu = inner.mu().max(STEP_BACK * worst);
+    inner.theta = inner.rows.centre(&inner.f, mu, inner.theta);
+    inner.t = inner.problem.k - inner.rows.share();
+    inner.centre(mu, run)
+}
+
 /// Rows that left but are no longer far from the threshold, or on its other side.
 #[derive(Default)]
-struct Back {
+struct Returning {
     rows: Vec<usize>,
     /// By how much their losses exceed the threshold.
     over: Vec<f64>,
@@ -109,7 +128,7 @@ struct Back {
     worst: f64,
 }
 
-impl Back {
+impl Returning {
     fn new(outer: &Iteration<'_, Smooth<'_, '_>>) -> Self {
         let mut back = Self::default();
         let Some(active) = outer.active else { return back };
@@ -126,7 +145,7 @@ impl Back {
             let (c, over) = (problem.weights[i], losses[i] - outer.theta);
             let below = smooth::below(problem, i, &f[i * q..(i + 1) * q], over, outer.theta);
             let far = if active.settled.share[i] > 0.0 { -below } else { below };
-            if far < (2.0 * outer.caution * usual).max(BARRIER * mu / c) {
+            if far < (COME_BACK * outer.caution * usual).max(BARRIER * mu / c) {
                 back.rows.push(i);
                 back.over.push(over);
                 back.worst = back.worst.max(-far * c);

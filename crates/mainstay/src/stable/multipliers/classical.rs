@@ -32,7 +32,8 @@ pub(in crate::stable) fn solve(
         let (target, k) = (Target::Signs(signs), problem.total());
         let score = Problem { target, k, ..problem.clone() };
         let limit = budget.left();
-        let one = budget.stage(tol / q as f64, limit, |budget| solve_score(&score, reduced, budget))?;
+        let one =
+            budget.stage(tol / q as f64, limit, |budget| solve_score(&score, reduced, budget))?;
         let reached = one.certificate().gap() <= tol;
         let (Some(iterate), Some(dual), true) = (one.point(), one.proof(), reached) else {
             return Ok(());

@@ -26,13 +26,16 @@ pub(super) struct Damping {
     pub ridge: f64,
     /// $h$.
     pub width: f64,
-    /// Every weight is held as if by so many rows more, which have the largest entry of its column.
+    /// Additional rows that hold every weight, each with the largest entry of its column.
     pub rows: f64,
 }
 
+/// Relative change of a row's weight below which its part of the matrix is left as it is.
 const STALE: f64 = 0.15;
-/// Where this many times all rows would be touched, one Gram matrix of everything is made and none kept.
+/// Rows to touch, in multiples of all rows, beyond which one Gram matrix of everything is made and none kept.
 const ANEW: f64 = 1.25;
+/// Additional rows that hold the intercept: rows of one class between their bounds do not.
+const INTERCEPT_ROWS: f64 = 0.01;
 
 impl GramCache {
     pub(in crate::stable) fn new(features: &Features) -> Self {
@@ -102,20 +105,7 @@ impl GramCache {
         damping: Damping,
         (gain, border): (&[f64], &[f64]),
     ) -> Result<System> {
-        let bent = || rows.share.iter().zip(&rows.curvature).map(|(a, curvature)| a * curvature);
-        let mut weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();
-        let change = self.change(bent(), 0.0);
-        let touched = |v: &[f64]| v.iter().filter(|v| **v != 0.0).count();
-        let anew = (touched(&change) + touched(&weights)) as f64 > ANEW * weights.len() as f64;
-        if anew {
-            weights.iter_mut().zip(bent()).for_each(|(w, bent)| *w += bent);
-        } else {
-            self.apply(features, &change);
-        }
-        let mut matrix = features.z.weighted_gram(&weights);
-        if !anew {
-            vector::axpy(1.0, self.gram.data(), matrix.data_mut());
-        }
+        let mut matrix = self.with_gain(features, rows, gain);
         let row = problem.total() / problem.n() as f64 / damping.width;
         for j in 0..features.m {
             matrix[(j, j)] += damping.ridge;
@@ -127,14 +117,30 @@ impl GramCache {
         }
         let total: f64 = gain.iter().sum();
         if rows.theta > 0.0 && total > 0.0 {
-            for (j, lean) in border.iter().enumerate() {
-                vector::axpy(-lean / total, border, matrix.row_mut(j));
+            for (j, coupling) in border.iter().enumerate() {
+                vector::axpy(-coupling / total, border, matrix.row_mut(j));
             }
         }
         if features.intercept {
-            // Rows of one class between their bounds do not hold the intercept: a hundredth of a row does.
-            matrix[(features.m, features.m)] += 0.01 * row;
+            matrix[(features.m, features.m)] += INTERCEPT_ROWS * row;
         }
         System::factor(matrix)
+    }
+
+    /// $Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$.
+    fn with_gain(&mut self, features: &Features, rows: &RowsAt, gain: &[f64]) -> Dense {
+        let curved = || rows.share.iter().zip(&rows.curvature).map(|(a, curvature)| a * curvature);
+        let mut weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();
+        let change = self.change(curved(), 0.0);
+        let touched = |v: &[f64]| v.iter().filter(|v| **v != 0.0).count();
+        let anew = (touched(&change) + touched(&weights)) as f64 > ANEW * weights.len() as f64;
+        if anew {
+            weights.iter_mut().zip(curved()).for_each(|(w, curved)| *w += curved);
+            return features.z.weighted_gram(&weights);
+        }
+        self.apply(features, &change);
+        let mut matrix = features.z.weighted_gram(&weights);
+        vector::axpy(1.0, self.gram.data(), matrix.data_mut());
+        matrix
     }
 }

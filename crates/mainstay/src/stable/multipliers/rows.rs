@@ -1,4 +1,4 @@
-//! Every row at given scores: its loss, how that bends, and how much of the row counts.
+//! Every row at given scores: its loss, its slope and curvature, and how much of the row counts.
 
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
@@ -56,7 +56,11 @@ impl RowsAt {
             RowLoss::Hinge => self.set(y, |y, f| (1.0 - y * f, -y, 0.0)),
             RowLoss::SquaredHinge => self.set(y, |y, f| {
                 let shortfall = (1.0 - y * f).max(0.0);
-                (shortfall * shortfall, -2.0 * y * shortfall, if shortfall > 0.0 { 2.0 } else { 0.0 })
+                (
+                    shortfall * shortfall,
+                    -2.0 * y * shortfall,
+                    if shortfall > 0.0 { 2.0 } else { 0.0 },
+                )
             }),
             RowLoss::Logistic => self.set(y, logistic),
         }
@@ -74,7 +78,12 @@ impl RowsAt {
     }
 
     /// The shares and the threshold, which is looked for from `guess`.
-    pub(super) fn solve_threshold(&mut self, problem: &Problem<'_>, reference: &Reference, guess: f64) {
+    pub(super) fn solve_threshold(
+        &mut self,
+        problem: &Problem<'_>,
+        reference: &Reference,
+        guess: f64,
+    ) {
         let (c, h) = (problem.weights, reference.width);
         // First the unclipped shares at theta = 0.
         for (((a, base), c), loss) in
@@ -108,7 +117,7 @@ impl RowsAt {
         (excess, open)
     }
 
-    /// $\alpha = a L'$: the pull of every row on its score.
+    /// $\alpha = a L'$.
     pub(super) fn alpha(&self) -> Vec<f64> {
         self.share.iter().zip(&self.slope).map(|(a, s)| a * s).collect()
     }

@@ -1,8 +1,8 @@
 //! The last Newton steps, on the rows near the threshold alone.
 //!
-//! Most of the steps are left when the threshold is roughly known: which rows end up on it takes many changes of mind.
-//! Rows far from it have no part in that. They count in full or not at all, so what they add is smooth and a
-//! quadratic model of it holds for all of these steps, which then cost a few rows each instead of all.
+//! Most of the steps are left when the threshold is roughly known: which rows end up on it changes many times.
+//! Rows far from it count in full or not at all, so what they add is smooth and a quadratic model of it
+//! holds for all of these steps, which then cost a few rows each instead of all.
 
 use super::gram_cache::GramCache;
 use super::newton::{Newton, NewtonStart};
@@ -42,8 +42,8 @@ struct BandEnd {
 impl FarRows {
     pub(super) fn value(&self, v: &[f64]) -> f64 {
         let away = self.away(v);
-        let bent = 0.5 * vector::dot(&away, &self.curvature.mul_vec(&away));
-        self.value + vector::dot(&away, &self.slope) + bent
+        let second_order = 0.5 * vector::dot(&away, &self.curvature.mul_vec(&away));
+        self.value + vector::dot(&away, &self.slope) + second_order
     }
 
     pub(super) fn gradient(&self, v: &[f64]) -> Vec<f64> {
