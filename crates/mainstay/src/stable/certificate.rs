@@ -206,8 +206,150 @@ fn stationary(flow: &Dense) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::linalg::Matrix;
+    use crate::stable::row_loss::expand;
+
+    /// Numbers from which a problem, a primal and a dual point are made.
+    #[derive(Debug, Clone)]
+    struct Draw {
+        /// Rows, columns, and one score or one per class.
+        shape: (usize, usize, usize),
+        loss: RowLoss,
+        fit_intercept: bool,
+        /// `k` as a fraction, ridge, scale.
+        strengths: (f64, f64, f64),
+        numbers: Vec<f64>,
+        weights: Vec<f64>,
+    }
+
+    fn draws() -> impl Strategy<Value = Draw> {
+        let loss =
+            prop_oneof![Just(RowLoss::Hinge), Just(RowLoss::SquaredHinge), Just(RowLoss::Logistic)];
+        let shape = (2..9_usize, 1..4_usize, prop_oneof![Just(1_usize), Just(3)]);
+        let strengths = (0.05..1.0, 0.01..10.0, 0.01..10.0);
+        let weights = prop::collection::vec(0.1..3.0, 9);
+        let numbers = prop::collection::vec(-3.0..3.0, 200);
+        (shape, loss, any::<bool>(), strengths, numbers, weights).prop_map(
+            |(shape, loss, fit_intercept, strengths, numbers, weights)| {
+                let weights = weights[..shape.0].to_vec();
+                Draw { shape, loss, fit_intercept, strengths, numbers, weights }
+            },
+        )
+    }
+
+    impl Draw {
+        fn features(&self) -> Matrix {
+            let (n, p, _) = self.shape;
+            Dense::from_fn(n, p, |i, j| self.numbers[i * p + j]).into()
+        }
+
+        fn problem<'a>(&'a self, x: &'a Matrix) -> Problem<'a> {
+            let (n, _, q) = self.shape;
+            let target = if q == 1 {
+                Target::Signs((0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect())
+            } else {
+                Target::Classes { labels: (0..n).map(|i| i % q).collect(), count: q }
+            };
+            let (fraction, ridge, scale) = self.strengths;
+            Problem {
+                x,
+                target,
+                weights: &self.weights,
+                loss: self.loss,
+                k: fraction * self.weights.iter().sum::<f64>(),
+                ridge,
+                scale,
+                fit_intercept: self.fit_intercept,
+            }
+        }
+
+        fn hyperplanes(&self) -> Hyperplanes {
+            let (_, p, q) = self.shape;
+            let tail = &self.numbers[100..];
+            let coef = (0..q).map(|j| tail[j * p..(j + 1) * p].to_vec()).collect();
+            let free = if self.fit_intercept { 1.0 } else { 0.0 };
+            Hyperplanes { coef, intercept: (0..q).map(|j| free * tail[30 + j]).collect() }
+        }
+
+        /// Shares between their bounds and the slopes at some hyperplanes, which need not balance.
+        fn tangent(&self, problem: &Problem<'_>) -> Dual {
+            let (n, _, q) = self.shape;
+            let share: Vec<f64> =
+                (0..n).map(|i| problem.weights[i] * (0.5 + self.numbers[150 + i] / 6.0)).collect();
+            let f = problem.scores(&self.hyperplanes());
+            let (mut alpha, mut curve) = (vec![0.0; n * q], vec![0.0; q * (q + 1) / 2]);
+            for (i, alpha) in alpha.chunks_exact_mut(q).enumerate() {
+                expand(problem, i, &f[i * q..(i + 1) * q], 0.0, alpha, &mut curve);
+                vector::scale(alpha, share[i]);
+            }
+            Dual { share, alpha }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        /// Weak duality: whatever multipliers come in, the bound is below the objective of every point.
+        #[test]
+        fn no_multipliers_prove_more_than_any_point_attains(draw in draws()) {
+            let x = draw.features();
+            let problem = draw.problem(&x);
+            let (n, _, q) = draw.shape;
+            let wild = Dual {
+                share: draw.numbers[60..60 + n].to_vec(),
+                alpha: draw.numbers[70..70 + n * q].to_vec(),
+            };
+            let zero = Hyperplanes { coef: vec![vec![0.0; x.ncols()]; q], intercept: vec![0.0; q] };
+            for dual in [wild, draw.tangent(&problem)] {
+                let proven = bound(&problem, &dual);
+                prop_assert!(proven.is_finite());
+                for point in [&zero, &draw.hyperplanes()] {
+                    let objective = problem.objective(point);
+                    prop_assert!(proven <= objective * (1.0 + 1e-12) + 1e-12, "{proven} {objective}");
+                }
+            }
+        }
+
+        /// What is made feasible is feasible: shares between their bounds and at most `k` in all, and
+        /// multipliers of every score that add up to zero where the intercept is free.
+        #[test]
+        fn multipliers_are_made_feasible(draw in draws()) {
+            let x = draw.features();
+            let problem = draw.problem(&x);
+            let q = draw.shape.2;
+            let Dual { share, alpha } = feasible(&problem, &draw.tangent(&problem));
+            let inside = share.iter().zip(problem.weights).all(|(a, c)| (0.0..=*c).contains(a));
+            prop_assert!(inside && share.iter().sum::<f64>() <= problem.k * (1.0 + 1e-12));
+            for j in (0..q).filter(|_| problem.fit_intercept) {
+                let sum: f64 = alpha.iter().skip(j).step_by(q).sum();
+                prop_assert!(sum.abs() <= 1e-11 * (1.0 + vector::norm_1(&alpha)), "{sum}");
+            }
+        }
+    }
+
+    /// One row of each class at x = +-1, k = 1, C = 1, no intercept: w^2 + max(0, 1 - w) is least at w = 1/2, where
+    /// it is 3/4, and the multipliers that prove it are 1/2 each.
+    #[test]
+    fn the_bound_is_tight_at_the_closed_form_of_two_rows() {
+        let x = Matrix::from(Dense::from_rows(2, 1, vec![1.0, -1.0]));
+        let problem = Problem {
+            x: &x,
+            target: Target::Signs(vec![1.0, -1.0]),
+            weights: &[1.0; 2],
+            loss: RowLoss::Hinge,
+            k: 1.0,
+            ridge: 1.0,
+            scale: 1.0,
+            fit_intercept: false,
+        };
+        let dual = Dual { share: vec![0.5; 2], alpha: vec![-0.5, 0.5] };
+        let point = Hyperplanes { coef: vec![vec![0.5]], intercept: vec![0.0] };
+        assert!((bound(&problem, &dual) - 0.75).abs() <= 1e-15);
+        assert!((problem.objective(&point) - 0.75).abs() <= 1e-15);
+    }
 
     /// Multipliers 3 and 1 and no rows to spare: shares 3/4 and 1/4 of `k` while the first is below its weight, which takes
     /// (3 + 1)^2 / 4k; then the first counts in full and the second has the rest.
