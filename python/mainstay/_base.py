@@ -292,6 +292,18 @@ class WeightedClassifier(BaseClassifier):
         return self._fit(X, y, sample_weight)
 
 
+def _with_params(table):
+    """Columns ``param_*`` of a table of results, once more as scikit-learn's list ``params``."""
+    names = [name for name in table if name.startswith("param_")]
+    if not names:
+        return table
+    rows = zip(*(table[name].tolist() for name in names), strict=True)
+    return {
+        "params": [dict(zip((name[6:] for name in names), row, strict=True)) for row in rows],
+        **table,
+    }
+
+
 class _Progress:
     """One line on standard error while a fit runs, where ``verbose`` asks for it."""
 

@@ -24,7 +24,7 @@ class StableSVCCV(BaseClassifier):
     tol : float, default=1e-6
         Target for the proven gap of every fit.
     max_iter : int, default=1000
-        Limit on iterations of every fit.
+        Limit on the iterations of every fit, over all stages of its solver.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -38,8 +38,10 @@ class StableSVCCV(BaseClassifier):
         The chosen fraction.
     C_ : float
         The chosen ``C``.
-    cv_results_ : dict of ndarray
-        One entry a setting: ``k``, ``C``, ``mean_score``, ``std_score``.
+    cv_results_ : dict of columns
+        One entry per setting, named as by `GridSearchCV`: ``params``, ``param_k``,
+        ``param_C``, ``split0_test_score`` ... (accuracy),
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
     coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
         Those of the fit to all rows, as in `StableSVC`.
 
@@ -103,7 +105,7 @@ class StableLogisticRegressionCV(BaseClassifier):
     tol : float, default=1e-6
         Target for the proven gap of every fit.
     max_iter : int, default=1000
-        Limit on iterations of every fit.
+        Limit on the iterations of every fit, over all stages of its solver.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -117,8 +119,10 @@ class StableLogisticRegressionCV(BaseClassifier):
         The chosen fraction.
     alpha_ : float
         The chosen ``alpha``.
-    cv_results_ : dict of ndarray
-        One entry a setting: ``k``, ``alpha``, ``mean_score`` (minus the log loss), ``std_score``.
+    cv_results_ : dict of columns
+        One entry per setting, named as by `GridSearchCV`: ``params``, ``param_k``,
+        ``param_alpha``, ``split0_test_score`` ... (minus the log loss),
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
     coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
         Those of the fit to all rows, as in `StableLogisticRegression`.
 

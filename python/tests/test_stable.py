@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -112,14 +113,37 @@ def test_cross_validation_names_its_choice(blobs):
     assert svc.k_ in (0.5, 1.0)
     assert svc.C_ in (0.1, 1.0)
     results = svc.cv_results_
-    assert len(results["mean_score"]) == 4
-    best = np.flatnonzero(results["mean_score"] == results["mean_score"].max())
-    assert svc.k_ == results["k"][best].max()
+    assert len(results["mean_test_score"]) == 4
+    best = np.flatnonzero(results["rank_test_score"] == 1)
+    means = results["mean_test_score"]
+    assert_array_equal(best, np.flatnonzero(means == means.max()))
+    assert svc.k_ == results["param_k"][best].max()
+    assert {"k": svc.k_, "C": svc.C_} in [results["params"][at] for at in best]
+    folds = np.array([results[f"split{fold}_test_score"] for fold in range(5)])
+    assert_allclose(folds.mean(axis=0), results["mean_test_score"])
+    assert_allclose(folds.std(axis=0), results["std_test_score"], atol=1e-15)
     again = StableSVCCV(ks=[0.5, 1.0], Cs=[0.1, 1.0], random_state=1, n_jobs=2).fit(X, y)
     assert_array_equal(svc.coef_, again.coef_)
     logistic = StableLogisticRegressionCV(ks=[1.0], alphas=[1e-3, 10.0]).fit(X, y)
     assert logistic.alpha_ == 1e-3
     assert logistic.predict_proba(X).shape == (len(y), len(np.unique(y)))
+
+
+@pytest.mark.parametrize("solver", ["interior-point", "cutting-plane"])
+def test_max_iter_limits_the_whole_fit(blobs, solver):
+    X, y = blobs
+    for max_iter in (1, 2, 3, 7):
+        for model in (StableSVC(), StableSVC(loss="squared_hinge"), StableLogisticRegression()):
+            model.set_params(max_iter=max_iter, solver=solver, tol=1e-12)
+            with pytest.warns(ConvergenceWarning):
+                model.fit(X, y)
+            assert 1 <= model.n_iter_ <= max_iter
+
+
+def test_verbose_names_the_stages(blobs, capsys):
+    X, y = blobs
+    StableSVC(verbose=1).fit(X, y)
+    assert "(interior point)" in capsys.readouterr().err
 
 
 def test_cutting_planes_agree(blobs):

@@ -857,9 +857,11 @@ fn cross_validation_reports_every_setting_and_refits_the_best() {
     let fitted = params.check().unwrap().fit(&data, &control()).unwrap();
     let Output::Table(columns) = &fitted.outputs["cv_results"] else { panic!() };
     let names: Vec<&str> = columns.iter().map(|c| c.0.as_str()).collect();
-    assert_eq!(names, ["k", "alpha", "mean_score", "std_score"]);
-    let [Output::Vector(k), Output::Vector(alpha), Output::Vector(score), _] =
-        [0, 1, 2, 3].map(|at: usize| &columns[at].1)
+    assert_eq!(names[..2], ["param_k", "param_alpha"]);
+    assert_eq!(names[2..7], [0, 1, 2, 3, 4].map(|s| format!("split{s}_test_score")));
+    assert_eq!(names[7..], ["mean_test_score", "std_test_score", "rank_test_score"]);
+    let [Output::Vector(k), Output::Vector(alpha), Output::Vector(score)] =
+        [0, 1, 7].map(|at: usize| &columns[at].1)
     else {
         panic!()
     };

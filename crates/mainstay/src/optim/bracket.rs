@@ -71,6 +71,18 @@ impl<P, D> Bracket<P, D> {
         self.route.extend(other.route);
     }
 
+    /// [`Bracket::absorb`], but what is taken over counts as found by the present stage, and no route is added.
+    pub fn take_over(&mut self, other: Self) {
+        let End { value, point, .. } = other.primal;
+        if let Some(point) = point {
+            self.offer_primal(value, || point);
+        }
+        let End { value, point, .. } = other.dual;
+        if let Some(point) = point {
+            self.offer_dual(value, || point);
+        }
+    }
+
     /// Objective of the best primal point; infinite where there is none.
     pub fn upper(&self) -> f64 {
         self.primal.value
@@ -159,5 +171,20 @@ mod tests {
         one.absorb(other);
         assert_eq!((one.upper(), one.lower()), (2.0, 1.5));
         assert_eq!(one.into_points(), (Some(1), Some(2)));
+    }
+
+    #[test]
+    fn what_is_taken_over_counts_as_found_by_the_present_stage() {
+        let (mut one, mut other) = (Bracket::new(), Bracket::new());
+        one.enter("newton");
+        other.enter("sample");
+        other.offer_primal(3.0, || 2);
+        other.offer_dual(1.5, || 2);
+        one.take_over(other);
+        assert_eq!((one.upper(), one.lower()), (3.0, 1.5));
+        assert_eq!(
+            (one.delivered_by(), one.route()),
+            (("newton", "newton"), ["newton"].as_slice())
+        );
     }
 }

@@ -1,19 +1,19 @@
 //! `StableSVCCV` and `StableLogisticRegressionCV`: `k` and the regularisation by cross-validation.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::estimator::{
     MultiClass, StableLogisticParams, StableSvcParams, SvmLoss, limits, only, positive,
 };
-use super::fit::{Recipe, Setting};
+use super::path::{PathSpec, Setting};
 use super::problem::K;
 use crate::control::Control;
 use crate::data::Dataset;
-use crate::error::{Error, Result, require};
+use crate::error::{Result, require};
 use crate::folds::{Split, stratified};
 use crate::model::metrics::log_loss;
-use crate::model::{Estimator, Fitted, Output};
+use crate::model::{Estimator, Fitted};
+use crate::optim::{Candidates, Scores};
 
 /// Parameters of [`StableSvcCv`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl StableSvcCvParams {
         fractions(&self.ks)?;
         grid("Cs", &self.cs)?;
         self.cs.iter().try_for_each(|&c| positive("Cs", c))?;
-        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
+        require(self.cv >= 2, "cv", self.cv, "at smallest_k 2")?;
         limits(self.tol, self.max_iter)?;
         Ok(StableSvcCv(self))
     }
@@ -72,7 +72,7 @@ pub struct StableSvcCv(StableSvcCvParams);
 impl Estimator for StableSvcCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
-        let recipe = StableSvcParams {
+        let path_spec = StableSvcParams {
             loss: p.loss,
             fit_intercept: p.fit_intercept,
             tol: p.tol,
@@ -80,9 +80,9 @@ impl Estimator for StableSvcCv {
             ..StableSvcParams::default()
         }
         .check()?
-        .recipe();
+        .path_spec();
         let search =
-            Search { recipe, ks: &p.ks, strengths: &p.cs, name: "C", strongest_last: false };
+            Search { path_spec, ks: &p.ks, strengths: &p.cs, name: "C", strongest_last: false };
         search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
 }
@@ -130,7 +130,7 @@ impl StableLogisticCvParams {
         fractions(&self.ks)?;
         grid("alphas", &self.alphas)?;
         self.alphas.iter().try_for_each(|&alpha| positive("alphas", alpha))?;
-        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
+        require(self.cv >= 2, "cv", self.cv, "at smallest_k 2")?;
         limits(self.tol, self.max_iter)?;
         Ok(StableLogisticCv(self))
     }
@@ -143,7 +143,7 @@ pub struct StableLogisticCv(StableLogisticCvParams);
 impl Estimator for StableLogisticCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
-        let recipe = StableLogisticParams {
+        let path_spec = StableLogisticParams {
             multi_class: p.multi_class,
             fit_intercept: p.fit_intercept,
             tol: p.tol,
@@ -151,15 +151,20 @@ impl Estimator for StableLogisticCv {
             ..StableLogisticParams::default()
         }
         .check()?
-        .recipe();
-        let search =
-            Search { recipe, ks: &p.ks, strengths: &p.alphas, name: "alpha", strongest_last: true };
+        .path_spec();
+        let search = Search {
+            path_spec,
+            ks: &p.ks,
+            strengths: &p.alphas,
+            name: "alpha",
+            strongest_last: true,
+        };
         search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
 }
 
 fn grid(name: &'static str, values: &[f64]) -> Result<()> {
-    require(!values.is_empty(), name, "[]", "at least one value")
+    require(!values.is_empty(), name, "[]", "at smallest_k one value")
 }
 
 fn fractions(ks: &[f64]) -> Result<()> {
@@ -170,7 +175,7 @@ fn fractions(ks: &[f64]) -> Result<()> {
 
 /// A grid search whose fits are warm-started along the grid, in parallel over folds.
 struct Search<'a> {
-    recipe: Recipe,
+    path_spec: PathSpec,
     ks: &'a [f64],
     strengths: &'a [f64],
     name: &'static str,
@@ -180,75 +185,40 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn fit(&self, data: &Dataset, splits: &[Split], control: &Control) -> Result<Fitted> {
-        // There and back again: neighbours on the path are neighbours on the grid.
-        let mut settings = Vec::with_capacity(self.ks.len() * self.strengths.len());
-        for (turn, &k) in self.ks.iter().enumerate() {
-            let mut row: Vec<f64> = self.strengths.to_vec();
+        let grid = self.grid();
+        let settings: Vec<Setting> =
+            grid.iter().map(|&(k, strength)| Setting { k: K::Fraction(k), strength }).collect();
+        let quiet = control.without_progress();
+        let scores = Scores::cross_validate(splits, control, |split| {
+            let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
+            let holdout = data.select_rows(&split.holdout);
+            path.iter().map(|fitted| score(fitted, &holdout)).collect::<Result<_>>().map(Some)
+        })?;
+        // Among equals the largest `k` (closest to the classical fit), then the strongest regularisation.
+        let strong = |at: usize| if self.strongest_last { grid[at].1 } else { -grid[at].1 };
+        let best = scores
+            .best(|a, b| grid[a].0.total_cmp(&grid[b].0).then(strong(a).total_cmp(&strong(b))))?;
+        let fitted = only(self.path_spec.fit(&[settings[best]], data, &quiet)?)?;
+        let (k, strength) = grid[best];
+        let (ks, strengths): (Vec<f64>, Vec<f64>) = grid.into_iter().unzip();
+        let candidates = Candidates::new(ks.len()).with("k", ks).with(self.name, strengths);
+        Ok(fitted
+            .with("k", k)
+            .with(self.name, strength)
+            .with("cv_results", scores.table(candidates)))
+    }
+
+    /// `k` and strength of every candidate, there and back again: neighbours on the path are neighbours on
+    /// the grid.
+    fn grid(&self) -> Vec<(f64, f64)> {
+        let row = |(turn, &k): (usize, &f64)| {
+            let mut row: Vec<(f64, f64)> = self.strengths.iter().map(|&s| (k, s)).collect();
             if turn % 2 == 1 {
                 row.reverse();
             }
-            settings
-                .extend(row.into_iter().map(|strength| Setting { k: K::Fraction(k), strength }));
-        }
-        let quiet = control.without_progress();
-        let done = std::sync::atomic::AtomicU64::new(0);
-        let judge = |split: &Split| -> Result<Vec<f64>> {
-            let path = self.recipe.path(&settings, &data.select_rows(&split.train), &quiet)?;
-            let holdout = data.select_rows(&split.holdout);
-            let before = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            control.progress(before + 1, splits.len() as u64 + 1);
-            path.iter().map(|fitted| score(fitted, &holdout)).collect()
+            row
         };
-        let scores: Vec<Vec<f64>> =
-            control.install(|| splits.par_iter().map(judge).collect::<Result<_>>())?;
-        let folds = splits.len() as f64;
-        let mean: Vec<f64> = (0..settings.len())
-            .map(|at| scores.iter().map(|fold| fold[at]).sum::<f64>() / folds)
-            .collect();
-        let spread: Vec<f64> = (0..settings.len())
-            .map(|at| {
-                let squares = scores.iter().map(|fold| (fold[at] - mean[at]).powi(2)).sum::<f64>();
-                (squares / folds).sqrt()
-            })
-            .collect();
-        let best = self.choose(&settings, &mean)?;
-        let mut fitted = only(self.recipe.path(&[best], data, &quiet)?)?;
-        control.progress(splits.len() as u64 + 1, splits.len() as u64 + 1);
-        let K::Fraction(k) = best.k else {
-            return Err(Error::Numerical("a grid of fractions holds a count".into()));
-        };
-        let fraction = |s: &Setting| if let K::Fraction(k) = s.k { k } else { f64::NAN };
-        fitted = fitted.with("k", k).with(self.name, best.strength).with(
-            "cv_results",
-            Output::Table(vec![
-                ("k".to_owned(), Output::Vector(settings.iter().map(fraction).collect())),
-                (
-                    self.name.to_owned(),
-                    Output::Vector(settings.iter().map(|s| s.strength).collect()),
-                ),
-                ("mean_score".to_owned(), Output::Vector(mean)),
-                ("std_score".to_owned(), Output::Vector(spread)),
-            ]),
-        );
-        Ok(fitted)
-    }
-
-    /// The best mean score; among equals the largest `k` (closest to the classical fit), then the
-    /// strongest regularisation.
-    fn choose(&self, settings: &[Setting], mean: &[f64]) -> Result<Setting> {
-        let share = |s: &Setting| if let K::Fraction(k) = s.k { k } else { f64::NAN };
-        let strong = |s: &Setting| if self.strongest_last { s.strength } else { -s.strength };
-        settings
-            .iter()
-            .zip(mean)
-            .filter(|(_, score)| !score.is_nan())
-            .max_by(|(a, x), (b, y)| {
-                x.total_cmp(y)
-                    .then(share(a).total_cmp(&share(b)))
-                    .then(strong(a).total_cmp(&strong(b)))
-            })
-            .map(|(setting, _)| *setting)
-            .ok_or_else(|| Error::Numerical("no setting could be scored".into()))
+        self.ks.iter().enumerate().flat_map(row).collect()
     }
 }
 

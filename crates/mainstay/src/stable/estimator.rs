@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fit::{Recipe, Setting};
+use super::path::{PathSpec, Setting};
 use super::problem::{K, RowLoss};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
@@ -46,7 +46,7 @@ pub enum Solver {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MultiClass {
-    /// One problem a class against the rest, each with its own worst rows.
+    /// One problem per class, against the rest, each with its own worst rows.
     #[default]
     Ovr,
     /// One problem: the worst `k` rows of the softmax loss.
@@ -102,7 +102,7 @@ impl StableSvcParams {
 }
 
 /// minimise $\|w\|^2 + C \cdot$ (sum of the `k` largest losses), problem (8) and its squared form;
-/// more than two classes: problem (10), jointly, with one intercept a class. The intercept is free.
+/// more than two classes: problem (10), jointly, with one intercept per class. The intercept is free.
 ///
 /// ```
 /// use mainstay::data::Dataset;
@@ -121,8 +121,8 @@ impl StableSvcParams {
 pub struct StableSvc(StableSvcParams);
 
 impl StableSvc {
-    pub(super) fn recipe(&self) -> Recipe {
-        Recipe {
+    pub(super) fn path_spec(&self) -> PathSpec {
+        PathSpec {
             loss: self.0.loss.row_loss(),
             joint: true,
             fit_intercept: self.0.fit_intercept,
@@ -136,7 +136,7 @@ impl StableSvc {
     /// One fit for each of `ks`, in that order, each started from the one before.
     pub fn path(&self, data: &Dataset, ks: &[K], control: &Control) -> Result<Vec<Fitted>> {
         let settings: Vec<_> = ks.iter().map(|&k| Setting { k, strength: self.0.c }).collect();
-        self.recipe().path(&settings, data, control)
+        self.path_spec().fit(&settings, data, control)
     }
 
     /// One fit for each of `cs` (values of `C`), in that order, each started from the one before.
@@ -148,7 +148,7 @@ impl StableSvc {
     ) -> Result<Vec<Fitted>> {
         cs.iter().try_for_each(|&c| positive("C", c))?;
         let settings: Vec<_> = cs.iter().map(|&c| Setting { k: self.0.k, strength: c }).collect();
-        self.recipe().path(&settings, data, control)
+        self.path_spec().fit(&settings, data, control)
     }
 }
 
@@ -218,8 +218,8 @@ impl StableLogisticParams {
 pub struct StableLogistic(StableLogisticParams);
 
 impl StableLogistic {
-    pub(super) fn recipe(&self) -> Recipe {
-        Recipe {
+    pub(super) fn path_spec(&self) -> PathSpec {
+        PathSpec {
             loss: RowLoss::Logistic,
             joint: self.0.multi_class == MultiClass::Joint,
             fit_intercept: self.0.fit_intercept,
@@ -233,7 +233,7 @@ impl StableLogistic {
     /// One fit for each of `ks`, in that order, each started from the one before.
     pub fn path(&self, data: &Dataset, ks: &[K], control: &Control) -> Result<Vec<Fitted>> {
         let settings: Vec<_> = ks.iter().map(|&k| Setting { k, strength: self.0.alpha }).collect();
-        self.recipe().path(&settings, data, control)
+        self.path_spec().fit(&settings, data, control)
     }
 
     /// One fit for each of `alphas`, in that order, each started from the one before.
@@ -246,7 +246,7 @@ impl StableLogistic {
         alphas.iter().try_for_each(|&alpha| positive("alpha", alpha))?;
         let settings: Vec<_> =
             alphas.iter().map(|&alpha| Setting { k: self.0.k, strength: alpha }).collect();
-        self.recipe().path(&settings, data, control)
+        self.path_spec().fit(&settings, data, control)
     }
 }
 
@@ -289,5 +289,5 @@ pub(super) fn positive(name: &'static str, value: f64) -> Result<()> {
 
 pub(super) fn limits(tol: f64, max_iter: usize) -> Result<()> {
     require(tol > 0.0 && tol < 1.0, "tol", tol, "in (0, 1)")?;
-    require(max_iter > 0, "max_iter", max_iter, "at least 1")
+    require(max_iter > 0, "max_iter", max_iter, "at smallest_k 1")
 }

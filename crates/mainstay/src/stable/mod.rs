@@ -2,23 +2,27 @@
 //!
 //! Tazi Bouardi and Ramirez, *An extension of Stable Regression to Support Vector Machines and
 //! Logistic Regression*. One problem ([`problem`]) covers their (8), its squared-hinge form, (10)
-//! and (12); [`augmented`] (many rows) and [`interior`] (few rows, many classes) solve it at nearly the
-//! price of the plain fit, [`cutting`] is their Algorithm 1, repaired; [`certificate`] proves how good an
-//! answer is.
+//! and (12). [`estimator`] checks parameters, [`path`] turns data and settings into problems, and
+//! [`strategy`] lists which solver runs when: [`multipliers`] (many rows) and [`interior`] (few rows,
+//! many classes) at nearly the price of the plain fit, [`cutting_plane`] for their Algorithm 1, repaired.
+//! [`certificate`] proves how good an answer is, whoever found it.
 
-mod augmented;
 pub mod certificate;
-mod cutting;
+mod cutting_plane;
 mod cv;
+mod degenerate;
 mod estimator;
-mod fit;
 mod interior;
-mod least;
-mod master;
+mod multipliers;
+mod path;
 pub mod problem;
-mod reduce;
+mod row_loss;
+mod row_space;
+mod simplex_qp;
+mod smallest_k;
+mod solution;
 mod stability;
-mod structure;
+mod strategy;
 
 pub use cv::{StableLogisticCv, StableLogisticCvParams, StableSvcCv, StableSvcCvParams};
 pub use estimator::{

@@ -5,6 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, Result, require};
 use crate::linalg::{Matrix, vector};
 
+pub use super::row_loss::RowLoss;
+
 /// How much of the data the worst rows are: a count, or a fraction of the total weight.
 ///
 /// In JSON the decimal point decides: `20` is a count, `0.2` and `1.0` are fractions.
@@ -20,7 +22,7 @@ impl K {
     /// Checks what can be checked without data.
     pub fn check(self) -> Result<()> {
         match self {
-            Self::Count(count) => require(count > 0, "k", count, "at least 1"),
+            Self::Count(count) => require(count > 0, "k", count, "at smallest_k 1"),
             Self::Fraction(share) => require(
                 share > 0.0 && share <= 1.0,
                 "k",
@@ -74,7 +76,7 @@ impl<'de> Deserialize<'de> for K {
             fn visit_i64<E: serde::de::Error>(self, count: i64) -> std::result::Result<K, E> {
                 u64::try_from(count).map(K::Count).map_err(|_| {
                     E::custom(format!(
-                        "{count} is not a count of at least 1 (or a fraction in (0, 1])"
+                        "{count} is not a count of at smallest_k 1 (or a fraction in (0, 1])"
                     ))
                 })
             }
@@ -87,23 +89,12 @@ impl<'de> Deserialize<'de> for K {
     }
 }
 
-/// Which loss a row suffers from its scores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowLoss {
-    /// $\sum_j \max(0, 1 - y_{ij} f_{ij})$.
-    Hinge,
-    /// $\sum_j \max(0, 1 - y_{ij} f_{ij})^2$.
-    SquaredHinge,
-    /// One score: $\ln(1 + e^{-y f})$; several: $\ln \sum_j e^{f_j} - f_{y}$.
-    Logistic,
-}
-
 /// What the scores should say.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
-    /// One score a row; its sign should be this one.
+    /// One score per row; its sign should be this one.
     Signs(Vec<f64>),
-    /// One score a class; that of the row's own class should be largest.
+    /// One score per class; that of the row's own class should be largest.
     Classes {
         /// Class of every row.
         labels: Vec<usize>,
@@ -163,7 +154,7 @@ impl Target {
 /// (10), and $\rho = \lambda_{paper}$, $\lambda = 1/k$ in (12).
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
-    /// One row a sample.
+    /// One row per sample.
     pub x: &'a Matrix,
     /// What the scores should say.
     pub target: Target,
@@ -183,11 +174,18 @@ pub struct Problem<'a> {
 
 /// $W$ and $b$.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
-    /// One row a score.
+pub struct Hyperplanes {
+    /// One row per score.
     pub coef: Vec<Vec<f64>>,
-    /// One number a score.
+    /// One number per score.
     pub intercept: Vec<f64>,
+}
+
+impl Hyperplanes {
+    /// Whether all numbers are.
+    pub fn is_finite(&self) -> bool {
+        self.coef.iter().flatten().chain(&self.intercept).all(|v| v.is_finite())
+    }
 }
 
 impl Problem<'_> {
@@ -207,7 +205,7 @@ impl Problem<'_> {
     }
 
     /// Scores of every row, row by row.
-    pub fn scores(&self, point: &Point) -> Vec<f64> {
+    pub fn scores(&self, point: &Hyperplanes) -> Vec<f64> {
         let q = self.q();
         let mut f = vec![0.0; self.n() * q];
         for (j, (w, b)) in point.coef.iter().zip(&point.intercept).enumerate() {
@@ -218,45 +216,21 @@ impl Problem<'_> {
         f
     }
 
-    /// Loss of row `i` at its scores `f`.
-    pub fn row_loss(&self, i: usize, f: &[f64]) -> f64 {
-        let lack = |j: usize| (1.0 - self.target.sign(i, j) * f[j]).max(0.0);
-        match self.loss {
-            RowLoss::Hinge => (0..f.len()).map(lack).sum(),
-            RowLoss::SquaredHinge => (0..f.len()).map(|j| lack(j) * lack(j)).sum(),
-            RowLoss::Logistic => match &self.target {
-                Target::Signs(y) => softplus(-y[i] * f[0]),
-                Target::Classes { labels, .. } => log_sum_exp(f) - f[labels[i]],
-            },
-        }
-    }
-
     /// Loss of every row at the scores `f`.
     pub fn losses(&self, f: &[f64]) -> Vec<f64> {
         f.chunks_exact(self.q()).enumerate().map(|(i, f)| self.row_loss(i, f)).collect()
     }
 
     /// $\rho\|W\|^2$.
-    pub fn penalty(&self, point: &Point) -> f64 {
+    pub fn penalty(&self, point: &Hyperplanes) -> f64 {
         self.ridge * point.coef.iter().map(|w| vector::norm_sq(w)).sum::<f64>()
     }
 
     /// The objective at `point`.
-    pub fn objective(&self, point: &Point) -> f64 {
+    pub fn objective(&self, point: &Hyperplanes) -> f64 {
         let losses = self.losses(&self.scores(point));
         self.penalty(point) + self.scale * worst_sum(&losses, self.weights, self.k).sum
     }
-}
-
-/// $\ln(1 + e^t)$ without overflow.
-pub(super) fn softplus(t: f64) -> f64 {
-    t.max(0.0) + (-t.abs()).exp().ln_1p()
-}
-
-/// $\ln \sum_j e^{f_j}$ without overflow.
-pub(super) fn log_sum_exp(f: &[f64]) -> f64 {
-    let top = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    top + f.iter().map(|v| (v - top).exp()).sum::<f64>().ln()
 }
 
 /// The sum of the worst losses and the loss at which it stops counting.

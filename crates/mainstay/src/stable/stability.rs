@@ -35,7 +35,7 @@ pub struct Stability {
     pub relative: f64,
 }
 
-/// $\bar\sigma$ of fits of the same shape; one entry a fit, hyperplane by hyperplane.
+/// $\bar\sigma$ of fits of the same shape; one entry per fit, hyperplane by hyperplane.
 pub fn sigma_bar(fits: &[Vec<Vec<f64>>]) -> Result<Stability> {
     let shape = |fit: &[Vec<f64>]| fit.iter().map(Vec::len).collect::<Vec<_>>();
     let Some(first) = fits.first().filter(|fit| fit.iter().any(|row| !row.is_empty())) else {
@@ -101,7 +101,7 @@ pub fn coefficient_stability(
     seed: u64,
     control: &Control,
 ) -> Result<Stability> {
-    require(resamples >= 2, "resamples", resamples, "at least 2")?;
+    require(resamples >= 2, "resamples", resamples, "at smallest_k 2")?;
     let fractions = match protocol {
         Protocol::Paired => vec![0.5; resamples],
         Protocol::Paper => PAPER_FRACTIONS.to_vec(),

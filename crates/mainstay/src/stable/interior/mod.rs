@@ -2,189 +2,173 @@
 //!
 //! All that belongs to one row is eliminated in closed form ([`rows`]), so a step costs one weighted
 //! Gram matrix of order $q(m+1)$ and a few products with the data. Mehrotra's predictor and
-//! corrector share one factorisation. Ten to twenty-five steps are usual, whatever $n$; rows whose
-//! fate is settled leave on the way ([`narrow`]), so that the last steps see few of them.
+//! corrector share one factorisation. Ten to twenty-five steps are usual, whatever $n$; rows that
+//! cannot cross the threshold any more leave on the way ([`shrinking`]), so that the last steps see few of them.
 
-mod centre;
+mod centring;
+mod hinge_sum;
 mod iteration;
-mod narrow;
 mod rows;
-mod shares;
+mod shrinking;
+mod slacks;
 mod smooth;
-mod split;
 mod system;
 
-use centre::central_theta;
-use iteration::{Iteration, Progress, Whole};
-use shares::central_slacks;
+use centring::central_theta;
+use hinge_sum::HingeSum;
+use iteration::{FullProblem, Iteration, Run};
+use slacks::central_slacks;
 use smooth::Smooth;
-pub(super) use smooth::expand;
-use split::Split;
 pub(super) use system::System;
 
-use super::certificate::{Dual, bound};
-use super::problem::{Point, Problem, RowLoss, worst_sum};
-use super::reduce::Reduced;
-use crate::certificate::Certificate;
-use crate::control::Control;
-use crate::error::{Error, Result};
+use super::certificate::bound;
+use super::problem::{Problem, RowLoss, worst_sum};
+use super::row_space::Reduced;
+use super::solution::{Found, Start};
+use crate::error::Result;
+use crate::optim::{Bracket, Budget};
 
-/// When to stop, and whom to listen to.
+/// How steps are made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits<'a> {
-    pub tol: f64,
-    pub max_iter: usize,
-    /// Whether rows may leave on the way; not worth trying where a faint ridge lets weights wander.
-    pub narrow: bool,
+pub(super) struct Options {
+    /// Whether rows may leave on the way; not worth trying where a negligible ridge lets weights wander.
+    pub shrinking: bool,
     /// Whether steps are shortened until the complementarity products do not grow.
-    pub strict: bool,
-    pub control: &'a Control,
+    pub short_steps: bool,
 }
 
-impl Limits<'_> {
-    /// What is left of them after `steps`.
-    pub(super) fn after(self, steps: usize) -> Self {
-        Self { max_iter: self.max_iter.saturating_sub(steps), ..self }
-    }
-}
+/// The usual way.
+pub(super) const USUAL: Options = Options { shrinking: true, short_steps: false };
+/// For weights that wander.
+pub(super) const ALL_ROWS: Options = Options { shrinking: false, short_steps: false };
+/// For steps that would throw rows far over the kink of a squared hinge.
+pub(super) const SHORT_STEPS: Options = Options { shrinking: true, short_steps: true };
 
-/// An answer with its proof.
-#[derive(Debug, Clone)]
-pub(super) struct Solution {
-    pub point: Point,
-    pub dual: Dual,
-    pub certificate: Certificate,
-    pub n_iter: usize,
-    /// Reduced weights, from which a neighbouring problem may start.
-    pub warm: Vec<f64>,
-}
+/// Steps of one run at most: runs that get there need a tenth of them, others must leave something to the
+/// stages that follow.
+const STEPS: usize = 300;
+/// Powers of ten between the strongest regularisation tried and the asked one.
+const CONTINUATION: i32 = 8;
+/// Distance from the threshold at which a row leaves, in multiples of the way it has yet to go by its last
+/// move and of the usual move. Where rows left that should not have and taking them back did not help, all
+/// stay in a second attempt.
+const CAUTION: [f64; 2] = [3.0, f64::INFINITY];
+/// Part of what is open at the start that the first barrier leaves open.
+const FIRST_BARRIER: f64 = 0.3;
+/// The least part of the worst losses that counts as open at a neighbour's answer.
+const LEAST_OPEN: f64 = 1e-4;
+/// The narrowest first barrier, in units of loss times weight.
+const LEAST_BARRIER: f64 = 1e-12;
 
-/// Solves `problem`; `reduced` holds its features. `warm` is the solution of a neighbour.
+/// Solves an auxiliary problem with every row in play: one run, and from easier problems if that does not
+/// reach the gap.
 pub(super) fn solve(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
-    warm: Option<&Solution>,
-    limits: Limits<'_>,
-) -> Result<Solution> {
-    let found = directly(problem, reduced, warm, limits)?;
-    insist(problem, reduced, found, limits)
-}
-
-/// The usual way; where the start from a neighbour does not lead to the asked gap, also a cold one.
-pub(super) fn directly(
-    problem: &Problem<'_>,
-    reduced: &Reduced<'_>,
-    warm: Option<&Solution>,
-    limits: Limits<'_>,
-) -> Result<Solution> {
-    let found = solve_from(problem, reduced, warm, limits)?;
-    if warm.is_none() || found.certificate.gap() <= limits.tol {
-        return Ok(found);
-    }
-    Ok(better(found, solve_from(problem, reduced, None, limits)?))
-}
-
-/// Where `found` is not good enough (the squared hinge on separable data of large numbers): shorter steps, and then
-/// the way from strong regularisation to the asked one.
-pub(super) fn insist(
-    problem: &Problem<'_>,
-    reduced: &Reduced<'_>,
-    mut found: Solution,
-    limits: Limits<'_>,
-) -> Result<Solution> {
-    let strict = Limits { strict: true, ..limits };
-    if problem.loss == RowLoss::SquaredHinge && found.certificate.gap() > limits.tol {
-        found = better(found, solve_from(problem, reduced, None, strict)?);
-    }
-    if found.certificate.gap() > limits.tol {
-        let mut last: Option<Solution> = None;
-        for power in (0..=WALK).rev() {
-            let scale = problem.scale * 10f64.powi(-power);
-            let easier = Problem { scale, ..problem.clone() };
-            last = Some(solve_from(&easier, reduced, last.as_ref(), strict)?);
-        }
-        found = last.into_iter().fold(found, better);
+    options: Options,
+    budget: &mut Budget<'_>,
+) -> Result<Found> {
+    let mut found = Bracket::new();
+    solve_from(problem, reduced, None, options, &mut found, budget)?;
+    if found.certificate().gap() > budget.tol() {
+        solve_by_continuation(problem, reduced, &mut found, budget)?;
     }
     Ok(found)
 }
 
-/// Powers of ten between the strongest regularisation tried and the asked one.
-const WALK: i32 = 8;
-
-/// The one with the smaller proven gap.
-pub(super) fn better(one: Solution, other: Solution) -> Solution {
-    if other.certificate.gap() < one.certificate.gap() { other } else { one }
-}
-
-/// Goes on from an answer to `problem` itself.
-pub(super) fn sharpen(
+/// From a neighbour; where that does not lead to the asked gap, also from zero weights.
+pub(super) fn solve_warm_then_cold(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
-    answer: &Solution,
-    limits: Limits<'_>,
-) -> Result<Solution> {
-    solve_from(problem, reduced, Some(answer), limits)
-}
-
-/// How far from the threshold a row must be to leave, in multiples of the way it has yet to go by its last move and of
-/// the usual move. Where rows left that should not have and taking them back did not help, all stay in a second attempt.
-const CAUTION: [f64; 2] = [3.0, f64::INFINITY];
-
-fn solve_from(
-    problem: &Problem<'_>,
-    reduced: &Reduced<'_>,
-    warm: Option<&Solution>,
-    limits: Limits<'_>,
-) -> Result<Solution> {
-    let mut progress = Progress::default();
-    for &caution in &CAUTION[usize::from(!limits.narrow)..] {
-        attempt(Whole { problem, reduced }, warm, caution, &mut progress, limits)?;
-        if !progress.astray {
-            break;
-        }
-        progress.again();
+    neighbour: Option<Start<'_>>,
+    options: Options,
+    budget: &mut Budget<'_>,
+) -> Result<Found> {
+    let mut found = Bracket::new();
+    solve_from(problem, reduced, neighbour, options, &mut found, budget)?;
+    if neighbour.is_some() && found.certificate().gap() > budget.tol() {
+        solve_from(problem, reduced, None, options, &mut found, budget)?;
     }
-    progress.best.ok_or_else(|| Error::Numerical("the stable fit; rescale the features".into()))
+    Ok(found)
+}
+
+/// The way from strong regularisation to the asked one, each problem from the answer to the one before.
+pub(super) fn solve_by_continuation(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    found: &mut Found,
+    budget: &mut Budget<'_>,
+) -> Result<()> {
+    let mut last: Found = Bracket::new();
+    for power in (1..=CONTINUATION).rev() {
+        let scale = problem.scale * 10f64.powi(-power);
+        let easier = Problem { scale, ..problem.clone() };
+        let mut next = Bracket::new();
+        solve_from(&easier, reduced, Start::of(&last), SHORT_STEPS, &mut next, budget)?;
+        last = next;
+    }
+    solve_from(problem, reduced, Start::of(&last), SHORT_STEPS, found, budget)
+}
+
+/// One run from `start`, or from zero weights. All that it finds is offered to `found`.
+pub(super) fn solve_from(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    start: Option<Start<'_>>,
+    options: Options,
+    found: &mut Found,
+    budget: &mut Budget<'_>,
+) -> Result<()> {
+    budget.stage(budget.tol(), STEPS, |budget| {
+        let mut run = Run::new(found, budget, options.short_steps);
+        for &caution in &CAUTION[usize::from(!options.shrinking)..] {
+            attempt(FullProblem { problem, reduced }, start, caution, &mut run)?;
+            if !run.astray {
+                break;
+            }
+            run.again();
+        }
+        Ok(())
+    })
 }
 
 fn attempt(
-    whole: Whole<'_>,
-    warm: Option<&Solution>,
+    full: FullProblem<'_>,
+    start: Option<Start<'_>>,
     caution: f64,
-    progress: &mut Progress,
-    limits: Limits<'_>,
+    run: &mut Run<'_, '_>,
 ) -> Result<()> {
-    let Whole { problem, reduced } = whole;
+    let FullProblem { problem, reduced } = full;
     let size = problem.q() * reduced.features.z.ncols();
-    let v = warm.map_or_else(|| vec![0.0; size], |neighbour| neighbour.warm.clone());
+    let v = start.map_or_else(|| vec![0.0; size], |near| near.iterate.v.clone());
     let f = reduced.features.scores(&v);
-    let losses = problem.losses(&f);
-    let split = problem.loss == RowLoss::Hinge && problem.q() > 1;
-    let pairs = (problem.n() * if split { 2 + 2 * problem.q() } else { 2 }) as f64;
-    let worst = worst_sum(&losses, problem.weights, problem.k);
-    let mut open = worst.sum;
-    if let Some(neighbour) = warm {
-        // How far the neighbour is from optimal here, by its own multipliers.
-        let primal = problem.objective(&neighbour.point);
-        let proven = bound(problem, &neighbour.dual).max(0.0);
-        open = open.min((primal - proven) / problem.scale).max(1e-4 * open);
-    }
-    let mu = (0.3 * open / pairs).max(1e-12);
-    if split {
+    let worst = worst_sum(&problem.losses(&f), problem.weights, problem.k);
+    let sums = problem.loss == RowLoss::Hinge && problem.q() > 1;
+    let pairs = (problem.n() * if sums { 2 + 2 * problem.q() } else { 2 }) as f64;
+    let open = start.map_or(worst.sum, |near| open_at(problem, near, worst.sum));
+    let mu = (FIRST_BARRIER * open / pairs).max(LEAST_BARRIER);
+    if sums {
         // Inner slacks add to the losses; their multipliers are not known yet.
         let guess: Vec<f64> = problem.weights.iter().map(|c| 0.5 * c).collect();
         let lifted = lifted_losses(problem, &f, &guess, mu);
         let theta = central_theta(problem, &lifted, mu, worst.threshold);
-        let rows = Split::new(problem, &f, theta, &guess, mu);
-        Iteration::new(whole, v, f, theta, rows).advance(progress, limits)?;
+        let rows = HingeSum::new(problem, &f, theta, &guess, mu);
+        Iteration::new(full, v, f, theta, rows).advance(run)?;
         return Ok(());
     }
     let mut rows = Smooth::new(problem);
     let theta = rows.centre(&f, mu, worst.threshold);
-    let mut iteration = Iteration::new(whole, v, f, theta, rows);
+    let mut iteration = Iteration::new(full, v, f, theta, rows);
     iteration.caution = caution;
-    iteration.centre(mu, progress, limits)?;
-    narrow::finish(iteration, progress, limits)
+    iteration.centre(mu, run)?;
+    shrinking::finish(iteration, run)
+}
+
+/// How far a neighbour's answer is from optimal here, by its own multipliers, at most the `worst` losses.
+fn open_at(problem: &Problem<'_>, near: Start<'_>, worst: f64) -> f64 {
+    let primal = problem.objective(&near.iterate.hyperplanes);
+    let proven = bound(problem, near.dual).max(0.0);
+    worst.min((primal - proven) / problem.scale).max(LEAST_OPEN * worst)
 }
 
 /// $\sum_j \eta_{ij}$ on the central path for multipliers `a`.

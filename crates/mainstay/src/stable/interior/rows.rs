@@ -1,14 +1,14 @@
 //! What the interior point asks of the rows, whatever their loss.
 
-/// Every row's part in the Newton system; arrays go row by row, `q` numbers a row.
+/// Every row's part in the Newton system; arrays go row by row, `q` numbers per row.
 ///
 /// After eliminating all that belongs to row $i$ alone, its multiplier moves by
-/// $\delta a = D(\varrho + r^\top \delta f - \delta\theta)$ and its pull on the scores by
+/// $\delta a = D(\varrho + r^\top \delta f - \delta\theta)$ and its $\alpha$ by
 /// $r\,\delta a + B\,\delta f + e$.
 #[derive(Debug, Default)]
 pub(super) struct Local {
-    /// Pull on the scores: $a \nabla L$ (stationarity in $W$ adds it up).
-    pub pull: Vec<f64>,
+    /// $\alpha = a \nabla L$ (stationarity in $W$ adds it up).
+    pub alpha: Vec<f64>,
     /// $r$.
     pub slope: Vec<f64>,
     /// $D$.
@@ -24,7 +24,7 @@ pub(super) struct Local {
 impl Local {
     pub(super) fn new(n: usize, q: usize, with_extra: bool) -> Self {
         Self {
-            pull: vec![0.0; n * q],
+            alpha: vec![0.0; n * q],
             slope: vec![0.0; n * q],
             gain: vec![0.0; n],
             curve: vec![0.0; n * q * (q + 1) / 2],
@@ -45,7 +45,7 @@ pub(super) trait Rows {
     /// $\sum a$.
     fn share(&self) -> f64;
     /// $\sum c u$.
-    fn paid(&self) -> f64;
+    fn excess(&self) -> f64;
     /// Aims every product at `mu`, with the last direction's second-order term if `second`; fills
     /// `drive` and `extra`.
     fn aim(&mut self, mu: f64, second: bool, local: &mut Local);
@@ -55,7 +55,7 @@ pub(super) trait Rows {
     fn longest(&self) -> f64;
     /// [`Rows::products`] after a step.
     fn products_after(&self, step: f64) -> f64;
-    /// [`Rows::products`] after a step to scores `f`, where the losses bend; `None` where the tangent
+    /// [`Rows::products`] after a step to scores `f`, where the losses are curved; `None` where the tangent
     /// tells the truth.
     fn products_at(&self, _step: f64, _f: &[f64], _theta: f64) -> Option<f64> {
         None
@@ -70,7 +70,7 @@ pub(super) trait Rows {
     }
 }
 
-/// How near is too near to the threshold to be settled.
+/// Which rows are too near to the threshold to leave.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Near<'a> {
     /// The barrier's parameter.
@@ -81,10 +81,4 @@ pub(super) struct Near<'a> {
     pub fell: f64,
     /// The last direction of the scores and of theta.
     pub last: &'a (Vec<f64>, f64),
-}
-
-/// Longest step along `d` that keeps `x` positive.
-#[inline]
-pub(super) fn ratio(x: f64, d: f64, longest: f64) -> f64 {
-    if d < 0.0 && -x > longest * d { -x / d } else { longest }
 }

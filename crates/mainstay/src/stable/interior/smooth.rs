@@ -1,10 +1,11 @@
 //! Rows whose loss is smooth in the scores, or linear where it counts.
 
-use super::centre::central_theta;
+use super::centring::central_theta;
 use super::rows::{Local, Near, Rows};
-use super::shares::Shares;
+use super::slacks::Shares;
 use crate::linalg::vector;
-use crate::stable::problem::{Problem, RowLoss, Target, log_sum_exp, softplus};
+use crate::stable::problem::{Problem, RowLoss};
+use crate::stable::row_loss::expand;
 
 /// A row leaves at this many times the width of the barrier from the threshold, where its multiplier is
 /// that part from its bound.
@@ -54,7 +55,7 @@ impl<'p, 'a> Smooth<'p, 'a> {
     /// $\sum c u - \mu \ln s - \mu \ln u$.
     pub(super) fn barrier(&self, mu: f64) -> f64 {
         let logs: f64 = self.shares.s.iter().zip(&self.shares.u).map(|(s, u)| (s * u).ln()).sum();
-        self.shares.paid() - mu * logs
+        self.shares.excess() - mu * logs
     }
 }
 
@@ -64,73 +65,6 @@ pub(super) fn losses(problem: &Problem<'_>, f: &[f64]) -> Vec<f64> {
         f.iter().enumerate().map(|(i, f)| 1.0 - problem.target.sign(i, 0) * f).collect()
     } else {
         problem.losses(f)
-    }
-}
-
-/// Loss and slope of a row, and its curvature (lower triangle) times `a`. The two-class hinge comes
-/// without its zero part.
-#[inline]
-pub(in crate::stable) fn expand(
-    problem: &Problem<'_>,
-    i: usize,
-    f: &[f64],
-    a: f64,
-    slope: &mut [f64],
-    curve: &mut [f64],
-) -> f64 {
-    match (problem.loss, &problem.target) {
-        (RowLoss::Hinge, Target::Signs(y)) => {
-            slope[0] = -y[i];
-            curve[0] = 0.0;
-            1.0 - y[i] * f[0]
-        }
-        (RowLoss::Hinge, Target::Classes { .. }) => {
-            curve.fill(0.0);
-            let mut loss = 0.0;
-            for (j, slope) in slope.iter_mut().enumerate() {
-                let y = problem.target.sign(i, j);
-                let lack = (1.0 - y * f[j]).max(0.0);
-                loss += lack;
-                *slope = if lack > 0.0 { -y } else { 0.0 };
-            }
-            loss
-        }
-        (RowLoss::SquaredHinge, _) => {
-            curve.fill(0.0);
-            let (mut loss, mut diagonal) = (0.0, 0);
-            for (j, slope) in slope.iter_mut().enumerate() {
-                let y = problem.target.sign(i, j);
-                let lack = (1.0 - y * f[j]).max(0.0);
-                loss += lack * lack;
-                *slope = -2.0 * y * lack;
-                curve[diagonal] = if lack > 0.0 { 2.0 * a } else { 0.0 };
-                diagonal += j + 2;
-            }
-            loss
-        }
-        (RowLoss::Logistic, Target::Signs(y)) => {
-            let e = (-f[0].abs()).exp();
-            let miss = if y[i] * f[0] > 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) };
-            slope[0] = -y[i] * miss;
-            curve[0] = a * e / ((1.0 + e) * (1.0 + e));
-            softplus(-y[i] * f[0])
-        }
-        (RowLoss::Logistic, Target::Classes { labels, .. }) => {
-            let total = log_sum_exp(f);
-            for (s, v) in slope.iter_mut().zip(f) {
-                *s = (v - total).exp();
-            }
-            let mut at = 0;
-            for j in 0..slope.len() {
-                for l in 0..=j {
-                    let diagonal = if j == l { slope[j] } else { 0.0 };
-                    curve[at] = a * (diagonal - slope[j] * slope[l]);
-                    at += 1;
-                }
-            }
-            slope[labels[i]] -= 1.0;
-            total - f[labels[i]]
-        }
     }
 }
 
@@ -148,8 +82,8 @@ impl Rows for Smooth<'_, '_> {
             let slope = &mut local.slope[row.clone()];
             let curve = &mut local.curve[i * packed..(i + 1) * packed];
             let loss = expand(self.problem, i, &f[row.clone()], a, slope, curve);
-            for (pull, slope) in local.pull[row].iter_mut().zip(slope) {
-                *pull = a * *slope;
+            for (alpha, slope) in local.alpha[row].iter_mut().zip(slope) {
+                *alpha = a * *slope;
             }
             self.shares.restore(i, loss - theta);
             local.gain[i] = 1.0 / self.shares.resistance(i);
@@ -164,8 +98,8 @@ impl Rows for Smooth<'_, '_> {
         self.shares.a.iter().sum()
     }
 
-    fn paid(&self) -> f64 {
-        self.shares.paid()
+    fn excess(&self) -> f64 {
+        self.shares.excess()
     }
 
     fn aim(&mut self, mu: f64, second: bool, local: &mut Local) {
@@ -249,63 +183,4 @@ pub(super) fn below(problem: &Problem<'_>, i: usize, f: &[f64], over: f64, theta
     }
     let spare = |j: usize| problem.target.sign(i, j) * f[j] - 1.0;
     (0..f.len()).map(spare).fold(f64::INFINITY, f64::min).max(0.0) - over
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::linalg::{Dense, Matrix};
-
-    /// Slopes and curvatures of all smooth pieces against central differences, off their kinks.
-    #[test]
-    fn slopes_and_curvatures_match_central_differences() {
-        let x = Matrix::from(Dense::zeros(3, 1));
-        let weights = [1.0; 3];
-        let problem = |loss, target| Problem {
-            x: &x,
-            target,
-            weights: &weights,
-            loss,
-            k: 1.0,
-            ridge: 1.0,
-            scale: 1.0,
-            fit_intercept: true,
-        };
-        let signs = || Target::Signs(vec![1.0, -1.0, 1.0]);
-        let classes = || Target::Classes { labels: vec![0, 2, 1], count: 3 };
-        let scores = [0.31, -1.7, 2.4, 0.05, -0.6, 1.3, 3.1, -2.2, 0.77];
-        let h = 1e-5;
-        for (loss, target) in [
-            (RowLoss::SquaredHinge, signs()),
-            (RowLoss::Logistic, signs()),
-            (RowLoss::SquaredHinge, classes()),
-            (RowLoss::Logistic, classes()),
-        ] {
-            let problem = problem(loss, target);
-            let q = problem.q();
-            let at = |i: usize, f: &[f64]| {
-                let (mut slope, mut curve) = (vec![0.0; q], vec![0.0; q * (q + 1) / 2]);
-                let loss = expand(&problem, i, f, 1.0, &mut slope, &mut curve);
-                (loss, slope, curve)
-            };
-            for i in 0..3 {
-                let f = &scores[i * q..(i + 1) * q];
-                let (value, slope, curve) = at(i, f);
-                assert!((value - problem.row_loss(i, f)).abs() < 1e-14);
-                for j in 0..q {
-                    let moved = |d: f64| {
-                        let mut g = f.to_vec();
-                        g[j] += d;
-                        at(i, &g)
-                    };
-                    let (up, down) = (moved(h), moved(-h));
-                    assert!(((up.0 - down.0) / (2.0 * h) - slope[j]).abs() < 1e-6);
-                    for l in 0..=j {
-                        let numeric = (up.1[l] - down.1[l]) / (2.0 * h);
-                        assert!((numeric - curve[j * (j + 1) / 2 + l]).abs() < 1e-6);
-                    }
-                }
-            }
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use super::rows::Local;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, vector};
-use crate::stable::reduce::Features;
+use crate::stable::row_space::Features;
 
 /// $$\begin{pmatrix} \tfrac{2\rho}{\lambda} I_W + Z^\top (B + D rr^\top) Z & -Z^\top (Dr) \\
 /// \cdot & \sum D + t/\theta \end{pmatrix}$$
@@ -15,8 +15,15 @@ pub(in crate::stable) struct System {
     factor: Cholesky,
 }
 
+/// Part of the diagonal that is added so that rounding does not make the matrix indefinite,
+const FIRST_SHIFT: f64 = 1e-15;
+/// the factor of the next trial where it did,
+const NEXT_SHIFT: f64 = 100.0;
+/// and the first trial that is not made.
+const LAST_SHIFT: f64 = 1e-3;
+
 impl System {
-    /// `border` is the last row without its end: what [`leaning`] pulls.
+    /// `border` is the last row without its end: the adjoint of [`threshold_coupling`].
     pub(super) fn new(
         features: &Features,
         local: &Local,
@@ -63,8 +70,8 @@ impl System {
         let scale: Vec<f64> = (0..order)
             .map(|i| if matrix[(i, i)] > 0.0 { 1.0 / matrix[(i, i)].sqrt() } else { 1.0 })
             .collect();
-        let mut shift = 1e-15;
-        while shift < 1e-3 {
+        let mut shift = FIRST_SHIFT;
+        while shift < LAST_SHIFT {
             let scaled = Dense::from_fn(order, order, |i, j| {
                 let value = matrix[(i, j)] * scale[i] * scale[j];
                 if i == j { value.max(0.0) + shift } else { value }
@@ -72,7 +79,7 @@ impl System {
             if let Some(factor) = Cholesky::new(&scaled) {
                 return Ok(Self { matrix, scale, factor });
             }
-            shift *= 100.0;
+            shift *= NEXT_SHIFT;
         }
         Err(Error::Numerical("the Newton system of the stable fit; rescale the features".into()))
     }
@@ -98,7 +105,7 @@ impl System {
 }
 
 /// $-Dr$ of every row.
-pub(super) fn leaning(local: &Local, q: usize) -> Vec<f64> {
+pub(super) fn threshold_coupling(local: &Local, q: usize) -> Vec<f64> {
     let rows = local.slope.chunks_exact(q).zip(&local.gain);
     rows.flat_map(|(slope, gain)| slope.iter().map(move |r| -gain * r)).collect()
 }

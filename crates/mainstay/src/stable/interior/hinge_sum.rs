@@ -1,7 +1,8 @@
-//! Rows whose loss is a sum of hinges, one a score: problem (10).
+//! Rows whose loss is a sum of hinges, one per score: problem (10).
 
-use super::rows::{Local, Rows, ratio};
-use super::shares::Shares;
+use super::rows::{Local, Rows};
+use super::slacks::Shares;
+use crate::optim::step::ratio;
 use crate::stable::problem::Problem;
 
 /// Rows of (10): $\eta_{ij} \ge 0$ with multiplier $\gamma_{ij}$, $v_{ij} = \eta_{ij} + y_{ij} f_{ij} -
@@ -10,7 +11,7 @@ use crate::stable::problem::Problem;
 /// With $P = \beta/v$, $Q = \gamma/\eta$ eliminating $\eta$ leaves $r_j = -y_j P/(P+Q)$, $B =
 /// \mathrm{diag}(PQ/(P+Q))$ and $1/D = s/a + u/g + \sum_j 1/(P+Q)$.
 #[derive(Debug)]
-pub(super) struct Split<'p, 'a> {
+pub(super) struct HingeSum<'p, 'a> {
     problem: &'p Problem<'a>,
     shares: Shares<'p>,
     eta: Vec<f64>,
@@ -26,7 +27,7 @@ pub(super) struct Split<'p, 'a> {
     to_eta: Vec<f64>,
 }
 
-impl<'p, 'a> Split<'p, 'a> {
+impl<'p, 'a> HingeSum<'p, 'a> {
     /// Slacks on the central path over the scores `f`, for multipliers near `a`; `theta` is kept.
     pub(super) fn new(problem: &'p Problem<'a>, f: &[f64], theta: f64, a: &[f64], mu: f64) -> Self {
         let (n, q) = (problem.n(), problem.q());
@@ -48,8 +49,8 @@ impl<'p, 'a> Split<'p, 'a> {
         let mut losses = vec![0.0; n];
         for i in 0..n {
             for j in 0..q {
-                let lack = 1.0 - problem.target.sign(i, j) * f[i * q + j];
-                let (v, eta) = super::shares::central_slacks(a[i].max(1e-12), lack, mu);
+                let shortfall = 1.0 - problem.target.sign(i, j) * f[i * q + j];
+                let (v, eta) = super::slacks::central_slacks(a[i].max(1e-12), shortfall, mu);
                 rows.v[i * q + j] = v;
                 rows.eta[i * q + j] = eta;
                 losses[i] += eta;
@@ -67,7 +68,7 @@ impl<'p, 'a> Split<'p, 'a> {
     }
 }
 
-impl Rows for Split<'_, '_> {
+impl Rows for HingeSum<'_, '_> {
     fn pairs(&self) -> f64 {
         2.0 * (self.problem.n() * (1 + self.problem.q())) as f64
     }
@@ -83,7 +84,7 @@ impl Rows for Split<'_, '_> {
                 let y = self.problem.target.sign(i, j);
                 let (p, r) = (self.beta[at] / self.v[at], self.gamma[at] / self.eta[at]);
                 resistance += 1.0 / (p + r);
-                local.pull[at] = -y * self.beta[at];
+                local.alpha[at] = -y * self.beta[at];
                 local.slope[at] = -y * p / (p + r);
                 local.curve[i * packed + j * (j + 3) / 2] = p * (r / (p + r));
             }
@@ -102,8 +103,8 @@ impl Rows for Split<'_, '_> {
         self.shares.a.iter().sum()
     }
 
-    fn paid(&self) -> f64 {
-        self.shares.paid()
+    fn excess(&self) -> f64 {
+        self.shares.excess()
     }
 
     fn aim(&mut self, mu: f64, second: bool, local: &mut Local) {

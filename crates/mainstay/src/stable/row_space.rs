@@ -1,13 +1,14 @@
 //! The features as the solvers see them: few columns, moderate numbers, a column for the intercept.
 
-use super::problem::Point;
+use super::problem::Hyperplanes;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, SymmetricEigen, vector};
+use crate::optim::design::unit_if_extreme;
 
 /// Rows as the solvers see them.
 #[derive(Debug)]
 pub(super) struct Features {
-    /// One row a sample, followed by a column of ones if there is an intercept.
+    /// One row per sample, followed by a column of ones if there is an intercept.
     pub z: Matrix,
     /// Columns of `z` that carry weights.
     pub m: usize,
@@ -39,21 +40,21 @@ impl Features {
     }
 
     /// The transpose of [`Features::scores`].
-    pub(super) fn pulled(&self, pull: &[f64], q: usize) -> Vec<f64> {
+    pub(super) fn adjoint(&self, alpha: &[f64], q: usize) -> Vec<f64> {
         if q == 1 {
-            return self.z.tr_mul_vec(pull);
+            return self.z.tr_mul_vec(alpha);
         }
         let mut out = Vec::with_capacity(q * self.z.ncols());
         for j in 0..q {
-            let column: Vec<f64> = pull.iter().skip(j).step_by(q).copied().collect();
+            let column: Vec<f64> = alpha.iter().skip(j).step_by(q).copied().collect();
             out.extend(self.z.tr_mul_vec(&column));
         }
         out
     }
 
-    /// [`Features::pulled`] of two.
-    pub(super) fn pulled_pair(&self, pulls: [&[f64]; 2], q: usize) -> [Vec<f64>; 2] {
-        if q == 1 { self.z.tr_mul_pair(pulls) } else { pulls.map(|pull| self.pulled(pull, q)) }
+    /// [`Features::adjoint`] of two.
+    pub(super) fn adjoint_pair(&self, alphas: [&[f64]; 2], q: usize) -> [Vec<f64>; 2] {
+        if q == 1 { self.z.tr_mul_pair(alphas) } else { alphas.map(|alpha| self.adjoint(alpha, q)) }
     }
 }
 
@@ -61,9 +62,11 @@ impl Features {
 ///
 /// More columns than rows: only the part of $W$ in the row space changes scores, and the ridge
 /// removes the rest. With the eigenvectors of $XX^\top = U S^2 U^\top$ the rows become $US$ and
-/// $w = X^\top U S^{-1} v$ has $\|w\| = \|v\|$; nothing of order $p \times p$ is formed. Numbers far
-/// from 1 are divided by a power of two, which is exact. Dense columns far from zero are centred where the intercept
-/// is free to make up for it: otherwise their mean drowns what tells the rows apart.
+/// $w = X^\top U S^{-1} v$ has $\|w\| = \|v\|$; nothing of order $p \times p$ is formed, nor a dense
+/// basis of order $n \times p$ as [`crate::optim::design::RowSpace`] has it: sparse text may have far more
+/// columns than memory allows. Numbers far from 1 are divided by a power of two, which is exact. Dense columns
+/// far from zero are centred where the intercept is free to make up for it: otherwise their mean drowns what
+/// tells the rows apart.
 #[derive(Debug)]
 pub(super) struct Reduced<'a> {
     /// The reduced rows.
@@ -77,45 +80,33 @@ pub(super) struct Reduced<'a> {
     centre: Vec<f64>,
 }
 
+/// Part of the largest eigenvalue of $XX^\top$ below which others are rounding: squaring halves the digits.
+const RANK: f64 = 1e-14;
+/// Standard deviations from zero beyond which the mean of a column is far.
+const FAR: f64 = 2.0;
+
 impl<'a> Reduced<'a> {
     pub(super) fn new(x: &'a Matrix, intercept: bool) -> Result<Self> {
-        let largest = vector::norm_inf(x.values());
-        let unit = unit_of(largest);
-        let scaled;
-        let mut rows = x;
-        if unit.is_some() {
-            scaled = x.scale_columns(&vec![1.0 / unit.unwrap_or(1.0); x.ncols()]);
-            rows = &scaled;
+        let unit = unit_if_extreme(vector::norm_inf(x.values()));
+        let scaled = (unit != 1.0).then(|| x.scale_columns(&vec![1.0 / unit; x.ncols()]));
+        let rows = scaled.as_ref().unwrap_or(x);
+        if x.ncols() > x.nrows() {
+            let (features, basis) = in_row_space(rows, intercept)?;
+            return Ok(Self { features, unit, x, basis: Some(basis), centre: Vec::new() });
         }
-        let unit = unit.unwrap_or(1.0);
-        if x.ncols() <= x.nrows() {
-            let z = if intercept { rows.with_ones() } else { Some(rows.clone()) };
-            let mut z =
-                z.ok_or_else(|| Error::BadData(format!("{} features are too many", x.ncols())))?;
-            let mut centre = Vec::new();
-            if let (Matrix::Dense(z), true) = (&mut z, intercept) {
-                centre = far_centre(z, x.ncols());
-                if !centre.is_empty() {
-                    (0..z.nrows()).for_each(|i| vector::axpy(-1.0, &centre, z.row_mut(i)));
-                    centre.truncate(x.ncols());
-                }
+        let z = if intercept { rows.with_ones() } else { Some(rows.clone()) };
+        let mut z =
+            z.ok_or_else(|| Error::BadData(format!("{} features are too many", x.ncols())))?;
+        let mut centre = Vec::new();
+        if let (Matrix::Dense(z), true) = (&mut z, intercept) {
+            centre = far_centre(z, x.ncols());
+            if !centre.is_empty() {
+                (0..z.nrows()).for_each(|i| vector::axpy(-1.0, &centre, z.row_mut(i)));
+                centre.truncate(x.ncols());
             }
-            let features = Features { z, m: x.ncols(), intercept };
-            return Ok(Self { features, unit, x, basis: None, centre });
         }
-        let eigen = SymmetricEigen::new(&rows.outer_gram())?;
-        let top = eigen.values.last().copied().unwrap_or(0.0);
-        // Squaring halves the digits: smaller eigenvalues are rounding noise.
-        let kept: Vec<usize> =
-            (0..x.nrows()).rev().filter(|&j| eigen.values[j] > 1e-14 * top).collect();
-        let root: Vec<f64> = kept.iter().map(|&j| eigen.values[j].sqrt()).collect();
-        let m = kept.len();
-        let z = Dense::from_fn(x.nrows(), m + usize::from(intercept), |i, j| {
-            if j < m { eigen.vectors[(i, kept[j])] * root[j] } else { 1.0 }
-        });
-        let basis = Dense::from_fn(x.nrows(), m, |i, j| eigen.vectors[(i, kept[j])] / root[j]);
-        let features = Features { z: z.into(), m, intercept };
-        Ok(Self { features, unit, x, basis: Some(basis), centre: Vec::new() })
+        let features = Features { z, m: x.ncols(), intercept };
+        Ok(Self { features, unit, x, basis: None, centre })
     }
 
     /// The ridge of the reduced weights when that of the given ones is `ridge`.
@@ -123,9 +114,9 @@ impl<'a> Reduced<'a> {
         (ridge / self.unit / self.unit).max(f64::MIN_POSITIVE)
     }
 
-    /// Reduced weights (all of a score, then those of the next) as a point in the user's units.
-    pub(super) fn point(&self, v: &[f64]) -> Point {
-        let mut point = Point { coef: Vec::new(), intercept: Vec::new() };
+    /// Reduced weights (all of a score, then those of the next) in the user's units.
+    pub(super) fn hyperplanes(&self, v: &[f64]) -> Hyperplanes {
+        let mut planes = Hyperplanes { coef: Vec::new(), intercept: Vec::new() };
         for part in v.chunks_exact(self.features.z.ncols()) {
             let moved: f64 = self.centre.iter().zip(part).map(|(c, w)| c * w).sum();
             let mut w = match &self.basis {
@@ -138,14 +129,14 @@ impl<'a> Reduced<'a> {
                 }
             };
             vector::scale(&mut w, 1.0 / self.unit);
-            point.coef.push(w);
-            point.intercept.push(if self.features.intercept {
+            planes.coef.push(w);
+            planes.intercept.push(if self.features.intercept {
                 part[self.features.m] - moved
             } else {
                 0.0
             });
         }
-        point
+        planes
     }
 
     /// Reduced weights that are zero but for the intercepts.
@@ -162,8 +153,6 @@ impl<'a> Reduced<'a> {
 
 /// The mean of each of the first `m` columns, followed by zeros; empty where every mean is moderate.
 fn far_centre(z: &Dense, m: usize) -> Vec<f64> {
-    /// Means of more standard deviations than this are far from zero.
-    const FAR: f64 = 2.0;
     let part = 1.0 / z.nrows().max(1) as f64;
     let mut mean = vec![0.0; z.ncols()];
     (0..z.nrows()).for_each(|i| vector::axpy(part, z.row(i), &mut mean));
@@ -178,12 +167,17 @@ fn far_centre(z: &Dense, m: usize) -> Vec<f64> {
     if mean.iter().zip(&spread).any(far) { mean } else { Vec::new() }
 }
 
-/// A power of two near `largest`, where squares of such numbers may leave the range of floats.
-fn unit_of(largest: f64) -> Option<f64> {
-    if largest == 0.0 || (1e-60..1e60).contains(&largest) {
-        return None;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "clamped")]
-    let exponent = largest.log2().round().clamp(-1000.0, 1000.0) as i32;
-    Some(2f64.powi(exponent))
+/// Rows in the row space, and the basis $U S^{-1}$.
+fn in_row_space(rows: &Matrix, intercept: bool) -> Result<(Features, Dense)> {
+    let n = rows.nrows();
+    let eigen = SymmetricEigen::new(&rows.outer_gram())?;
+    let top = eigen.values.last().copied().unwrap_or(0.0);
+    let kept: Vec<usize> = (0..n).rev().filter(|&j| eigen.values[j] > RANK * top).collect();
+    let root: Vec<f64> = kept.iter().map(|&j| eigen.values[j].sqrt()).collect();
+    let m = kept.len();
+    let z = Dense::from_fn(n, m + usize::from(intercept), |i, j| {
+        if j < m { eigen.vectors[(i, kept[j])] * root[j] } else { 1.0 }
+    });
+    let basis = Dense::from_fn(n, m, |i, j| eigen.vectors[(i, kept[j])] / root[j]);
+    Ok((Features { z: z.into(), m, intercept }, basis))
 }

@@ -1,49 +1,57 @@
 //! How far to go along a Newton direction.
 
+use super::newton::{NOISE, Newton};
 use super::rows::RowsAt;
-use super::{NOISE, Newton};
 use crate::linalg::vector;
 use crate::stable::problem::RowLoss;
 
-/// Weights are held more firmly after a step no longer than this part of Newton's, and less after a whole one.
+/// Part of Newton's step: after one no longer than this weights are damped more.
 const SHORT: f64 = 0.25;
-const LOOSEN: f64 = 4.0;
-const LEAST_HELD: f64 = 0.01;
-/// Most trials along a direction, and the part of its slope at which they end.
-const SEARCH: usize = 25;
-const EXACT: f64 = 0.1;
+/// Factor by which the damping grows after a short step and falls after a whole one.
+const ADAPT: f64 = 4.0;
+/// Rows: less damping is none.
+const LEAST_DAMPING: f64 = 0.01;
+/// Rows: the most damping.
+const MOST_DAMPING: f64 = 1.0;
+/// Trials along a direction at most.
+const TRIALS: usize = 25;
+/// Part of the first slope along a direction at which an exact search ends.
+const FLAT: f64 = 0.1;
+/// Part of the predicted decrease that a step must achieve.
+const SUFFICIENT: f64 = 1e-4;
 
 impl Newton<'_, '_> {
     /// A step along `v`, which moves the scores by `moves`: the whole one if the augmented Lagrangian falls as it should,
     /// otherwise to about its minimum on the way, where rows that must not be passed are between their bounds and hold
     /// the next step. Returns which part of it was taken.
-    pub(super) fn descend(&mut self, v: &[f64], moves: &[f64], fall: f64) -> Option<f64> {
+    pub(super) fn descend(&mut self, v: &[f64], moves: &[f64], decrease: f64) -> Option<f64> {
         let before = self.value();
         let noise = NOISE * before.abs();
         let old = (self.v.clone(), self.rows.clone());
         // Also false for values that are not numbers.
-        let falls = |at: &Self, step: f64| at.value() <= before - 1e-4 * step * fall + noise;
+        let falls =
+            |at: &Self, step: f64| at.value() <= before - SUFFICIENT * step * decrease + noise;
         self.go(&old, v, moves, 1.0);
         if falls(self, 1.0) {
             return Some(1.0);
         }
-        let (mut low, mut high) = ((0.0, -fall), (1.0, self.slope_along(v, moves)));
-        let bends = self.problem.loss != RowLoss::Hinge;
+        let (mut low, mut high) = ((0.0, -decrease), (1.0, self.slope_along(v, moves)));
+        let is_curved = self.problem.loss != RowLoss::Hinge;
         let mut best = None;
-        for count in 0..SEARCH {
+        for count in 0..TRIALS {
             // The slope is piecewise linear: regula falsi, and halves where that does not get far.
             let part = (low.1 / (low.1 - high.1)).clamp(0.01, 0.99);
-            let part = if bends || count % 3 == 2 || part.is_nan() { 0.5 } else { part };
+            let part = if is_curved || count % 3 == 2 || part.is_nan() { 0.5 } else { part };
             let step = low.0 + part * (high.0 - low.0);
             self.go(&old, v, moves, step);
             let slope = self.slope_along(v, moves);
             if falls(self, step) {
                 best = Some(step);
-                if bends || slope.abs() <= EXACT * fall {
+                if is_curved || slope.abs() <= FLAT * decrease {
                     return best;
                 }
             }
-            if slope < 0.0 && !bends {
+            if slope < 0.0 && !is_curved {
                 low = (step, slope);
             } else {
                 high = (step, slope);
@@ -65,24 +73,25 @@ impl Newton<'_, '_> {
         for ((v, old), move_) in self.v.iter_mut().zip(&old.0).zip(v) {
             *v = old + step * move_;
         }
-        self.rows.look(self.problem);
-        self.weigh();
+        self.rows.eval_losses(self.problem);
+        self.solve_threshold();
     }
 
     /// The slope of the augmented Lagrangian along a direction.
     fn slope_along(&self, v: &[f64], moves: &[f64]) -> f64 {
         let m = self.features.m;
         let ridge = self.ridge * vector::dot(&self.v[..m], &v[..m]);
-        let rest = self.rest.as_ref().map_or(0.0, |rest| vector::dot(&rest.gradient(&self.v), v));
-        ridge + rest + vector::dot(&self.rows.pull(), moves)
+        let rest =
+            self.far_rows.as_ref().map_or(0.0, |rest| vector::dot(&rest.gradient(&self.v), v));
+        ridge + rest + vector::dot(&self.rows.alpha(), moves)
     }
 
-    /// Holds the weights more firmly after a short step, less so after a whole one.
-    pub(super) fn hold(&mut self, step: f64) {
+    /// Damps the weights more after a short step, less after a whole one.
+    pub(super) fn adapt_damping(&mut self, step: f64) {
         if step <= SHORT {
-            self.held = (LOOSEN * self.held).clamp(LEAST_HELD, 1.0);
+            self.damping = (ADAPT * self.damping).clamp(LEAST_DAMPING, MOST_DAMPING);
         } else if step == 1.0 {
-            self.held = if self.held > LEAST_HELD { self.held / LOOSEN } else { 0.0 };
+            self.damping = if self.damping > LEAST_DAMPING { self.damping / ADAPT } else { 0.0 };
         }
     }
 }

@@ -1,38 +1,32 @@
 //! The start: slacks on the central path, and Newton's method along it.
 
-use super::Limits;
-use super::iteration::{Iteration, Progress};
+use super::iteration::{Iteration, Run};
 use super::rows::Rows;
-use super::shares::central_slacks;
+use super::slacks::central_slacks;
 use super::smooth::Smooth;
+use crate::control::Control;
 use crate::error::Result;
 use crate::linalg::vector::{self, vectorized};
 use crate::stable::problem::Problem;
+
+/// Passes over the rows in search of the threshold at most.
+const PASSES: usize = 200;
+/// Relative width of a bracket of the threshold that is rounding.
+const ROUNDING: f64 = 1e-14;
 
 /// The $\theta$ on the central path over given losses: $\sum a(\theta) + \mu/\theta = k$.
 ///
 /// The left side falls in $\theta$, with derivative $-\sum \mu/(s^2 + u^2) - \mu/\theta^2$: Newton's
 /// method from `guess`, kept in a bracket, needs a handful of passes.
 pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, guess: f64) -> f64 {
-    let rest = |theta: f64| {
-        let (mut shares, mut slope) = (0.0, 0.0);
-        vectorized(|| {
-            for (l, c) in losses.iter().zip(problem.weights) {
-                let (s, u) = central_slacks(*c, l - theta, mu);
-                shares += mu / s;
-                slope += mu / (s * s + u * u);
-            }
-        });
-        (shares + mu / theta - problem.k, -slope - mu / theta / theta)
-    };
     let (mut low, mut high) = (mu / problem.k, f64::INFINITY);
     let mut theta = guess.max(2.0 * low);
-    for pass in 0..200 {
-        let (value, slope) = rest(theta);
-        if value.abs() <= 1e-2 * mu / theta {
+    for pass in 0..PASSES {
+        let (value, slope) = theta_equation(problem, losses, mu, theta);
+        if value.abs() <= CENTRAL * mu / theta {
             return theta;
         }
-        if high.is_finite() && high - low <= 1e-14 * high {
+        if high.is_finite() && high - low <= ROUNDING * high {
             break;
         }
         if value > 0.0 {
@@ -55,68 +49,95 @@ pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, gues
     if high.is_finite() { high } else { theta }
 }
 
-/// Most Newton steps spent on the start.
+/// $\sum a(\theta) + \mu/\theta - k$ and its derivative.
+fn theta_equation(problem: &Problem<'_>, losses: &[f64], mu: f64, theta: f64) -> (f64, f64) {
+    let (mut shares, mut slope) = (0.0, 0.0);
+    vectorized(|| {
+        for (l, c) in losses.iter().zip(problem.weights) {
+            let (s, u) = central_slacks(*c, l - theta, mu);
+            shares += mu / s;
+            slope += mu / (s * s + u * u);
+        }
+    });
+    (shares + mu / theta - problem.k, -slope - mu / theta / theta)
+}
+
+/// Newton steps spent on the start at most.
 const CENTRING: usize = 4;
+/// Part of the barrier's complementarity to which the start, and the threshold there, are central.
+const CENTRAL: f64 = 1e-2;
+/// Part of the predicted decrease that a step must achieve.
+const SUFFICIENT: f64 = 0.1;
+/// The shortest step tried.
+const LEAST_STEP: f64 = 1e-6;
 
 impl Iteration<'_, Smooth<'_, '_>> {
     /// Newton's method on the barrier problem of one `mu`, all slacks eliminated exactly.
     ///
     /// No step is cut short by a boundary here, so that a start far from the central path (zero
     /// weights, a neighbour's weights) comes close to it in two or three steps.
-    pub(super) fn centre(
-        &mut self,
-        mu: f64,
-        progress: &mut Progress,
-        limits: Limits<'_>,
-    ) -> Result<()> {
-        let enough = 1e-2 * mu * self.rows.pairs();
+    pub(super) fn centre(&mut self, mu: f64, run: &mut Run<'_, '_>) -> Result<()> {
+        let enough = CENTRAL * mu * self.rows.pairs();
         let mut merit = self.merit(mu);
         for _ in 0..CENTRING {
-            limits.control.check()?;
+            if !run.budget.take()? {
+                break;
+            }
+            let control = run.budget.control();
             self.rows.linearize(&self.f, self.theta, &mut self.local);
-            let (system, mut residual) = self.system(&self.local.pull);
-            vector::axpy(1.0, &self.rest(), &mut residual);
-            limits.control.check()?;
+            let (system, mut gradient) = self.system(&self.local.alpha);
+            vector::axpy(1.0, &self.rest(), &mut gradient);
+            control.check()?;
             let Ok(system) = system else { break };
-            let mut rhs: Vec<f64> = residual.iter().map(|r| -r).collect();
+            let mut rhs: Vec<f64> = gradient.iter().map(|r| -r).collect();
             rhs.push(0.0);
             let mut v = system.solve(&rhs);
             v.pop();
-            limits.control.check()?;
-            let f = self.features.scores(&v);
-            let fall = -vector::dot(&residual, &v);
-            let (old_v, old_f) = (self.v.clone(), self.f.clone());
-            let mut step = 1.0;
-            loop {
-                limits.control.check()?;
-                vector::axpy(step, &v, &mut self.v);
-                vector::axpy(step, &f, &mut self.f);
-                self.theta = self.rows.centre(&self.f, mu, self.theta);
-                let new = self.merit(mu);
-                if new <= merit - 0.1 * step * fall {
-                    merit = new;
-                    break;
-                }
-                step *= 0.5;
-                self.v.clone_from(&old_v);
-                self.f.clone_from(&old_f);
-                if step < 1e-6 {
-                    // Rounding is all that is left to gain.
-                    self.theta = self.rows.centre(&self.f, mu, self.theta);
-                    break;
-                }
-            }
+            control.check()?;
+            let decrease = -vector::dot(&gradient, &v);
+            merit = self.descend(&v, mu, merit, decrease, control)?;
             self.t = self.problem.k - self.rows.share();
-            progress.spent += 1;
-            if fall <= enough {
+            if decrease <= enough {
                 break;
             }
         }
         Ok(())
     }
 
+    /// A step along `v`, halved until the barrier problem decreases as it should; returns its new value.
+    fn descend(
+        &mut self,
+        v: &[f64],
+        mu: f64,
+        merit: f64,
+        decrease: f64,
+        control: &Control,
+    ) -> Result<f64> {
+        let f = self.features.scores(v);
+        let (old_v, old_f) = (self.v.clone(), self.f.clone());
+        let mut step = 1.0;
+        loop {
+            control.check()?;
+            vector::axpy(step, v, &mut self.v);
+            vector::axpy(step, &f, &mut self.f);
+            self.theta = self.rows.centre(&self.f, mu, self.theta);
+            let new = self.merit(mu);
+            if new <= merit - SUFFICIENT * step * decrease {
+                return Ok(new);
+            }
+            step *= 0.5;
+            self.v.clone_from(&old_v);
+            self.f.clone_from(&old_f);
+            if step < LEAST_STEP {
+                // Rounding is all that is left to gain.
+                self.theta = self.rows.centre(&self.f, mu, self.theta);
+                return Ok(merit);
+            }
+        }
+    }
+
     fn merit(&self, mu: f64) -> f64 {
-        let settled = self.part.map_or(0.0, |part| vector::dot(&part.pulled, &self.v));
+        let settled = self.active.map_or(0.0, |active| vector::dot(&active.adjoint, &self.v));
         0.5 * self.ridge * self.size() + self.problem.k * self.theta - mu * self.theta.ln()
             + self.rows.barrier(mu)
             + settled

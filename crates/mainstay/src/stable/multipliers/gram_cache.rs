@@ -5,14 +5,14 @@ use crate::error::Result;
 use crate::linalg::{Dense, Row, vector};
 use crate::stable::interior::System;
 use crate::stable::problem::Problem;
-use crate::stable::reduce::Features;
+use crate::stable::row_space::Features;
 
 /// $\sum_i d_i z_i z_i^\top$ for weights close to $d_i = a_i L_i''$.
 ///
 /// Only rows whose weight has changed by more than [`STALE`] of itself are touched. That leaves every
 /// Newton step that much of the error it had, which a next step removes.
 #[derive(Debug)]
-pub(in crate::stable) struct Kept {
+pub(in crate::stable) struct GramCache {
     gram: Dense,
     weights: Vec<f64>,
     /// The largest square in every column, once it has been asked for.
@@ -21,20 +21,23 @@ pub(in crate::stable) struct Kept {
 
 /// What keeps the weights from moving far.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hold {
+pub(super) struct Damping {
     /// $2\rho/\lambda$.
     pub ridge: f64,
     /// $h$.
     pub width: f64,
-    /// Every weight is held as if by so many rows more, which have the largest entry of its column.
+    /// Additional rows that hold every weight, each with the largest entry of its column.
     pub rows: f64,
 }
 
+/// Relative change of a row's weight below which its part of the matrix is left as it is.
 const STALE: f64 = 0.15;
-/// Where this many times all rows would be touched, one Gram matrix of everything is made and none kept.
+/// Rows to touch, in multiples of all rows, beyond which one Gram matrix of everything is made and none kept.
 const ANEW: f64 = 1.25;
+/// Additional rows that hold the intercept: rows of one class between their bounds do not.
+const INTERCEPT_ROWS: f64 = 0.01;
 
-impl Kept {
+impl GramCache {
     pub(in crate::stable) fn new(features: &Features) -> Self {
         let order = features.z.ncols();
         let (gram, weights) = (Dense::zeros(order, order), vec![0.0; features.z.nrows()]);
@@ -99,42 +102,45 @@ impl Kept {
         problem: &Problem<'_>,
         features: &Features,
         rows: &RowsAt,
-        hold: Hold,
+        damping: Damping,
         (gain, border): (&[f64], &[f64]),
     ) -> Result<System> {
-        let bent = || rows.share.iter().zip(&rows.bend).map(|(a, bend)| a * bend);
-        let mut weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();
-        let change = self.change(bent(), 0.0);
-        let touched = |v: &[f64]| v.iter().filter(|v| **v != 0.0).count();
-        let anew = (touched(&change) + touched(&weights)) as f64 > ANEW * weights.len() as f64;
-        if anew {
-            weights.iter_mut().zip(bent()).for_each(|(w, bent)| *w += bent);
-        } else {
-            self.apply(features, &change);
-        }
-        let mut matrix = features.z.weighted_gram(&weights);
-        if !anew {
-            vector::axpy(1.0, self.gram.data(), matrix.data_mut());
-        }
-        let row = problem.total() / problem.n() as f64 / hold.width;
+        let mut matrix = self.with_gain(features, rows, gain);
+        let row = problem.total() / problem.n() as f64 / damping.width;
         for j in 0..features.m {
-            matrix[(j, j)] += hold.ridge;
+            matrix[(j, j)] += damping.ridge;
         }
-        if hold.rows > 0.0 {
+        if damping.rows > 0.0 {
             for (j, peak) in self.peaks(features).iter().enumerate().take(features.m) {
-                matrix[(j, j)] += hold.rows * row * peak;
+                matrix[(j, j)] += damping.rows * row * peak;
             }
         }
         let total: f64 = gain.iter().sum();
         if rows.theta > 0.0 && total > 0.0 {
-            for (j, lean) in border.iter().enumerate() {
-                vector::axpy(-lean / total, border, matrix.row_mut(j));
+            for (j, coupling) in border.iter().enumerate() {
+                vector::axpy(-coupling / total, border, matrix.row_mut(j));
             }
         }
         if features.intercept {
-            // Rows of one class between their bounds do not hold the intercept: a hundredth of a row does.
-            matrix[(features.m, features.m)] += 0.01 * row;
+            matrix[(features.m, features.m)] += INTERCEPT_ROWS * row;
         }
         System::factor(matrix)
+    }
+
+    /// $Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$.
+    fn with_gain(&mut self, features: &Features, rows: &RowsAt, gain: &[f64]) -> Dense {
+        let curved = || rows.share.iter().zip(&rows.curvature).map(|(a, curvature)| a * curvature);
+        let mut weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();
+        let change = self.change(curved(), 0.0);
+        let touched = |v: &[f64]| v.iter().filter(|v| **v != 0.0).count();
+        let anew = (touched(&change) + touched(&weights)) as f64 > ANEW * weights.len() as f64;
+        if anew {
+            weights.iter_mut().zip(curved()).for_each(|(w, curved)| *w += curved);
+            return features.z.weighted_gram(&weights);
+        }
+        self.apply(features, &change);
+        let mut matrix = features.z.weighted_gram(&weights);
+        vector::axpy(1.0, self.gram.data(), matrix.data_mut());
+        matrix
     }
 }

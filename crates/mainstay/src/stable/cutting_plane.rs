@@ -1,28 +1,32 @@
 //! The paper's Algorithm 1, repaired: cutting planes for the worst-case loss.
 
 use super::certificate::{Dual, bound};
-use super::interior::{Limits, Solution, expand};
-use super::master::maximise_on_simplex;
 use super::problem::{Problem, worst_sum};
-use super::reduce::Reduced;
-use crate::certificate::Certificate;
+use super::row_loss::expand;
+use super::row_space::Reduced;
+use super::simplex_qp::maximise_on_simplex;
+use super::solution::{Found, Iterate};
 use crate::error::Result;
 use crate::linalg::{Dense, vector};
+use crate::optim::{Bracket, Budget};
 
 /// A tangent of the worst-case loss, $e + g^\top v$, and the multipliers behind it.
 struct Cut {
     gradient: Vec<f64>,
     constant: f64,
     dual: Dual,
-    /// Its part in the master's last answer, and rounds since that was not nothing.
+    /// Its part in the master's last answer.
     part: f64,
+    /// Rounds since that was not zero.
     idle: usize,
     /// Products with the gradients of the cuts up to itself.
     products: Vec<f64>,
 }
 
-/// Cuts that took no part for this many rounds are dropped.
+/// Rounds without a part in the master's answer after which a cut is dropped.
 const PATIENCE: usize = 25;
+/// Part of `k` by which the master keeps an intercept, which has no ridge, near the best one so far.
+const ANCHOR: f64 = 0.05;
 
 /// Cutting planes: the worst-case loss is replaced by the largest of its tangents so far, the ridge
 /// stays as it is, and the minimiser is where the next tangent is taken.
@@ -31,31 +35,32 @@ const PATIENCE: usize = 25;
 /// program that is unbounded without a box and converges far more slowly), the first cut is taken at
 /// $w_0 = 0$, and the counter advances. The intercept, which the paper leaves out, has no ridge; it is
 /// kept near the best one so far by a quadratic term that vanishes in the limit. The master is solved
-/// in its dual, one variable a cut; these variables also mix the cuts' multipliers into the dual
+/// in its dual, one variable per cut; these variables also mix the cuts' multipliers into the dual
 /// point that proves the gap. One round costs two products with the data.
 pub(super) fn solve(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
-    limits: Limits<'_>,
-) -> Result<Solution> {
+    found: &mut Found,
+    budget: &mut Budget<'_>,
+) -> Result<()> {
     let mut planes = Planes::new(problem, reduced);
-    let mut rounds = 0;
-    while rounds < limits.max_iter {
-        limits.control.check()?;
-        rounds += 1;
+    while budget.take()? {
         planes.cut();
         let next = planes.minimise();
-        let best = planes.best;
-        if best.primal - best.dual <= limits.tol * best.primal.abs() {
+        let best = planes.best.certificate();
+        if best.primal - best.dual <= budget.tol() * best.primal.abs() {
             break;
         }
         planes.drop_idle();
         planes.v = next;
     }
-    let Planes { best_v, best_dual, mut best, .. } = planes;
-    let point = reduced.point(&best_v);
-    best.primal = problem.objective(&point);
-    Ok(Solution { point, dual: best_dual, certificate: best, n_iter: rounds, warm: best_v })
+    let proven = planes.best.lower();
+    if let (Some(v), Some(dual)) = planes.best.into_points() {
+        let hyperplanes = reduced.hyperplanes(&v);
+        found.offer_primal(problem.objective(&hyperplanes), || Iterate { v, hyperplanes });
+        found.offer_dual(proven, || dual);
+    }
+    Ok(())
 }
 
 /// The tangents so far, where the next one is taken, and the best answers.
@@ -68,34 +73,23 @@ struct Planes<'r, 'a> {
     ridge: f64,
     cuts: Vec<Cut>,
     v: Vec<f64>,
-    best: Certificate,
-    best_v: Vec<f64>,
-    best_dual: Dual,
+    best: Bracket<Vec<f64>, Dual>,
 }
 
 impl<'r, 'a> Planes<'r, 'a> {
     fn new(problem: &'r Problem<'a>, reduced: &'r Reduced<'a>) -> Self {
         let columns = reduced.features.z.ncols();
         let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
-        let anchor = 0.05 * problem.k;
+        let anchor = ANCHOR * problem.k;
         let v = vec![0.0; problem.q() * columns];
         let is_weight: Vec<bool> =
             (0..v.len()).map(|at| at % columns < reduced.features.m).collect();
         let metric =
             is_weight.iter().map(|w| if *w { 1.0 / ridge } else { 1.0 / anchor }).collect();
-        Self {
-            problem,
-            reduced,
-            metric,
-            is_weight,
-            ridge,
-            cuts: Vec::new(),
-            best_v: v.clone(),
-            v,
-            // Losses are not negative, which zero multipliers prove.
-            best: Certificate { primal: f64::INFINITY, dual: 0.0 },
-            best_dual: nothing(problem),
-        }
+        let mut best = Bracket::new();
+        // Losses are not negative, which zero multipliers prove.
+        best.offer_dual(0.0, || zero_multipliers(problem));
+        Self { problem, reduced, metric, is_weight, ridge, cuts: Vec::new(), v, best }
     }
 
     /// Takes the tangent at `v`.
@@ -104,46 +98,36 @@ impl<'r, 'a> Planes<'r, 'a> {
         let weights = self.v.iter().zip(&self.is_weight).filter(|(_, is_weight)| **is_weight);
         let size: f64 = weights.map(|(v, _)| v * v).sum();
         let primal = self.problem.scale * (0.5 * self.ridge * size + worst);
-        if primal < self.best.primal {
-            self.best.primal = primal;
-            self.best_v.clone_from(&self.v);
-        }
+        self.best.offer_primal(primal, || self.v.clone());
         self.cuts.push(cut);
     }
 
     /// Solves the master problem: the minimiser under the tangents so far. Their parts in it make the dual point.
     fn minimise(&mut self) -> Vec<f64> {
-        let center: Vec<f64> = self
-            .best_v
-            .iter()
-            .zip(&self.is_weight)
-            .map(|(v, w)| if *w { 0.0 } else { *v })
-            .collect();
+        let best = self.best.point().unwrap_or(&self.v);
+        let center: Vec<f64> =
+            best.iter().zip(&self.is_weight).map(|(v, w)| if *w { 0.0 } else { *v }).collect();
         // The zero cut says that losses are not negative.
         let mut linear = vec![0.0];
         linear.extend(self.cuts.iter().map(|c| c.constant + vector::dot(&c.gradient, &center)));
         let mut start = vec![1.0 - self.cuts.iter().map(|c| c.part).sum::<f64>()];
         start.extend(self.cuts.iter().map(|c| c.part));
-        let products = crossed(&mut self.cuts, &self.metric);
+        let products = gram_of_cuts(&mut self.cuts, &self.metric);
         let mixture = maximise_on_simplex(&products, &linear, &start);
 
-        let mut pulled = vec![0.0; self.v.len()];
-        let mut dual = nothing(self.problem);
+        let mut adjoint = vec![0.0; self.v.len()];
+        let mut dual = zero_multipliers(self.problem);
         for (cut, &part) in self.cuts.iter_mut().zip(&mixture[1..]) {
             cut.part = part;
             cut.idle = if part > 0.0 { 0 } else { cut.idle + 1 };
             if part > 0.0 {
-                vector::axpy(part, &cut.gradient, &mut pulled);
+                vector::axpy(part, &cut.gradient, &mut adjoint);
                 vector::axpy(part, &cut.dual.share, &mut dual.share);
-                vector::axpy(part, &cut.dual.pull, &mut dual.pull);
+                vector::axpy(part, &cut.dual.alpha, &mut dual.alpha);
             }
         }
-        let proven = bound(self.problem, &dual);
-        if proven > self.best.dual {
-            self.best.dual = proven;
-            self.best_dual = dual;
-        }
-        let step = pulled.iter().zip(&self.metric).map(|(g, m)| g * m);
+        self.best.offer_dual(bound(self.problem, &dual), || dual);
+        let step = adjoint.iter().zip(&self.metric).map(|(g, m)| g * m);
         center.iter().zip(step).map(|(c, step)| c - step).collect()
     }
 
@@ -161,13 +145,13 @@ impl<'r, 'a> Planes<'r, 'a> {
 }
 
 /// Multipliers of zero.
-fn nothing(problem: &Problem<'_>) -> Dual {
-    Dual { share: vec![0.0; problem.n()], pull: vec![0.0; problem.n() * problem.q()] }
+fn zero_multipliers(problem: &Problem<'_>) -> Dual {
+    Dual { share: vec![0.0; problem.n()], alpha: vec![0.0; problem.n() * problem.q()] }
 }
 
 /// All products of the cuts' gradients in `metric`, with a zero cut before them. Only those of the newest
 /// are computed.
-fn crossed(cuts: &mut [Cut], metric: &[f64]) -> Dense {
+fn gram_of_cuts(cuts: &mut [Cut], metric: &[f64]) -> Dense {
     if let Some((newest, _)) = cuts.split_last() {
         let scaled: Vec<f64> = newest.gradient.iter().zip(metric).map(|(g, m)| g * m).collect();
         let products = cuts.iter().map(|cut| vector::dot(&cut.gradient, &scaled)).collect();
@@ -190,21 +174,21 @@ fn tangent(problem: &Problem<'_>, reduced: &Reduced<'_>, v: &[f64]) -> (Cut, f64
     let losses = problem.losses(&f);
     let worst = worst_sum(&losses, problem.weights, problem.k);
     let share = shares(problem, &losses, worst.threshold);
-    let mut pull = vec![0.0; f.len()];
+    let mut alpha = vec![0.0; f.len()];
     let mut curve = vec![0.0; q * (q + 1) / 2];
     // A row without loss has slope 0, whatever its share.
     for (i, a) in share.iter().enumerate().filter(|(i, a)| **a > 0.0 && losses[*i] > 0.0) {
         let row = i * q..(i + 1) * q;
-        expand(problem, i, &f[row.clone()], *a, &mut pull[row.clone()], &mut curve);
-        vector::scale(&mut pull[row], *a);
+        expand(problem, i, &f[row.clone()], *a, &mut alpha[row.clone()], &mut curve);
+        vector::scale(&mut alpha[row], *a);
     }
-    let gradient = reduced.features.pulled(&pull, q);
+    let gradient = reduced.features.adjoint(&alpha, q);
     let constant = worst.sum - vector::dot(&gradient, v);
     (
         Cut {
             gradient,
             constant,
-            dual: Dual { share, pull },
+            dual: Dual { share, alpha },
             part: 0.0,
             idle: 0,
             products: Vec::new(),

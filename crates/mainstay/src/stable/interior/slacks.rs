@@ -1,6 +1,6 @@
 //! The four numbers every row has: slack and excess of its loss, and their multipliers.
 
-use super::rows::ratio;
+use crate::optim::step::ratio;
 
 /// $s_i = u_i + \theta - L_i \ge 0$ with multiplier $a_i$, and $u_i \ge 0$ with $g_i = c_i - a_i$.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl<'a> Shares<'a> {
         pairs.map(|(x, z)| x * z).sum()
     }
 
-    pub(super) fn paid(&self) -> f64 {
+    pub(super) fn excess(&self) -> f64 {
         self.c.iter().zip(&self.u).map(|(c, u)| c * u).sum()
     }
 

@@ -1,17 +1,35 @@
 //! What a stable fit says about the data: which rows carry it, whether it is the classical fit, and
 //! whether `k` is too small to tell the classes apart.
 
-use super::certificate::{Dual, certify};
-use super::interior::{self, Limits, Solution};
-use super::least::{ENOUGH, LeastHinge, evened, faint};
-use super::problem::{Point, Problem, RowLoss, Target};
-use super::reduce::Reduced;
+use super::certificate::{Dual, bound};
+use super::interior;
+use super::problem::{Hyperplanes, Problem, RowLoss, Target};
+use super::row_loss::expand;
+use super::row_space::Reduced;
+use super::smallest_k::{ENOUGH, SmallestK, negligible_ridge, normalised_columns};
+use super::solution::{Found, Iterate, Solution};
 use crate::certificate::Certificate;
+use crate::control::Control;
 use crate::error::Result;
 use crate::linalg::{Dense, Matrix, vector};
+use crate::optim::{Bracket, Budget};
 
-/// Shares below this part of a row's weight are rounding noise of the solver.
+/// Part of a row's weight below which a share is rounding noise of the solver.
 const NOISE: f64 = 1e-4;
+/// Relative improvement on the best constant that proves that weights are useful.
+const CLEARLY_BETTER: f64 = 1e-8;
+/// Relative improvement on the best constant below which weights that cost next to nothing do not help.
+const HELPS: f64 = 1e-4;
+/// Part of the sum of all slopes below which they cancel out in a column.
+const CANCELS: f64 = 1e-7;
+/// Part of the total weight to which the largest useless `k` of a joint problem is enclosed.
+const PRECISION: f64 = 1e-3;
+/// Relative gap of the best constant, which decides whether weights improve on it.
+const CONSTANT_GAP: f64 = 1e-9;
+/// Steps for the best constant at most.
+const CONSTANT_STEPS: usize = 1000;
+/// Gaps that an inactive row's loss may amount to: interior points leave it one of that order.
+const INACTIVE: f64 = 10.0;
 
 /// How much each row counts in the worst case, noise removed.
 pub(super) fn cleaned_shares(dual: &Dual, weights: &[f64]) -> Vec<f64> {
@@ -43,22 +61,21 @@ pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, t
         return false;
     }
     let everything = Problem { k: problem.total(), ..problem.clone() };
-    // Interior points leave inactive rows a loss of the order of the gap.
     let Certificate { primal, dual } = solution.certificate;
     let open = (primal - dual).min(tol * primal.max(1.0));
-    let room = 10.0 * open.max(tol * primal);
-    if everything.objective(&solution.point) - primal <= room {
+    let room = INACTIVE * open.max(tol * primal);
+    if everything.objective(&solution.iterate.hyperplanes) - primal <= room {
         return true;
     }
     if let (Target::Signs(y), RowLoss::Hinge, true) =
         (&problem.target, problem.loss, problem.fit_intercept)
     {
-        let mut other = solution.point.clone();
+        let mut other = solution.iterate.hyperplanes.clone();
         other.intercept = vec![0.0];
         other.intercept[0] = best_intercept(y, &problem.scores(&other), problem.weights);
         if everything.objective(&other) - dual <= room {
             solution.certificate.primal = problem.objective(&other);
-            solution.point = other;
+            solution.iterate.hyperplanes = other;
             return true;
         }
     }
@@ -86,14 +103,14 @@ fn best_intercept(y: &[f64], scores: &[f64], weights: &[f64]) -> f64 {
 ///
 /// The multipliers behind $k^*$ add up to $k^*$ and have $\sum \beta_i y_i x_i^\top = 0$; scaled down to $k$ they are
 /// dual feasible here, and at zero scores every loss has one slope for all rows.
-pub(super) fn dead_fit(
+pub(super) fn zero_weights(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
-    least: &mut Option<LeastHinge>,
-    limits: Limits<'_>,
-) -> Result<Option<Solution>> {
+    smallest_k: &mut Option<SmallestK>,
+    budget: &mut Budget<'_>,
+) -> Result<Option<Found>> {
     let Target::Signs(y) = &problem.target else { return Ok(None) };
-    let known = LeastHinge::of(problem, least, limits)?;
+    let Some(known) = SmallestK::of(problem, smallest_k, budget)? else { return Ok(None) };
     let total: f64 = known.share.iter().sum();
     if problem.k >= known.lower.min(total) {
         return Ok(None);
@@ -104,12 +121,13 @@ pub(super) fn dead_fit(
         RowLoss::Logistic => 0.5,
     };
     let share: Vec<f64> = known.share.iter().map(|a| a * problem.k / total).collect();
-    let pull = share.iter().zip(y).map(|(a, y)| -y * slope * a).collect();
-    let point = best_constant(problem, limits)?;
-    let dual = Dual { share, pull };
-    let certificate = certify(problem, &point, &dual);
-    let warm = reduced.constant(&point.intercept);
-    Ok(Some(Solution { point, dual, certificate, n_iter: known.n_iter, warm }))
+    let alpha = share.iter().zip(y).map(|(a, y)| -y * slope * a).collect();
+    let hyperplanes = best_constant(problem, budget.control())?;
+    let (v, dual) = (reduced.constant(&hyperplanes.intercept), Dual { share, alpha });
+    let mut found = Bracket::new();
+    found.offer_primal(problem.objective(&hyperplanes), || Iterate { v, hyperplanes });
+    found.offer_dual(bound(problem, &dual), || dual);
+    Ok(Some(found))
 }
 
 /// If zero weights are optimal, makes them exactly so and says which `k` would help.
@@ -117,58 +135,69 @@ pub(super) fn dead_fit(
 /// Zero weights are optimal for one regularisation if and only if they are for all: the dual point
 /// that proves it has $\sum \alpha_i x_i^\top = 0$. With two classes such a point exists exactly for
 /// $k \le k^* = \min_{w,b} \sum c_i \max(0, 1 - y_i f_i)$ (linear programming duality), whichever
-/// of the losses is used; `least` remembers $k^*$ along a path.
-pub(super) fn expose_dead_fit(
+/// of the losses is used; `smallest_k` remembers $k^*$ along a path. Nothing is said where the budget ends
+/// before it is known.
+pub(super) fn report_zero_weights(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
     solution: &mut Solution,
-    least: &mut Option<LeastHinge>,
-    limits: Limits<'_>,
+    smallest_k: &mut Option<SmallestK>,
+    budget: &mut Budget<'_>,
 ) -> Result<Option<String>> {
-    let constant = best_constant(problem, limits)?;
+    let constant = best_constant(problem, budget.control())?;
     let objective = problem.objective(&constant);
     // Weights that do better are the proof that zero weights are not optimal.
-    if solution.certificate.primal < (1.0 - 1e-8) * objective {
+    if solution.certificate.primal < (1.0 - CLEARLY_BETTER) * objective {
         return Ok(None);
     }
-    let (dead, smallest) = match &problem.target {
-        Target::Signs(_) => {
-            let proven = dead_fit(problem, reduced, least, limits)?;
-            if let Some(proven) = proven.filter(|p| p.certificate.dual > solution.certificate.dual)
-            {
-                (solution.dual, solution.certificate) = (proven.dual, proven.certificate);
-            }
-            let known = LeastHinge::of(problem, least, limits)?;
-            if hopeless(problem, known, limits)? {
-                (true, (problem.total(), problem.total()))
-            } else {
-                (problem.k <= known.lower, (known.lower, known.upper))
-            }
-        }
-        Target::Classes { .. } => {
-            let x = evened(problem);
-            let even = Reduced::new(&x, problem.fit_intercept)?;
-            let same = Problem { x: &x, ..problem.clone() };
-            if usable(&same, &even, problem.k, limits)? {
-                (false, (0.0, 0.0))
-            } else {
-                (true, bisect(&same, &even, limits)?)
-            }
-        }
+    let useless = match &problem.target {
+        Target::Signs(_) => useless_two_classes(problem, reduced, solution, smallest_k, budget)?,
+        Target::Classes { .. } => useless_classes(problem, budget)?,
     };
-    if !dead {
-        return Ok(None);
-    }
+    let Some(useless) = useless else { return Ok(None) };
     solution.certificate.primal = objective;
-    solution.warm = reduced.constant(&constant.intercept);
-    solution.point = constant;
+    solution.iterate = Iterate { v: reduced.constant(&constant.intercept), hyperplanes: constant };
     let strength = if problem.loss == RowLoss::Logistic { "alpha" } else { "C" };
-    let advice = advice(smallest, problem.total());
+    let advice = advice(useless, problem.total());
     Ok(Some(format!(
         "k = {} is so small that zero weights are optimal for every {strength}, so the model is \
          constant; {advice}",
         (problem.k * 1e4).round() / 1e4
     )))
+}
+
+/// Bounds on the largest useless `k` if that of a two-class `problem` is; the proof goes to `solution`.
+fn useless_two_classes(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    solution: &mut Solution,
+    smallest_k: &mut Option<SmallestK>,
+    budget: &mut Budget<'_>,
+) -> Result<Option<(f64, f64)>> {
+    let proven = zero_weights(problem, reduced, smallest_k, budget)?;
+    if let Some(proven) = proven.filter(|p| p.lower() > solution.certificate.dual) {
+        solution.certificate = proven.certificate();
+        if let (_, Some(dual)) = proven.into_points() {
+            solution.dual = dual;
+        }
+    }
+    let Some(known) = SmallestK::of(problem, smallest_k, budget)? else { return Ok(None) };
+    if no_k_helps(problem, known, budget.control())? {
+        return Ok(Some((problem.total(), problem.total())));
+    }
+    Ok((problem.k <= known.lower).then_some((known.lower, known.upper)))
+}
+
+/// Bounds on the largest useless `k` if that of a joint `problem` is.
+fn useless_classes(problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Option<(f64, f64)>> {
+    let x = normalised_columns(problem);
+    let reduced = Reduced::new(&x, problem.fit_intercept)?;
+    let same = Problem { x: &x, ..problem.clone() };
+    let helps = weights_help(&same, &reduced, problem.k, budget)?;
+    if helps || budget.left() == 0 {
+        return Ok(None);
+    }
+    bisect(&same, &reduced, budget).map(Some)
 }
 
 /// Which `k` to take where the largest useless one lies between `low` and `high`.
@@ -192,36 +221,31 @@ fn advice((low, high): (f64, f64), total: f64) -> String {
 
 /// Whether even the classical fit does nothing with the features.
 ///
-/// At the best constant losses that bend have one slope a row: weights help unless these cancel out in every column.
-fn hopeless(problem: &Problem<'_>, known: &LeastHinge, limits: Limits<'_>) -> Result<bool> {
+/// At the best constant curved losses have one slope per row: weights help unless these cancel out in every column.
+fn no_k_helps(problem: &Problem<'_>, known: &SmallestK, control: &Control) -> Result<bool> {
     if problem.loss == RowLoss::Hinge {
-        return Ok(known.hopeless(problem));
+        return Ok(known.no_k_helps(problem));
     }
     let everything = Problem { k: problem.total(), ..problem.clone() };
-    let constant = best_constant(&everything, limits)?;
-    let mut pull = vec![0.0; problem.n()];
-    for (i, (pull, c)) in pull.iter_mut().zip(problem.weights).enumerate() {
-        interior::expand(
-            problem,
-            i,
-            &constant.intercept,
-            0.0,
-            std::slice::from_mut(pull),
-            &mut [0.0],
-        );
-        *pull *= c;
+    let constant = best_constant(&everything, control)?;
+    let mut alpha = vec![0.0; problem.n()];
+    for (i, (alpha, c)) in alpha.iter_mut().zip(problem.weights).enumerate() {
+        let slope = std::slice::from_mut(alpha);
+        expand(problem, i, &constant.intercept, 0.0, slope, &mut [0.0]);
+        *alpha *= c;
     }
-    let pulled = evened(problem).tr_mul_vec(&pull);
-    Ok(vector::norm_inf(&pulled) <= 1e-7 * vector::norm_1(&pull))
+    let sums = normalised_columns(problem).tr_mul_vec(&alpha);
+    Ok(vector::norm_inf(&sums) <= CANCELS * vector::norm_1(&alpha))
 }
 
-/// The best point without weights: the same problem with one row a class and no features.
-fn best_constant(problem: &Problem<'_>, limits: Limits<'_>) -> Result<Point> {
+/// The best hyperplanes without weights: the same problem with one row per class and no features, whose steps
+/// cost next to nothing and are not counted.
+fn best_constant(problem: &Problem<'_>, control: &Control) -> Result<Hyperplanes> {
     let q = problem.q();
     let p = problem.x.ncols();
-    let mut point = Point { coef: vec![vec![0.0; p]; q], intercept: vec![0.0; q] };
+    let mut constant = Hyperplanes { coef: vec![vec![0.0; p]; q], intercept: vec![0.0; q] };
     if !problem.fit_intercept {
-        return Ok(point);
+        return Ok(constant);
     }
     let classes = q.max(2);
     let mut weights = vec![0.0; classes];
@@ -239,38 +263,48 @@ fn best_constant(problem: &Problem<'_>, limits: Limits<'_>) -> Result<Point> {
     let x = Matrix::from(Dense::zeros(weights.len(), 1));
     let small = Problem { x: &x, target, weights: &weights, ..problem.clone() };
     let reduced = Reduced::new(&x, true)?;
-    let found = interior::solve(&small, &reduced, None, Limits { tol: 1e-9, ..limits })?;
-    point.intercept = found.point.intercept;
-    Ok(point)
+    let mut budget = Budget::new(CONSTANT_GAP, CONSTANT_STEPS, control);
+    let found = interior::solve(&small, &reduced, interior::USUAL, &mut budget)?;
+    constant.intercept = Solution::new(found)?.iterate.hyperplanes.intercept;
+    Ok(constant)
 }
 
 /// Whether weights help at `k` when they cost next to nothing.
-fn usable(
+fn weights_help(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
     k: f64,
-    limits: Limits<'_>,
+    budget: &mut Budget<'_>,
 ) -> Result<bool> {
-    let free = Problem { k, ridge: faint(problem, reduced), scale: 1.0 / k, ..problem.clone() };
-    let constant = free.objective(&best_constant(&free, limits)?);
-    let limits = Limits { tol: limits.tol.min(ENOUGH), narrow: false, ..limits };
-    let found = interior::solve(&free, reduced, None, limits)?;
-    Ok(found.certificate.primal < (1.0 - 1e-4) * constant)
+    let ridge = negligible_ridge(problem, reduced);
+    let free = Problem { k, ridge, scale: 1.0 / k, ..problem.clone() };
+    let constant = free.objective(&best_constant(&free, budget.control())?);
+    let (tol, left) = (budget.tol().min(ENOUGH), budget.left());
+    let found = budget
+        .stage(tol, left, |budget| interior::solve(&free, reduced, interior::ALL_ROWS, budget))?;
+    Ok(found.upper() < (1.0 - HELPS) * constant)
 }
 
-/// Bounds on the largest useless `k`, a thousandth of the total weight apart.
-fn bisect(problem: &Problem<'_>, reduced: &Reduced<'_>, limits: Limits<'_>) -> Result<(f64, f64)> {
+/// Bounds on the largest useless `k`, a thousandth of the total weight apart if the budget allows.
+fn bisect(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    budget: &mut Budget<'_>,
+) -> Result<(f64, f64)> {
     let total = problem.total();
-    if !usable(problem, reduced, total, limits)? {
-        return Ok((total, total));
+    if !weights_help(problem, reduced, total, budget)? {
+        let low = if budget.left() > 0 { total } else { problem.k };
+        return Ok((low, total));
     }
     let (mut low, mut high) = (problem.k, total);
-    while high - low > 1e-3 * total {
+    while high - low > PRECISION * total {
         let middle = f64::midpoint(low, high);
-        if usable(problem, reduced, middle, limits)? {
+        if weights_help(problem, reduced, middle, budget)? {
             high = middle;
-        } else {
+        } else if budget.left() > 0 {
             low = middle;
+        } else {
+            break;
         }
     }
     Ok((low, high))

@@ -1,4 +1,4 @@
-//! Every row at given scores: its loss, how that bends, and how much of the row counts.
+//! Every row at given scores: its loss, its slope and curvature, and how much of the row counts.
 
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
@@ -18,7 +18,7 @@ pub(super) struct RowsAt {
     /// $L'$.
     pub slope: Vec<f64>,
     /// $L''$.
-    pub bend: Vec<f64>,
+    pub curvature: Vec<f64>,
     /// $a$.
     pub share: Vec<f64>,
     pub theta: f64,
@@ -42,7 +42,7 @@ impl RowsAt {
             scores: zero(),
             loss: zero(),
             slope: zero(),
-            bend: zero(),
+            curvature: zero(),
             share: zero(),
             theta: 0.0,
             value: 0.0,
@@ -50,31 +50,40 @@ impl RowsAt {
     }
 
     /// Losses and their derivatives at `self.scores`.
-    pub(super) fn look(&mut self, problem: &Problem<'_>) {
+    pub(super) fn eval_losses(&mut self, problem: &Problem<'_>) {
         let Target::Signs(y) = &problem.target else { return };
         match problem.loss {
             RowLoss::Hinge => self.set(y, |y, f| (1.0 - y * f, -y, 0.0)),
             RowLoss::SquaredHinge => self.set(y, |y, f| {
-                let lack = (1.0 - y * f).max(0.0);
-                (lack * lack, -2.0 * y * lack, if lack > 0.0 { 2.0 } else { 0.0 })
+                let shortfall = (1.0 - y * f).max(0.0);
+                (
+                    shortfall * shortfall,
+                    -2.0 * y * shortfall,
+                    if shortfall > 0.0 { 2.0 } else { 0.0 },
+                )
             }),
             RowLoss::Logistic => self.set(y, logistic),
         }
     }
 
     /// Loss, slope and curvature of every row from its sign and score.
-    fn set(&mut self, y: &[f64], look: impl Fn(f64, f64) -> (f64, f64, f64)) {
-        let derivatives = self.loss.iter_mut().zip(&mut self.slope).zip(&mut self.bend);
+    fn set(&mut self, y: &[f64], eval_losses: impl Fn(f64, f64) -> (f64, f64, f64)) {
+        let derivatives = self.loss.iter_mut().zip(&mut self.slope).zip(&mut self.curvature);
         let rows = derivatives.zip(y.iter().zip(&self.scores));
         vectorized(|| {
-            for (((loss, slope), bend), (y, f)) in rows {
-                (*loss, *slope, *bend) = look(*y, *f);
+            for (((loss, slope), curvature), (y, f)) in rows {
+                (*loss, *slope, *curvature) = eval_losses(*y, *f);
             }
         });
     }
 
     /// The shares and the threshold, which is looked for from `guess`.
-    pub(super) fn weigh(&mut self, problem: &Problem<'_>, reference: &Reference, guess: f64) {
+    pub(super) fn solve_threshold(
+        &mut self,
+        problem: &Problem<'_>,
+        reference: &Reference,
+        guess: f64,
+    ) {
         let (c, h) = (problem.weights, reference.width);
         // First the unclipped shares at theta = 0.
         for (((a, base), c), loss) in
@@ -97,19 +106,19 @@ impl RowsAt {
     }
 
     /// $\sum c \max(0, L - \theta)$ and by how much it exceeds $\sum a (L - \theta)$.
-    pub(super) fn paid(&self, weights: &[f64]) -> (f64, f64) {
-        let (mut paid, mut open) = (0.0, 0.0);
+    pub(super) fn excess(&self, weights: &[f64]) -> (f64, f64) {
+        let (mut excess, mut open) = (0.0, 0.0);
         for ((loss, a), c) in self.loss.iter().zip(&self.share).zip(weights) {
             let over = loss - self.theta;
             let most = c * over.max(0.0);
-            paid += most;
+            excess += most;
             open += most - a * over;
         }
-        (paid, open)
+        (excess, open)
     }
 
-    /// $\alpha = a L'$: the pull of every row on its score.
-    pub(super) fn pull(&self) -> Vec<f64> {
+    /// $\alpha = a L'$.
+    pub(super) fn alpha(&self) -> Vec<f64> {
         self.share.iter().zip(&self.slope).map(|(a, s)| a * s).collect()
     }
 

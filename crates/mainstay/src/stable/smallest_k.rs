@@ -9,140 +9,165 @@
 //! $$\sum_i c_i h \ln\bigl(1 + e^{o_i + (1 - y_i f_i)/h}\bigr),$$
 //! whose slopes $\beta_i = c_i / (1 + e^{-t_i})$ lie between their bounds and add up to zero at the minimum. The exponents $t$
 //! become the next offsets $o$ (the method of multipliers with an entropy), so that $h$ need not become small. Slopes
-//! change little from step to step, and so does the curvature, which is kept ([`Kept`]).
+//! change little from step to step, and so does the curvature, which is kept ([`GramCache`]).
 
-use super::augmented::Kept;
-use super::interior::{self, Limits, System};
+use super::interior::{self, System};
+use super::multipliers::GramCache;
 use super::problem::{Problem, RowLoss, Target};
-use super::reduce::{Features, Reduced};
+use super::row_space::{Features, Reduced};
+use super::solution::{Iterate, Start};
+use crate::control::Control;
 use crate::data::Standardize;
 use crate::error::Result;
 use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
 use crate::linalg::{Matrix, Row, vector};
+use crate::optim::Budget;
 
 /// Relative gap asked here where a fit asks for less.
 pub(super) const ENOUGH: f64 = 1e-6;
-/// Relative to the total weight: how closely $k^*$ is enclosed.
+/// Part of the total weight to which $k^*$ is enclosed.
 const PRECISION: f64 = 1e-3;
-/// Fewer rows, or fewer for each column, are left to the interior point.
+/// Rows: problems with fewer are left to the interior point.
 const LEAST_ROWS: usize = 1000;
-const LEAST_TIMES: usize = 16;
-/// Rows are sampled where there are this many times as many.
+/// Rows per column: problems with fewer are left to the interior point.
+const LEAST_ROWS_PER_COLUMN: usize = 16;
+/// Rows per sampled row.
 const SAMPLE: usize = 8;
-/// Most Newton steps.
+/// Newton steps of an enclosure at most.
 const STEPS: usize = 60;
-/// Curvatures below this part of a row's largest are left as they are.
+/// $h$ of the first enclosure, in units of margin.
+const WIDTH: f64 = 0.2;
+/// $h$ on a sample, in units of margin: its answer differs from that of all rows anyway.
+const SAMPLE_WIDTH: f64 = 0.3;
+/// Part of a row's largest curvature below which a change of it is ignored.
 const FLAT: f64 = 0.01;
+/// Part of what is open that another Newton step must gain.
+const SETTLED: f64 = 0.03;
+/// Rounds in which shares are balanced at most; each leaves a small part of the error.
+const BALANCING_ROUNDS: usize = 12;
+/// Part of the total weight by which the shares may be out of balance.
+const BALANCED: f64 = 1e-11;
+/// Part of the mean squared row that a negligible ridge is.
+const NEGLIGIBLE_RIDGE: f64 = 1e-8;
+/// Part of the total weight that the penalty of a negligible ridge stays below.
+const NEGLIGIBLE: f64 = 1e-6;
+/// Factor of the ridge where it is not negligible yet,
+const WEAKER: f64 = 0.01;
+/// and how often it is applied at most.
+const WEAKER_RIDGES: usize = 4;
 
 /// What is known of $k^*$.
 #[derive(Debug)]
-pub(super) struct LeastHinge {
+pub(super) struct SmallestK {
     /// No `k` up to here is usable.
     pub lower: f64,
     /// Every `k` above this is usable.
     pub upper: f64,
     /// $\beta$, the proof of the lower bound.
     pub share: Vec<f64>,
-    pub n_iter: usize,
     /// Whether the two bounds agree up to the accuracy of the solver.
     exact: bool,
 }
 
-impl LeastHinge {
-    /// What is known of `problem`, or enough of it to tell whether its `k` is usable and whether any is.
+impl SmallestK {
+    /// What is known of `problem`, or enough of it to tell whether its `k` is usable and whether any is; `None`
+    /// where the budget ends first.
     pub(super) fn of<'l>(
         problem: &Problem<'_>,
         known: &'l mut Option<Self>,
-        limits: Limits<'_>,
-    ) -> Result<&'l Self> {
-        let enough = match known.take().filter(|known| known.decides(problem)) {
-            Some(enough) => enough,
-            None => Self::find(problem, limits)?,
-        };
-        Ok(known.insert(enough))
+        budget: &mut Budget<'_>,
+    ) -> Result<Option<&'l Self>> {
+        if !known.as_ref().is_some_and(|known| known.decides(problem)) {
+            *known = Self::find(problem, budget)?;
+        }
+        Ok(known.as_ref())
     }
 
     /// Whether not even all rows together let the features do better than a constant.
-    pub(super) fn hopeless(&self, problem: &Problem<'_>) -> bool {
+    pub(super) fn no_k_helps(&self, problem: &Problem<'_>) -> bool {
         self.upper >= least_constant_hinge(problem) * (1.0 - 1e-6)
     }
 
     fn decides(&self, problem: &Problem<'_>) -> bool {
         let outside = problem.k <= self.lower || problem.k > self.upper;
-        self.exact || (outside && !self.hopeless(problem))
+        self.exact || (outside && !self.no_k_helps(problem))
     }
 
-    fn find(problem: &Problem<'_>, limits: Limits<'_>) -> Result<Self> {
-        let x = evened(problem);
+    fn find(problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Option<Self>> {
+        let x = normalised_columns(problem);
         let reduced = Reduced::new(&x, problem.fit_intercept)?;
-        let enclosed = enclose(problem, &reduced.features, limits)?;
+        let enclosed = budget
+            .stage(budget.tol(), STEPS, |budget| enclose(problem, &reduced.features, budget))?;
         match enclosed.filter(|found| found.decides(problem)) {
-            Some(found) => Ok(found),
-            None => solve(problem, &x, &reduced, limits),
+            Some(found) => Ok(Some(found)),
+            None => {
+                let (tol, left) = (budget.tol().min(ENOUGH), budget.left());
+                budget.stage(tol, left, |budget| solve(problem, &x, &reduced, budget))
+            }
         }
     }
 }
 
-/// $k^*$ by the interior point.
+/// $k^*$ by the interior point; `None` where the budget ends first.
 fn solve(
     problem: &Problem<'_>,
     x: &Matrix,
     reduced: &Reduced<'_>,
-    limits: Limits<'_>,
-) -> Result<LeastHinge> {
-    /// Part of the total weight that the ridge may take part in the answer with.
-    const FAINT: f64 = 1e-6;
-    /// How often it is made a hundred times fainter.
-    const FADES: usize = 4;
-    let limits = Limits { tol: limits.tol.min(ENOUGH), narrow: false, ..limits };
+    budget: &mut Budget<'_>,
+) -> Result<Option<SmallestK>> {
     let (scale, k) = (1.0, problem.total());
-    let ridge = faint(problem, reduced);
+    let ridge = negligible_ridge(problem, reduced);
     let mut hinge = Problem { x, loss: RowLoss::Hinge, k, ridge, scale, ..problem.clone() };
-    let mut found = interior::solve(&hinge, reduced, None, limits)?;
-    for _ in 0..FADES {
+    let mut found = interior::solve(&hinge, reduced, interior::ALL_ROWS, budget)?;
+    for _ in 0..WEAKER_RIDGES {
         // Columns that are nearly the same take large weights to tell the classes apart.
-        if hinge.penalty(&found.point) <= FAINT * problem.total() {
+        let matters = |at: &Iterate| hinge.penalty(&at.hyperplanes) > NEGLIGIBLE * problem.total();
+        if !found.point().is_some_and(matters) {
             break;
         }
-        hinge.ridge *= 0.01;
-        found = interior::directly(&hinge, reduced, Some(&found), limits)?;
+        hinge.ridge *= WEAKER;
+        let start = Start::of(&found);
+        let options = interior::ALL_ROWS;
+        found = interior::solve_warm_then_cold(&hinge, reduced, start, options, budget)?;
     }
-    let losses = hinge.losses(&hinge.scores(&found.point));
+    let (Some(point), Some(dual), true) = (found.point(), found.proof(), budget.left() > 0) else {
+        return Ok(None);
+    };
+    let losses = hinge.losses(&hinge.scores(&point.hyperplanes));
     let k = losses.iter().zip(hinge.weights).map(|(l, c)| l * c).sum();
-    // With all rows in the worst case it is the pulls that say how much each counts.
-    let share = found.dual.pull.iter().map(|v| v.abs()).collect();
-    Ok(LeastHinge { lower: k, upper: k, share, n_iter: found.n_iter, exact: true })
+    // With all rows in the worst case it is alpha that says how much each counts.
+    let share = dual.alpha.iter().map(|v| v.abs()).collect();
+    Ok(Some(SmallestK { lower: k, upper: k, share, exact: true }))
 }
 
 /// Bounds on $k^*$ of a problem with many rows; `None` where they are not found.
 fn enclose(
     problem: &Problem<'_>,
     features: &Features,
-    limits: Limits<'_>,
-) -> Result<Option<LeastHinge>> {
+    budget: &mut Budget<'_>,
+) -> Result<Option<SmallestK>> {
     let Target::Signs(y) = &problem.target else { return Ok(None) };
     let n = problem.n();
-    if n < LEAST_ROWS.max(LEAST_TIMES * features.z.ncols()) {
+    if n < LEAST_ROWS.max(LEAST_ROWS_PER_COLUMN * features.z.ncols()) {
         return Ok(None);
     }
-    let mut steps = 0;
-    let started = Smoothed::start(features, y, problem.weights, 0.2, &mut steps, limits)?;
+    let started = Smoothed::start(features, y, problem.weights, WIDTH, budget)?;
     let Some((mut smoothed, mut open)) = started else { return Ok(None) };
     let wanted = PRECISION * problem.total();
     while open > wanted {
         smoothed.offset.clone_from(&smoothed.exponent);
         smoothed.width *= (wanted / open).sqrt().clamp(0.5, 1.0);
-        smoothed.look();
-        match smoothed.settle(&mut steps, limits)? {
+        smoothed.eval_losses();
+        match smoothed.settle(budget)? {
             Some(left) => open = left,
             None => return Ok(None),
         }
     }
-    let Some(share) = smoothed.balanced(limits)? else { return Ok(None) };
+    let Some(share) = smoothed.balanced(budget.control())? else { return Ok(None) };
     let lower = share.iter().sum();
     let upper = smoothed.hinges();
-    Ok(Some(LeastHinge { lower, upper, share, n_iter: steps, exact: false }))
+    Ok(Some(SmallestK { lower, upper, share, exact: false }))
 }
 
 /// Smoothed hinges at some hyperplane.
@@ -163,16 +188,16 @@ struct Smoothed<'r> {
     share: Vec<f64>,
     /// $\beta (1 - \beta/c)$: $h$ times the curvature.
     room: Vec<f64>,
-    kept: Kept,
+    gram_cache: GramCache,
 }
 
 impl<'r> Smoothed<'r> {
     fn new(features: &'r Features, y: &'r [f64], c: &'r [f64], v: Vec<f64>, width: f64) -> Self {
         let zero = || vec![0.0; y.len()];
         let margin = features.scores(&v).iter().zip(y).map(|(f, y)| f * y).collect();
-        let kept = Kept::new(features);
+        let gram_cache = GramCache::new(features);
         let (offset, exponent, share, room) = (zero(), zero(), zero(), zero());
-        Self { features, y, c, v, margin, offset, width, exponent, share, room, kept }
+        Self { features, y, c, v, margin, offset, width, exponent, share, room, gram_cache }
     }
 
     /// The minimum for `width`, come to by way of samples and larger widths, with what is open there.
@@ -181,30 +206,30 @@ impl<'r> Smoothed<'r> {
         y: &'r [f64],
         c: &'r [f64],
         width: f64,
-        steps: &mut usize,
-        limits: Limits<'_>,
+        budget: &mut Budget<'_>,
     ) -> Result<Option<(Self, f64)>> {
         let some = y.len() / SAMPLE;
-        let mut smoothed = if some >= (LEAST_ROWS / 2).max(LEAST_TIMES * features.z.ncols()) {
-            let sample = features.select(&(0..some).collect::<Vec<_>>());
-            let found = Smoothed::start(&sample, &y[..some], &c[..some], 0.3, steps, limits)?;
-            let Some((found, _)) = found else { return Ok(None) };
-            Self::new(features, y, c, found.v, width)
-        } else {
-            let mut smoothed = Self::new(features, y, c, vec![0.0; features.z.ncols()], 1.0);
-            smoothed.look();
-            if smoothed.settle(steps, limits)?.is_none() {
-                return Ok(None);
-            }
-            smoothed.width = width;
-            smoothed
-        };
-        smoothed.look();
-        Ok(smoothed.settle(steps, limits)?.map(|open| (smoothed, open)))
+        let mut smoothed =
+            if some >= (LEAST_ROWS / 2).max(LEAST_ROWS_PER_COLUMN * features.z.ncols()) {
+                let sample = features.select(&(0..some).collect::<Vec<_>>());
+                let found = Smoothed::start(&sample, &y[..some], &c[..some], SAMPLE_WIDTH, budget)?;
+                let Some((found, _)) = found else { return Ok(None) };
+                Self::new(features, y, c, found.v, width)
+            } else {
+                let mut smoothed = Self::new(features, y, c, vec![0.0; features.z.ncols()], 1.0);
+                smoothed.eval_losses();
+                if smoothed.settle(budget)?.is_none() {
+                    return Ok(None);
+                }
+                smoothed.width = width;
+                smoothed
+            };
+        smoothed.eval_losses();
+        Ok(smoothed.settle(budget)?.map(|open| (smoothed, open)))
     }
 
     /// Slopes and curvatures at the margins.
-    fn look(&mut self) {
+    fn eval_losses(&mut self) {
         let rows = self.share.iter_mut().zip(&mut self.room).zip(&mut self.exponent);
         let given = self.offset.iter().zip(&self.margin).zip(self.c);
         vectorized(|| {
@@ -220,35 +245,33 @@ impl<'r> Smoothed<'r> {
 
     /// Newton steps until another would gain little of what is open; returns that, or `None` where
     /// the steps do not get there.
-    fn settle(&mut self, steps: &mut usize, limits: Limits<'_>) -> Result<Option<f64>> {
-        while *steps < STEPS {
-            limits.control.check()?;
-            *steps += 1;
-            let pull: Vec<f64> = self.share.iter().zip(self.y).map(|(a, y)| a * y).collect();
-            let pulled = self.features.z.tr_mul_vec(&pull);
+    fn settle(&mut self, budget: &mut Budget<'_>) -> Result<Option<f64>> {
+        while budget.take()? {
+            let alpha: Vec<f64> = self.share.iter().zip(self.y).map(|(a, y)| a * y).collect();
+            let adjoint = self.features.z.tr_mul_vec(&alpha);
             // A row's weight on the diagonal holds the columns that hardly any row has.
             let row = self.c.iter().sum::<f64>() / self.c.len() as f64;
-            self.kept.update(self.features, self.room.iter().copied(), 0.25 * FLAT * row);
-            let Ok(system) = System::factor(self.kept.damped(row * self.width)) else {
+            self.gram_cache.update(self.features, self.room.iter().copied(), 0.25 * FLAT * row);
+            let Ok(system) = System::factor(self.gram_cache.damped(row * self.width)) else {
                 return Ok(None);
             };
-            limits.control.check()?;
-            let mut v = system.solve(&pulled);
+            budget.control().check()?;
+            let mut v = system.solve(&adjoint);
             vector::scale(&mut v, self.width);
-            let fall = vector::dot(&pulled, &v);
-            if !self.descend(&v, fall) {
+            let decrease = vector::dot(&adjoint, &v);
+            if !self.descend(&v, decrease) {
                 return Ok(None);
             }
             let open = self.open();
-            if fall <= 0.03 * open {
+            if decrease <= SETTLED * open {
                 return Ok(Some(open));
             }
         }
         Ok(None)
     }
 
-    /// A step along `v`, shortened until the smoothed hinges fall as they should; whether there is one.
-    fn descend(&mut self, v: &[f64], fall: f64) -> bool {
+    /// A step along `v`, shortened until the smoothed hinges decrease as they should; whether there is one.
+    fn descend(&mut self, v: &[f64], decrease: f64) -> bool {
         let moves = self.features.scores(v);
         let old = self.margin.clone();
         let before = self.value();
@@ -259,9 +282,9 @@ impl<'r> Smoothed<'r> {
                 *m = old + step * y * f;
             }
             // Also false for values that are not numbers.
-            if self.value() <= before - 1e-4 * step * fall + noise {
+            if self.value() <= before - 1e-4 * step * decrease + noise {
                 vector::axpy(step, v, &mut self.v);
-                self.look();
+                self.eval_losses();
                 return true;
             }
             step *= 0.5;
@@ -293,36 +316,35 @@ impl<'r> Smoothed<'r> {
 
     /// Shares near the slopes with $\sum \beta_i y_i (x_i, 1) = 0$: every share moves in proportion to its distance
     /// from its bounds.
-    fn balanced(&self, limits: Limits<'_>) -> Result<Option<Vec<f64>>> {
-        const ROUNDS: usize = 12;
+    fn balanced(&self, control: &Control) -> Result<Option<Vec<f64>>> {
         let z = &self.features.z;
         let total: f64 = self.c.iter().sum();
-        let mut exact = Kept::new(self.features);
+        let mut exact = GramCache::new(self.features);
         exact.update(self.features, self.room.iter().copied(), 0.0);
         let Ok(system) = System::factor(exact.damped(0.0)) else { return Ok(None) };
         let mut share = self.share.clone();
         let mut best = f64::INFINITY;
-        for _ in 0..ROUNDS {
-            limits.control.check()?;
-            let pull: Vec<f64> = share.iter().zip(self.y).map(|(a, y)| a * y).collect();
-            let pulled = z.tr_mul_vec(&pull);
-            let off = pulled.iter().fold(0.0_f64, |top, r| top.max(r.abs())) / total;
-            if off <= 1e-15 || (off <= 1e-11 && off > 0.5 * best) {
+        for _ in 0..BALANCING_ROUNDS {
+            control.check()?;
+            let alpha: Vec<f64> = share.iter().zip(self.y).map(|(a, y)| a * y).collect();
+            let adjoint = z.tr_mul_vec(&alpha);
+            let off = adjoint.iter().fold(0.0_f64, |top, r| top.max(r.abs())) / total;
+            if off <= 1e-15 || (off <= BALANCED && off > 0.5 * best) {
                 return Ok(Some(share));
             }
             best = best.min(off);
-            let moves = z.mul_vec(&system.solve(&pulled));
+            let moves = z.mul_vec(&system.solve(&adjoint));
             for (((a, c), y), f) in share.iter_mut().zip(self.c).zip(self.y).zip(&moves) {
                 *a = (*a - *a * (1.0 - *a / c) * y * f).clamp(0.0, *c);
             }
         }
-        Ok((best <= 1e-11).then_some(share))
+        Ok((best <= BALANCED).then_some(share))
     }
 }
 
-/// The features in units in which a faint ridge is faint for all of them. What hyperplanes can do at all does not
+/// The features in units in which a negligible ridge is negligible for all of them. What hyperplanes can do at all does not
 /// depend on the units, nor on the origin where the intercept is free.
-pub(super) fn evened(problem: &Problem<'_>) -> Matrix {
+pub(super) fn normalised_columns(problem: &Problem<'_>) -> Matrix {
     let mut largest = vec![0.0_f64; problem.x.ncols()];
     for (j, v) in problem.x.rows().flat_map(Row::entries) {
         largest[j] = largest[j].max(v.abs());
@@ -336,9 +358,9 @@ pub(super) fn evened(problem: &Problem<'_>) -> Matrix {
 }
 
 /// A ridge too weak to matter, in the units of the features.
-pub(super) fn faint(problem: &Problem<'_>, reduced: &Reduced<'_>) -> f64 {
+pub(super) fn negligible_ridge(problem: &Problem<'_>, reduced: &Reduced<'_>) -> f64 {
     let size = vector::norm_sq(reduced.features.z.values()) / problem.n() as f64;
-    1e-8 * size.max(f64::MIN_POSITIVE) / reduced.ridge(1.0)
+    NEGLIGIBLE_RIDGE * size.max(f64::MIN_POSITIVE) / reduced.ridge(1.0)
 }
 
 /// The smallest total hinge loss of any constant.

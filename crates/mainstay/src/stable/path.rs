@@ -1,0 +1,254 @@
+//! From data and settings to fitted models: merging of rows, warm-started paths, outputs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::degenerate;
+use super::estimator::Solver;
+use super::problem::{Hyperplanes, K, Problem, RowLoss, Target};
+use super::row_space::Reduced;
+use super::smallest_k::SmallestK;
+use super::solution::Solution;
+use super::strategy::{self, Task};
+use crate::control::Control;
+use crate::data::{ClassWeight, Dataset, Merged};
+use crate::error::Result;
+use crate::model::{Fitted, Linear, Link, Model, Output};
+use crate::optim::Budget;
+
+/// One point of a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Setting {
+    pub k: K,
+    /// `C` of the SVM, `alpha` of the logistic regression.
+    pub strength: f64,
+}
+
+/// All that the points of a path share.
+#[derive(Debug, Clone)]
+pub(super) struct PathSpec {
+    pub loss: RowLoss,
+    /// One problem over all classes, where there are more than two.
+    pub joint: bool,
+    pub fit_intercept: bool,
+    pub class_weight: ClassWeight,
+    pub solver: Solver,
+    pub tol: f64,
+    pub max_iter: usize,
+}
+
+/// One solved problem and what it says.
+struct Piece {
+    solution: Solution,
+    shares: Vec<f64>,
+    losses: Vec<f64>,
+    equals_classical: bool,
+    warning: Option<String>,
+    n_iter: usize,
+}
+
+/// The rows that all points of a path share.
+struct Rows<'d> {
+    data: &'d Dataset,
+    reduced: Reduced<'d>,
+}
+
+impl PathSpec {
+    /// One model per setting, in that order, each started from the one before.
+    pub(super) fn fit(
+        &self,
+        settings: &[Setting],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        // Before anything else: one-hot columns are mostly zeros.
+        let compact = data.features().compressed().map(|x| data.replace_features(x.into()));
+        let data = compact.as_ref().unwrap_or(data);
+        let (merged, given) = if self.class_weight == ClassWeight::None {
+            (Merged::new(data), given_weights(data))
+        } else {
+            let weighted = self.class_weight.apply(data.clone())?;
+            (Merged::new(&weighted), given_weights(&weighted))
+        };
+        let reduced = Reduced::new(merged.data.features(), self.fit_intercept)?;
+        let rows = Rows { data: &merged.data, reduced };
+        let columns = self.solve_targets(settings, &rows, control)?;
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        Ok((0..settings.len())
+            .map(|_| {
+                let pieces: Vec<Piece> = columns.iter_mut().filter_map(Iterator::next).collect();
+                self.assemble(&merged, &given, pieces)
+            })
+            .collect())
+    }
+
+    /// One problem, or one per class, each along all settings.
+    fn solve_targets(
+        &self,
+        settings: &[Setting],
+        rows: &Rows<'_>,
+        control: &Control,
+    ) -> Result<Vec<Vec<Piece>>> {
+        let data = rows.data;
+        let targets: Vec<Target> = match data.n_classes() {
+            2 => vec![Target::Signs(data.signs(1))],
+            count if self.joint => vec![Target::Classes { labels: data.labels().to_vec(), count }],
+            count => (0..count).map(|class| Target::Signs(data.signs(class))).collect(),
+        };
+        let total = (targets.len() * settings.len()) as u64;
+        let done = AtomicU64::new(0);
+        let tick = || control.progress(1 + done.fetch_add(1, Ordering::Relaxed), total);
+        let along = |target: &Target| self.solve_along(settings, rows, target, control, &tick);
+        if let [target] = targets.as_slice() {
+            return Ok(vec![along(target)?]);
+        }
+        control.install(|| targets.par_iter().map(along).collect())
+    }
+
+    /// The problems of one target, each started from the answer to the one before.
+    fn solve_along(
+        &self,
+        settings: &[Setting],
+        rows: &Rows<'_>,
+        target: &Target,
+        control: &Control,
+        tick: &impl Fn(),
+    ) -> Result<Vec<Piece>> {
+        let mut pieces: Vec<Piece> = Vec::with_capacity(settings.len());
+        let mut smallest_k = None;
+        for setting in settings {
+            let problem = &self.problem(*setting, rows.data, target.clone())?;
+            let neighbour = pieces.last().map(|piece| piece.solution.start());
+            let task = Task { problem, reduced: &rows.reduced, neighbour };
+            let piece = self.solve(&task, &mut smallest_k, control)?;
+            pieces.push(piece);
+            tick();
+        }
+        Ok(pieces)
+    }
+
+    fn problem<'a>(
+        &self,
+        setting: Setting,
+        rows: &'a Dataset,
+        target: Target,
+    ) -> Result<Problem<'a>> {
+        let weights = rows.weights().unwrap_or(&[]);
+        let k = setting.k.resolve(weights.iter().sum())?;
+        let (ridge, scale) = match self.loss {
+            RowLoss::Logistic => (setting.strength, 1.0 / k),
+            RowLoss::Hinge | RowLoss::SquaredHinge => (1.0, setting.strength),
+        };
+        Ok(Problem {
+            x: rows.features(),
+            target,
+            weights,
+            loss: self.loss,
+            k,
+            ridge,
+            scale,
+            fit_intercept: self.fit_intercept,
+        })
+    }
+
+    fn solve(
+        &self,
+        task: &Task<'_, '_>,
+        smallest_k: &mut Option<SmallestK>,
+        control: &Control,
+    ) -> Result<Piece> {
+        let Task { problem, reduced, .. } = *task;
+        let mut budget = Budget::new(self.tol, self.max_iter, control);
+        let mut solution = strategy::solve(task, self.solver, smallest_k, &mut budget)?;
+        let warning = degenerate::report_zero_weights(
+            problem,
+            reduced,
+            &mut solution,
+            smallest_k,
+            &mut budget,
+        )?;
+        let equals_classical = degenerate::equals_classical(problem, &mut solution, self.tol);
+        let losses = problem.losses(&problem.scores(&solution.iterate.hyperplanes));
+        let shares = degenerate::cleaned_shares(&solution.dual, problem.weights);
+        let n_iter = budget.spent();
+        Ok(Piece { solution, shares, losses, equals_classical, warning, n_iter })
+    }
+
+    fn assemble(&self, merged: &Merged, given: &[f64], pieces: Vec<Piece>) -> Fitted {
+        let joint = merged.data.n_classes() > 2 && self.joint;
+        let link = match self.loss {
+            RowLoss::Logistic if joint => Link::Softmax,
+            RowLoss::Logistic => Link::Logistic,
+            RowLoss::Hinge | RowLoss::SquaredHinge => Link::None,
+        };
+        let worst = worst_rows(merged, given, &pieces);
+        let equals = pieces.iter().all(|p| p.equals_classical);
+        let n_iter = pieces.iter().map(|p| p.n_iter).max().unwrap_or(1);
+        let certificates = pieces.iter().map(|p| p.solution.certificate).collect();
+        let route = joint_route(&pieces);
+        let mut warnings: Vec<String> = Vec::new();
+        for warning in pieces.iter().filter_map(|p| p.warning.as_ref()) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        let planes: Vec<Hyperplanes> =
+            pieces.into_iter().map(|p| p.solution.iterate.hyperplanes).collect();
+        let model = Model::Linear(Linear {
+            coef: planes.iter().flat_map(|p| p.coef.clone()).collect(),
+            intercept: planes.iter().flat_map(|p| p.intercept.clone()).collect(),
+            link,
+        });
+        let mut fitted =
+            Fitted::new(model, n_iter).with("worst_rows", worst).with("equals_classical", equals);
+        fitted.tol = self.tol;
+        fitted.certificates = certificates;
+        fitted.warnings = warnings;
+        fitted.route = route;
+        fitted
+    }
+}
+
+/// The routes of all problems after each other; a route that several problems took stands once.
+fn joint_route(pieces: &[Piece]) -> Vec<String> {
+    let mut routes: Vec<&[&'static str]> = Vec::new();
+    for piece in pieces {
+        if !routes.contains(&piece.solution.route.as_slice()) {
+            routes.push(&piece.solution.route);
+        }
+    }
+    routes.concat().into_iter().map(str::to_owned).collect()
+}
+
+fn given_weights(data: &Dataset) -> Vec<f64> {
+    data.weights().map_or_else(|| vec![1.0; data.len()], <[f64]>::to_vec)
+}
+
+/// The given rows that count in the worst case, heaviest loss first: `row`, `weight` (how much of
+/// the row's weight counts), `loss`, and `class` where every class has its own problem.
+fn worst_rows(merged: &Merged, given: &[f64], pieces: &[Piece]) -> Output {
+    let mut found: Vec<(usize, usize, f64, f64)> = Vec::new();
+    let weights = merged.data.weights().unwrap_or(&[]);
+    for (class, piece) in pieces.iter().enumerate() {
+        for (row, position) in merged.position.iter().enumerate() {
+            let Some(at) = *position else { continue };
+            if piece.shares[at] > 0.0 {
+                // A merged row's share is divided among the given rows in proportion.
+                let share = piece.shares[at] * (given[row] / weights[at]);
+                found.push((class, row, share, piece.losses[at]));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0).then(b.3.total_cmp(&a.3)).then(a.1.cmp(&b.1)));
+    let index = |v: usize| i64::try_from(v).unwrap_or(i64::MAX);
+    let mut columns = Vec::new();
+    if pieces.len() > 1 {
+        let classes = found.iter().map(|r| index(r.0)).collect();
+        columns.push(("class".to_owned(), Output::Integers(classes)));
+    }
+    columns.push(("row".to_owned(), Output::Integers(found.iter().map(|r| index(r.1)).collect())));
+    columns.push(("weight".to_owned(), Output::Vector(found.iter().map(|r| r.2).collect())));
+    columns.push(("loss".to_owned(), Output::Vector(found.iter().map(|r| r.3).collect())));
+    Output::Table(columns)
+}

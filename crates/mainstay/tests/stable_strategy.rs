@@ -1,0 +1,132 @@
+//! The stages of a stable fit: one budget for all of them, and each delivers where the others do not.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests stop at the first surprise"
+)]
+
+use mainstay::Control;
+use mainstay::data::Dataset;
+use mainstay::linalg::Dense;
+use mainstay::model::{Estimator, Fitted};
+use mainstay::stable::{K, Solver, StableLogisticParams, StableSvcParams, SvmLoss};
+use mainstay_testkit::generate::{normal, rng};
+
+/// Two clouds of `n` rows in `p` columns whose centres are `apart`.
+fn clouds(seed: u64, n: usize, p: usize, apart: f64) -> Dataset {
+    let noise = normal(&mut rng(seed), n * p);
+    let x = Dense::from_fn(n, p, |i, j| noise[i * p + j] + if i % 2 == 0 { apart } else { 0.0 });
+    Dataset::new(x.into(), (0..n).map(|i| i % 2).collect(), 2).unwrap()
+}
+
+fn fit(params: StableSvcParams, data: &Dataset) -> Fitted {
+    params.check().unwrap().fit(data, &Control::new()).unwrap()
+}
+
+#[test]
+fn max_iter_limits_the_iterations_of_all_stages_together() {
+    let few = clouds(1, 120, 4, 0.8);
+    let many = clouds(2, 3000, 4, 0.8);
+    let crowded = clouds(3, 2000, 3, 0.0);
+    for data in [&few, &many, &crowded] {
+        for max_iter in [1, 2, 3, 5, 8, 13] {
+            for solver in [Solver::InteriorPoint, Solver::CuttingPlane] {
+                let k = K::Fraction(0.5);
+                for loss in [SvmLoss::Hinge, SvmLoss::SquaredHinge] {
+                    let params = StableSvcParams { k, loss, solver, ..Default::default() };
+                    let fitted = fit(StableSvcParams { max_iter, tol: 1e-12, ..params }, data);
+                    let certificate = fitted.certificates[0];
+                    assert!(fitted.n_iter <= max_iter, "{loss:?} {max_iter}: {}", fitted.n_iter);
+                    assert!(certificate.primal.is_finite() && certificate.dual.is_finite());
+                    assert!(certificate.dual <= certificate.primal * (1.0 + 1e-12));
+                }
+                let params = StableLogisticParams { k, solver, max_iter, ..Default::default() };
+                let params = StableLogisticParams { tol: 1e-12, ..params }.check().unwrap();
+                let fitted = params.fit(data, &Control::new()).unwrap();
+                assert!(fitted.n_iter <= max_iter, "{max_iter}: {}", fitted.n_iter);
+            }
+        }
+    }
+}
+
+#[test]
+fn more_iterations_are_spent_only_where_they_are_needed() {
+    let data = clouds(1, 120, 4, 0.8);
+    let free = fit(StableSvcParams::default(), &data);
+    assert!(free.dual_gap().unwrap() <= 1e-6);
+    let enough = StableSvcParams { max_iter: free.n_iter, ..Default::default() };
+    let short = StableSvcParams { max_iter: free.n_iter - 1, ..Default::default() };
+    assert_eq!(fit(enough, &data).model, free.model);
+    assert!(fit(short, &data).dual_gap().unwrap() > 1e-6);
+}
+
+fn svm(k: f64, c: f64, loss: SvmLoss) -> StableSvcParams {
+    StableSvcParams { k: K::Fraction(k), c, loss, ..Default::default() }
+}
+
+/// The fit is certified, and the last of these stages is the one that got there.
+#[track_caller]
+fn took(fitted: &Fitted, stages: &[&str]) {
+    assert_eq!(fitted.route, stages);
+    assert!(fitted.dual_gap().unwrap() <= 1e-6, "{stages:?}: {:?}", fitted.dual_gap());
+}
+
+#[test]
+fn many_rows_are_solved_by_multipliers() {
+    let data = clouds(2, 3000, 4, 0.8);
+    for loss in [SvmLoss::Hinge, SvmLoss::SquaredHinge] {
+        took(&fit(svm(0.5, 1.0, loss), &data), &["multipliers"]);
+    }
+}
+
+#[test]
+fn few_rows_are_solved_by_the_interior_point() {
+    took(&fit(svm(0.5, 1.0, SvmLoss::Hinge), &clouds(1, 120, 4, 0.8)), &["interior point"]);
+}
+
+#[test]
+fn a_neighbour_on_a_path_is_where_the_interior_point_starts() {
+    let svc = svm(0.5, 1.0, SvmLoss::Hinge).check().unwrap();
+    let ks = [K::Fraction(1.0), K::Fraction(0.9)];
+    let path = svc.path(&clouds(1, 120, 4, 0.8), &ks, &Control::new()).unwrap();
+    took(&path[1], &["warm interior point"]);
+}
+
+/// The features say nothing: with a few rows in the worst case zero weights are optimal, and all rows share
+/// the threshold.
+#[test]
+fn a_useless_k_of_many_rows_is_proven_by_balanced_shares() {
+    let fitted = fit(svm(0.1, 1.0, SvmLoss::Hinge), &clouds(3, 3000, 3, 0.0));
+    took(&fitted, &["multipliers", "zero weights"]);
+    assert_eq!(fitted.warnings.len(), 1);
+}
+
+#[test]
+fn separable_squared_hinges_are_the_classical_fit() {
+    let (n, p) = (300, 60);
+    let rows = normal(&mut rng(5), n * p);
+    let labels = rows.chunks(p).map(|row| usize::from(row.iter().sum::<f64>() > 0.0)).collect();
+    let x = Dense::from_rows(n, p, rows);
+    let data = Dataset::new(x.into(), labels, 2).unwrap();
+    took(&fit(svm(0.5, 100.0, SvmLoss::SquaredHinge), &data), &["classical fit"]);
+}
+
+#[test]
+fn a_classical_fit_is_refined_beyond_the_asked_gap() {
+    let data = clouds(1, 120, 4, 0.8);
+    let fitted = fit(svm(1.0, 1.0, SvmLoss::Hinge), &data);
+    assert_eq!(fitted.route.last().map(String::as_str), Some("classical refinement"));
+    assert!(fitted.dual_gap().unwrap() <= 1e-9);
+}
+
+#[test]
+fn the_papers_method_takes_one_stage() {
+    let params = StableSvcParams {
+        solver: Solver::CuttingPlane,
+        tol: 1e-4,
+        ..svm(0.6, 0.5, SvmLoss::Hinge)
+    };
+    let fitted = fit(params, &clouds(6, 60, 3, 1.0));
+    assert_eq!(fitted.route, ["cutting planes"]);
+    assert!(fitted.dual_gap().unwrap() <= 1e-4);
+}
