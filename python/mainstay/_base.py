@@ -161,17 +161,14 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         self._warn()
         return self
 
-    def _fit_path(self, X, y, values, sample_weight=None, **extra):
-        """One fitted copy for each of ``values`` of the path parameter, in that order.
-
-        ``values`` is a list, or a dict {name: list} where a method has several such parameters.
-        """
+    def _fit_path(self, X, y, points, sample_weight=None, **extra):
+        """One fitted copy for each of ``points``, dicts of the parameters that change."""
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             path = _core.fit_path(
                 self._method_name(),
                 self._core_params(),
-                values if isinstance(values, dict) else list(values),
+                points,
                 core_matrix(X),
                 codes,
                 len(self.classes_),

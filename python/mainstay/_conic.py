@@ -3,14 +3,10 @@
 import numbers
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from mainstay import _core
-from mainstay._base import BaseClassifier, WeightedClassifier, _Progress, core_matrix
-from mainstay._compat import validate_data
+from mainstay._base import BaseClassifier, WeightedClassifier
 
 
 class _Suspicious:
@@ -271,36 +267,12 @@ class ConicSVC(_Suspicious, WeightedClassifier):
         if kappas.ndim != 1:
             raise ValueError(f"`kappas`: must be one-dimensional, not of shape {kappas.shape}")
         model = ConicSVC(**params)
-        rows = X
-        X, y = validate_data(model, X, y, **model._check_options())
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        model.classes_ = classes
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        with _Progress("ConicSVC.path", model.verbose) as progress:
-            cores = _core.conic_path(
-                model._core_params(),
-                kappas.tolist(),
-                core_matrix(X),
-                codes.astype(np.int64, copy=False),
-                len(classes),
-                sample_weight=sample_weight,
-                n_jobs=model.n_jobs,
-                progress=progress,
-            )
-        fitted = []
-        for kappa, core in zip(kappas.tolist(), cores, strict=True):
-            one = clone(model).set_params(kappa=kappa)
-            one.classes_ = classes
-            one.n_features_in_ = model.n_features_in_
-            if hasattr(model, "feature_names_in_"):
-                one.feature_names_in_ = model.feature_names_in_
-            one._set_fitted(core)
-            one._rows = rows
-            one._warn()
-            fitted.append(one)
-        return fitted
+        points = [{"kappa": kappa} for kappa in kappas.tolist()]
+        models = model._fit_path(X, y, points, sample_weight)
+        for one, kappa in zip(models, kappas.tolist(), strict=True):
+            one.kappa = kappa
+            one._rows = X
+        return models
 
 
 class ConicSVCCV(_Suspicious, BaseClassifier):

@@ -129,7 +129,8 @@ class EllipsoidSVC(UncertainClassifier):
         scales = [1.0] if scales is None else [float(scale) for scale in scales]
         points = [(C, scale) for C in Cs for scale in scales]
         rows = core_uncertainty(uncertainty, X)
-        models = base._fit_path(X, y, points, sample_weight, uncertainty=rows)
+        path = [{"C": C, "scale": scale} for C, scale in points]
+        models = base._fit_path(X, y, path, sample_weight, uncertainty=rows)
         shared = np.asarray(base.uncertainty, dtype=np.float64)
         for model, (C, scale) in zip(models, points, strict=True):
             scaled = shared * (scale * scale if shared.ndim == 2 else scale)

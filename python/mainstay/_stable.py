@@ -8,8 +8,8 @@ def _path(cls, X, y, ks, strength, values, sample_weight, params):
     if (ks is None) == (values is None):
         raise ValueError(f"give either `ks` or `{strength}s`, the parameter the path runs over")
     name, values = ("k", list(ks)) if values is None else (strength, list(values))
-    path = values if name == "k" else {strength: [float(value) for value in values]}
-    models = cls(**params)._fit_path(X, y, path, sample_weight)
+    points = [{name: value if name == "k" else float(value)} for value in values]
+    models = cls(**params)._fit_path(X, y, points, sample_weight)
     for model, value in zip(models, values, strict=True):
         setattr(model, name, value)
     return models

@@ -61,11 +61,12 @@ fn fit(
     Ok(Fitted::new(fitted))
 }
 
-/// Fits a method along a path: one fit for each of `values` of its path parameter, in that order.
+/// Fits a method along a path: one fit for each of `points`, in that order. A point is a dict of the
+/// parameters that change, `{"k": 20, "C": 1.0}`.
 ///
 /// The other arguments are those of `fit`.
 #[pyfunction]
-#[pyo3(signature = (method, params, values, x, y, n_classes, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None))]
+#[pyo3(signature = (method, params, points, x, y, n_classes, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -75,7 +76,7 @@ fn fit_path(
     py: Python<'_>,
     method: &str,
     params: &Bound<'_, PyDict>,
-    values: &Bound<'_, PyAny>,
+    points: &Bound<'_, PyAny>,
     x: &Bound<'_, PyAny>,
     y: PyReadonlyArray1<'_, i64>,
     n_classes: usize,
@@ -86,10 +87,11 @@ fn fit_path(
 ) -> PyResult<Vec<Fitted>> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
-    let values = convert::to_json("values", values)?;
+    let points = mainstay::methods::path_points(&convert::to_json("points", points)?)
+        .map_err(|e| to_python(&e))?;
     let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?;
     let path = run(py, threads(n_jobs)?, progress, move |control| {
-        estimator.fit_path(&values, &rows.dataset()?, control)
+        estimator.fit_path(&points, &rows.dataset()?, control)
     })?;
     Ok(path.into_iter().map(Fitted::new).collect())
 }
@@ -199,7 +201,7 @@ mod _core {
     #[pymodule_export]
     use super::compare::{Session, another_repeat, report_html, write_text};
     #[pymodule_export]
-    use super::conic::{conic_path, make_label_noise, make_outliers};
+    use super::conic::{make_label_noise, make_outliers};
     #[pymodule_export]
     use super::files::{load, save};
     #[pymodule_export]

@@ -45,9 +45,7 @@ pub(crate) fn perceptron_partial_fit(
             None => learner.start(features.ncols(), n_classes)?,
         };
         learner.partial_fit(&mut state, &features, &labels, control)?;
-        Ok(Core::new(state.model(), 1)
-            .with("values", state.values().to_vec())
-            .with("state", state.to_output()?))
+        state.fitted(1)
     })?;
     Ok(Fitted::new(fitted))
 }

@@ -9,7 +9,7 @@ use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
 use crate::ellipsoid::EllipsoidParams;
 use crate::error::{Error, Result};
 use crate::missing::{MissingFeatureCvParams, MissingFeatureSvcParams, MissingPerceptronParams};
-use crate::model::Estimator;
+use crate::model::{Estimator, PathPoint};
 use crate::penalized::{PenalizedParams, Penalty};
 use crate::rolin::{RolinParams, TopPcsParams};
 use crate::stable::{
@@ -219,6 +219,20 @@ pub fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
     })
 }
 
+/// The points of a path given as a JSON array of objects: `[{"k": 20, "C": 1.0}, ...]`.
+pub fn path_points(values: &Value) -> Result<Vec<PathPoint>> {
+    let bad = |what: &str| Error::BadParams(what.into());
+    let Value::Array(values) = values else { return Err(bad("a path is a list of its points")) };
+    let point = |value: &Value| match value {
+        Value::Object(fields) if fields.values().any(Value::is_null) => {
+            Err(bad("a point of a path has a value for each of its parameters"))
+        }
+        Value::Object(_) => parse(value),
+        _ => Err(bad("a point of a path is an object of parameters by name")),
+    };
+    values.iter().map(point).collect()
+}
+
 /// The method's name settles the penalty; a parameter that says otherwise is an error.
 fn penalized(params: &Value, penalty: Penalty) -> Result<Box<dyn Estimator>> {
     let given: PenalizedParams = parse(params)?;
@@ -245,5 +259,26 @@ mod tests {
         assert!(
             message(&json!({"tols": 1e-3})).starts_with("unknown field `tols`, expected one of")
         );
+    }
+
+    #[test]
+    fn the_front_page_lists_every_method() {
+        let page = include_str!("lib.rs");
+        for method in METHODS {
+            assert!(page.contains(&format!("`{}`", method.name)), "{}", method.name);
+        }
+    }
+
+    #[test]
+    fn points_of_a_path_are_read_by_name_and_a_bad_one_is_named() {
+        let points = path_points(&json!([{"k": 20}, {"k": 0.5, "C": 2.0}])).unwrap();
+        assert_eq!(points[0], PathPoint::k(crate::uncertainty::K::Count(20)));
+        assert_eq!(points[1].c, Some(2.0));
+        let message = |values: Value| path_points(&values).unwrap_err().to_string();
+        assert!(message(json!([{"kapa": 0.1}])).starts_with("unknown field `kapa`"));
+        assert!(message(json!([{"alpha": "much"}])).starts_with("`alpha` = \"much\": "));
+        assert!(message(json!({"k": [1]})).contains("list of its points"));
+        assert!(message(json!([[0.1, 20]])).contains("by name"));
+        assert!(message(json!([{"k": null}])).contains("a value for each"));
     }
 }

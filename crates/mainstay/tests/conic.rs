@@ -1,22 +1,12 @@
 //! The conic SVM: closed forms, enumeration, the paper's identities, invariances, degenerate data.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use mainstay::conic::{ConicCvParams, ConicParams, Cv, Kappas, KernelKind, hinge_grid, hinge_path};
 use mainstay::data::{ClassWeight, Dataset, Outliers, make_label_noise, make_outliers};
 use mainstay::folds::linear_grid;
 use mainstay::linalg::{Dense, Matrix};
 use mainstay::loss::robust::ConicLoss;
-use mainstay::model::{Estimator, Fitted, Model, Output};
+use mainstay::model::{Estimator, Fitted, Model, Output, PathPoint, Suspects};
 use mainstay::{Control, Error, Status, methods};
 use mainstay_testkit::cone::Program;
 use mainstay_testkit::generate::{normal, rng, two_clouds};
@@ -296,7 +286,9 @@ fn a_budget_and_its_price_give_the_same_solution() {
 fn a_path_is_monotone_in_the_order_given_and_equals_single_fits() {
     let data = make_outliers(150, 3, 0.5, Outliers::Clustered, 0.1, 4).unwrap();
     let kappas = [0.3, 0.01, 0.5, 0.12, 0.02, 0.25];
-    let path = kappa(0.1).check().unwrap().path(&data, &kappas, &Control::new()).unwrap();
+    let svc = kappa(0.1).check().unwrap();
+    let path = svc.fit_path(&kappas.map(PathPoint::kappa), &data, &Control::new()).unwrap();
+    assert!(svc.fit_path(&[PathPoint::default()], &data, &Control::new()).is_err());
     for (share, fitted) in kappas.iter().zip(&path) {
         certified(fitted, "path");
         let alone = objective(&fit(&kappa(*share), &data));
@@ -599,17 +591,10 @@ fn flipped_labels_are_the_most_suspicious() {
     }
     let data = Dataset::new(clean.features().clone(), labels, 2).unwrap();
     let fitted = fit(&kappa(0.06), &data);
-    let Output::Table(table) = &fitted.outputs["suspects"] else { panic!("no table") };
-    let column = |name: &str| &table.iter().find(|(n, _)| n == name).unwrap().1;
-    let Output::Integers(rows) = column("row") else { panic!() };
-    let mut first: Vec<i64> = rows[..4].to_vec();
+    let Suspects { row, label, predicted, .. } = fitted.suspects.unwrap();
+    let mut first = row[..4].to_vec();
     first.sort_unstable();
     assert_eq!(first, [7, 31, 64, 90]);
-    let (Output::Integers(label), Output::Integers(predicted)) =
-        (column("label"), column("predicted"))
-    else {
-        panic!()
-    };
     assert!((0..4).all(|k| label[k] != predicted[k]));
 }
 

@@ -1,21 +1,12 @@
 //! The SVM on ellipsoids against closed forms and a general conic solver.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
+#![expect(clippy::cast_possible_truncation, reason = "small counts")]
 
 use clarabel::solver::SupportedConeT;
 use mainstay::data::{Dataset, RowUncertainty, Shape};
-use mainstay::ellipsoid::{EllipsoidParams, PathPoint};
+use mainstay::ellipsoid::EllipsoidParams;
 use mainstay::linalg::Dense;
-use mainstay::model::{Estimator, Fitted, Model};
+use mainstay::model::{Estimator, Fitted, Model, PathPoint};
 use mainstay::{Control, Error};
 use mainstay_testkit::cone::Program;
 use mainstay_testkit::generate::{normal, rng, two_clouds};
@@ -336,12 +327,13 @@ fn units_of_the_features_do_not_matter() {
 fn a_path_equals_single_fits() {
     let (rows, y) = two_clouds(5, 40, 3, 1.5);
     let set = data(&rows, &y);
-    let points = [(0.1, 0.0), (0.1, 1.0), (5.0, 0.5)].map(|(c, scale)| PathPoint { c, scale });
+    let places = [(0.1, 0.0), (0.1, 1.0), (5.0, 0.5)];
+    let points = places.map(|(c, scale)| PathPoint { scale: Some(scale), ..PathPoint::c(c) });
     let base = EllipsoidParams { uncertainty: Shape::Ball(0.4), ..params(1.0) };
-    let path = base.check().unwrap().path(&set, &points, &Control::new()).unwrap();
-    for (fitted, point) in path.iter().zip(points) {
-        let shape = Shape::Ball(0.4 * point.scale);
-        let single = fit(EllipsoidParams { uncertainty: shape, ..params(point.c) }, &set);
+    let path = base.check().unwrap().fit_path(&points, &set, &Control::new()).unwrap();
+    for (fitted, (c, scale)) in path.iter().zip(places) {
+        let shape = Shape::Ball(0.4 * scale);
+        let single = fit(EllipsoidParams { uncertainty: shape, ..params(c) }, &set);
         let (a, b) = (fitted.certificates[0].primal, single.certificates[0].primal);
         assert!((a - b).abs() <= 2e-6 * a.max(1.0));
     }

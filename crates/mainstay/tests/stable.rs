@@ -1,22 +1,13 @@
 //! Stable SVM and stable logistic regression against a general conic solver, closed forms and the
 //! structure their duals promise.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small counts")]
 
 use clarabel::solver::SupportedConeT::{ExponentialConeT, SecondOrderConeT};
 use mainstay::Control;
 use mainstay::data::{ClassWeight, Dataset};
 use mainstay::linalg::{Csr, Dense, Matrix};
-use mainstay::model::{Estimator, Fitted, Model, Output};
+use mainstay::model::{Estimator, Fitted, Model, Output, PathPoint, WorstRows};
 use mainstay::stable::problem::{RowLoss, Target, worst_sum};
 use mainstay::stable::{
     K, MultiClass, Protocol, Solver, StableLogisticCvParams, StableLogisticParams,
@@ -621,15 +612,15 @@ fn a_path_finds_what_single_fits_find() {
     let alphas = [1.0, 1e-2, 1e-4];
     let over_alpha = logistic.path_over_alpha(&data, &alphas, &control()).unwrap();
     assert!(over_alpha.iter().all(|f| f.dual_gap().unwrap() <= 1e-6));
-    let values = serde_json::json!([1.0, 20]);
-    assert_eq!(svc.fit_path(&values, &data, &control()).unwrap().len(), 2);
-    assert!(svc.fit_path(&serde_json::json!([0]), &data, &control()).is_err());
-    let values = serde_json::json!({"C": [0.01, 0.1, 1.0, 10.0]});
-    let by_name = svc.fit_path(&values, &data, &control()).unwrap();
+    let points = [PathPoint::k(K::Fraction(1.0)), PathPoint::k(K::Count(20))];
+    assert_eq!(svc.fit_path(&points, &data, &control()).unwrap().len(), 2);
+    assert!(svc.fit_path(&[PathPoint::k(K::Count(0))], &data, &control()).is_err());
+    let points = [0.01, 0.1, 1.0, 10.0].map(PathPoint::c);
+    let by_name = svc.fit_path(&points, &data, &control()).unwrap();
     assert_eq!(by_name.len(), over_c.len());
     assert!(by_name.iter().zip(&over_c).all(|(a, b)| a.model == b.model));
-    assert!(svc.fit_path(&serde_json::json!({"C": [0.0]}), &data, &control()).is_err());
-    assert!(svc.fit_path(&serde_json::json!({"alpha": [0.1]}), &data, &control()).is_err());
+    assert!(svc.fit_path(&[PathPoint::c(0.0)], &data, &control()).is_err());
+    assert!(svc.fit_path(&[PathPoint::alpha(0.1)], &data, &control()).is_err());
 }
 
 #[test]
@@ -639,16 +630,14 @@ fn worst_rows_carry_the_objective() {
         data.clone().with_weights((0..50).map(|i| 0.5 + f64::from(i % 3)).collect()).unwrap();
     let params = StableLogisticParams { k: K::Fraction(0.6), alpha: 0.01, ..Default::default() };
     let fitted = params.check().unwrap().fit(&data, &control()).unwrap();
-    let Output::Table(columns) = &fitted.outputs["worst_rows"] else { panic!() };
-    let [(_, Output::Integers(rows)), (_, Output::Vector(weight)), (_, Output::Vector(loss))] =
-        columns.as_slice()
+    let WorstRows { class: None, row: rows, weight, loss } = fitted.worst_rows.as_ref().unwrap()
     else {
-        panic!("{columns:?}")
+        panic!("{:?}", fitted.worst_rows)
     };
     let k = 0.6 * data.weights().unwrap().iter().sum::<f64>();
     assert!((weight.iter().sum::<f64>() - k).abs() < 1e-3 * k);
     assert!(loss.windows(2).all(|pair| pair[0] >= pair[1]));
-    assert!(rows.iter().all(|&row| (0..50).contains(&row)));
+    assert!(rows.iter().all(|row| (0..50).contains(row)));
     let carried: f64 = weight.iter().zip(loss).map(|(w, l)| w * l).sum::<f64>() / k;
     let (w, _) = linear(&fitted);
     let penalty = 0.01 * norm(w) * norm(w);

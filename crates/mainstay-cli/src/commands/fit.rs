@@ -74,26 +74,21 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
 
 /// The training rows, most suspicious label first, with classes by name.
 fn suspects(fitted: &Fitted, names: &[String], method: &Method) -> Outcome<Table> {
-    let Some(Output::Table(parts)) = fitted.outputs.get("suspects") else {
+    let Some(found) = &fitted.suspects else {
         return Err(Failure::say(format!(
             "--suspects: method `{}` does not judge labels; use conic or conic-cv",
             method.name
         )));
     };
-    let columns = parts.iter().filter_map(|(name, values)| match values {
-        Output::Integers(values) if name == "row" => {
-            Some(Column::numbers(name, values.iter().map(|&v| v as f64).collect()))
-        }
-        Output::Integers(values) => Some(Column::words(
-            name,
-            values
-                .iter()
-                .map(|&v| usize::try_from(v).ok().and_then(|k| names.get(k)).map(String::as_str)),
-        )),
-        Output::Vector(values) => Some(Column::numbers(name, values.clone())),
-        _ => None,
-    });
-    Ok(Table::new(columns.collect())?)
+    let named = |classes: &[usize]| {
+        classes.iter().map(|&k| names.get(k).map(String::as_str)).collect::<Vec<_>>()
+    };
+    Ok(Table::new(vec![
+        Column::numbers("row", found.row.iter().map(|&i| i as f64).collect()),
+        Column::words("label", named(&found.label)),
+        Column::numbers("score", found.score.clone()),
+        Column::words("predicted", named(&found.predicted)),
+    ])?)
 }
 
 /// How well the model does on `data`.
@@ -183,7 +178,7 @@ impl Summary<'_> {
         }
         let found: Vec<String> = self
             .fitted
-            .outputs
+            .named_results()
             .iter()
             .filter_map(|(name, value)| Some(format!("{name} {}", one_value(value)?)))
             .collect();
@@ -223,7 +218,7 @@ impl Summary<'_> {
             "n_iter": self.fitted.n_iter,
             "training": self.training,
             "cross_validation": folds,
-            "outputs": self.fitted.outputs,
+            "outputs": self.fitted.named_results(),
             "notes": self.labelled.notes.iter().chain(&self.fitted.warnings).collect::<Vec<_>>(),
         })
     }

@@ -9,7 +9,7 @@ use crate::control::Control;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::model::{Fitted, Linear, Output};
+use crate::model::{Fitted, Linear};
 use crate::stress::{Clock, Entrant, Plan, few_samples, split_of};
 
 /// Rows that are listed, at most.
@@ -171,31 +171,9 @@ fn pairs(subject: &Subject, plain: &Linear, other: &Linear, name: &str) -> Vec<C
     .collect()
 }
 
-fn column<'a>(parts: &'a [(String, Output)], name: &str) -> Option<&'a Output> {
-    parts.iter().find(|(n, _)| n == name).map(|(_, values)| values)
-}
-
-fn indices(output: Option<&Output>) -> Vec<usize> {
-    match output {
-        Some(Output::Integers(values)) => {
-            values.iter().filter_map(|v| usize::try_from(*v).ok()).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn numbers(output: Option<&Output>) -> Vec<f64> {
-    match output {
-        Some(Output::Vector(values)) => values.clone(),
-        _ => Vec::new(),
-    }
-}
-
 fn suspect_rows(fitted: &Fitted, subject: &Subject, rows: &[usize]) -> Vec<SuspectRow> {
-    let Some(Output::Table(parts)) = fitted.outputs.get("suspects") else { return Vec::new() };
-    let (row, scores) = (indices(column(parts, "row")), numbers(column(parts, "score")));
-    let predicted = indices(column(parts, "predicted"));
-    let all = row.iter().zip(&scores).zip(&predicted);
+    let Some(found) = &fitted.suspects else { return Vec::new() };
+    let all = found.row.iter().zip(&found.score).zip(&found.predicted);
     all.take_while(|((_, score), _)| **score >= DOUBT)
         .take(LISTED)
         .map(|((&i, &score), &k)| SuspectRow {
@@ -209,11 +187,9 @@ fn suspect_rows(fitted: &Fitted, subject: &Subject, rows: &[usize]) -> Vec<Suspe
 
 /// By loss, a row that counts for several classes once, with its largest.
 fn worst_rows(fitted: &Fitted, subject: &Subject, rows: &[usize]) -> Vec<WorstRow> {
-    let Some(Output::Table(parts)) = fitted.outputs.get("worst_rows") else { return Vec::new() };
-    let (row, weights) = (indices(column(parts, "row")), numbers(column(parts, "weight")));
-    let losses = numbers(column(parts, "loss"));
-    let mut all: Vec<(usize, f64, f64)> =
-        row.iter().zip(&weights).zip(&losses).map(|((i, w), l)| (*i, *w, *l)).collect();
+    let Some(found) = &fitted.worst_rows else { return Vec::new() };
+    let columns = found.row.iter().zip(&found.weight).zip(&found.loss);
+    let mut all: Vec<(usize, f64, f64)> = columns.map(|((i, w), l)| (*i, *w, *l)).collect();
     all.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     let mut seen = Vec::new();
     all.retain(|(i, ..)| {

@@ -10,7 +10,9 @@ use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result, require};
 use crate::linalg::{Dense, Matrix};
-use crate::model::{BinaryFit, Estimator, Fitted, KernelFunction, Model, assemble, each_class};
+use crate::model::{
+    BinaryFit, Estimator, Fitted, KernelFunction, Model, PathPoint, assemble, each_class,
+};
 use crate::optim::Budget;
 
 /// Share of wrong labels allowed for where neither `kappa` nor `C` is given.
@@ -168,6 +170,22 @@ impl Estimator for ConicSvc {
         })?;
         setup.assemble(data, &fits)
     }
+
+    /// Over `kappa`, which every point must have.
+    fn fit_path(
+        &self,
+        points: &[PathPoint],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        let kappa = |point: &PathPoint| {
+            point.runs_over(&["kappa"])?;
+            let missing = || Error::BadParams("`kappa`: every point of the path needs one".into());
+            point.kappa.ok_or_else(missing)
+        };
+        let kappas: Vec<f64> = points.iter().map(kappa).collect::<Result<_>>()?;
+        self.path(data, &kappas, control)
+    }
 }
 
 impl ConicSvc {
@@ -258,8 +276,8 @@ impl Setup {
             };
             fitted = fitted.with("support", support);
         }
-        let table = suspects(&fitted, data)?;
-        Ok(fitted.with("suspects", table))
+        fitted.suspects = Some(suspects(&fitted, data)?);
+        Ok(fitted)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged, Shape};
 use crate::error::{Error, Result, require};
 use crate::linalg::{Dense, thin_qr};
-use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, Link, one_versus_rest};
+use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, Link, PathPoint, one_versus_rest};
 use crate::uncertainty::ellipsoid::Ellipsoids;
 
 /// Parameters of [`EllipsoidSvc`]; `check` is the only door to `fit`.
@@ -56,12 +56,10 @@ impl EllipsoidParams {
 }
 
 /// A place on a path: weight of the losses and a factor on all ellipsoids.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PathPoint {
-    /// `C`.
-    pub c: f64,
-    /// Factor on the uncertainty; 0 is the plain SVM.
-    pub scale: f64,
+#[derive(Debug, Clone, Copy)]
+struct Setting {
+    c: f64,
+    scale: f64,
 }
 
 /// Support vector machine that keeps its margin on whole ellipsoids:
@@ -91,47 +89,38 @@ impl Estimator for EllipsoidSvc {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let merged = Merged::new(&*self.0.class_weight.applied(data)?);
         let prepared = Prepared::new(&merged.data, data, &self.0.uncertainty)?;
-        self.at(&merged, &prepared, PathPoint { c: self.0.c, scale: 1.0 }, control)
+        self.at(&merged, &prepared, Setting { c: self.0.c, scale: 1.0 }, control)
     }
 
-    /// `values` are pairs of `C` and a factor on the uncertainty.
+    /// Over `C` and `scale`; the data are prepared once.
     fn fit_path(
         &self,
-        values: &serde_json::Value,
+        points: &[PathPoint],
         data: &Dataset,
         control: &Control,
     ) -> Result<Vec<Fitted>> {
-        let pairs = Vec::<(f64, f64)>::deserialize(values)
-            .map_err(|e| Error::BadParams(format!("pairs of C and a scale are needed: {e}")))?;
-        let points: Vec<_> = pairs.into_iter().map(|(c, scale)| PathPoint { c, scale }).collect();
-        self.path(data, &points, control)
+        let setting = |point: &PathPoint| {
+            point.runs_over(&["C", "scale"])?;
+            let (c, scale) = (point.c.unwrap_or(self.0.c), point.scale.unwrap_or(1.0));
+            require(c > 0.0 && c.is_finite(), "C", c, "positive and finite")?;
+            let good = scale >= 0.0 && scale.is_finite();
+            require(good, "scale", scale, "finite and not negative")?;
+            Ok(Setting { c, scale })
+        };
+        let settings: Vec<_> = points.iter().map(setting).collect::<Result<_>>()?;
+        let merged = Merged::new(&*self.0.class_weight.applied(data)?);
+        let prepared = Prepared::new(&merged.data, data, &self.0.uncertainty)?;
+        let one = |setting: &Setting| self.at(&merged, &prepared, *setting, control);
+        control.install(|| settings.par_iter().map(one).collect())
     }
 }
 
 impl EllipsoidSvc {
-    /// One fit for every point of a path, in the order given; the data are prepared once.
-    pub fn path(
-        &self,
-        data: &Dataset,
-        points: &[PathPoint],
-        control: &Control,
-    ) -> Result<Vec<Fitted>> {
-        for point in points {
-            require(point.c > 0.0 && point.c.is_finite(), "C", point.c, "positive and finite")?;
-            let good = point.scale >= 0.0 && point.scale.is_finite();
-            require(good, "scale", point.scale, "finite and not negative")?;
-        }
-        let merged = Merged::new(&*self.0.class_weight.applied(data)?);
-        let prepared = Prepared::new(&merged.data, data, &self.0.uncertainty)?;
-        let one = |point: &PathPoint| self.at(&merged, &prepared, *point, control);
-        control.install(|| points.par_iter().map(one).collect())
-    }
-
     fn at(
         &self,
         merged: &Merged,
         prepared: &Prepared,
-        point: PathPoint,
+        point: Setting,
         control: &Control,
     ) -> Result<Fitted> {
         let ellipsoids = if point.scale.to_bits() == 1.0_f64.to_bits() {

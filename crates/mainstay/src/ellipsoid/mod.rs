@@ -8,4 +8,4 @@ mod problem;
 mod scaling;
 mod solver;
 
-pub use estimator::{EllipsoidParams, EllipsoidSvc, PathPoint};
+pub use estimator::{EllipsoidParams, EllipsoidSvc};

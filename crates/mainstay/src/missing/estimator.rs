@@ -198,8 +198,9 @@ impl Estimator for MissingFeatureSvc {
                 intercept: fits.iter().map(|f| f.intercept).collect(),
                 link: Link::None,
             });
-            let fitted = assemble(&merged, model, self.0.tol, &fits);
-            Ok(fitted.with("values", deletions.values().to_vec()))
+            let mut fitted = assemble(&merged, model, self.0.tol, &fits);
+            fitted.values = Some(deletions.values().to_vec());
+            Ok(fitted)
         })
     }
 }

@@ -1,6 +1,10 @@
-use serde::{Deserialize, Serialize};
+//! What a fit gives back, and the trait of everything that can be fitted.
 
-use super::{Model, Output, Outputs};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::findings::{SUSPECTS, Stored, VALUES, WORST_ROWS};
+use super::{Model, Output, Outputs, PathPoint, Suspects, WorstRows};
 use crate::certificate::{Certificate, Status};
 use crate::control::Control;
 use crate::data::Dataset;
@@ -11,11 +15,11 @@ pub trait Estimator: Send + Sync {
     /// Fits a model; stopping early is a [`Status`], not an error.
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted>;
 
-    /// One fit for each of `values` (a JSON array of values of the method's path parameter), in that
-    /// order, each started from the one before. Most methods have no path.
+    /// One fit for each of `points`, in that order, where a method can use one for the next. Most
+    /// methods have no path.
     fn fit_path(
         &self,
-        _values: &serde_json::Value,
+        _points: &[PathPoint],
         _data: &Dataset,
         _control: &Control,
     ) -> Result<Vec<Fitted>> {
@@ -24,23 +28,28 @@ pub trait Estimator: Send + Sync {
 }
 
 /// A model and everything its fit has to say.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "File")]
 pub struct Fitted {
     /// Scores new rows.
     pub model: Model,
     /// One per binary problem; empty where the method has no certificate.
     pub certificates: Vec<Certificate>,
     /// The gap that was asked for.
-    #[serde(with = "crate::json::number")]
     pub tol: f64,
     /// Iterations of the solver, the largest over binary problems; at least 1.
     pub n_iter: usize,
-    /// Method-specific results by public name.
+    /// Training labels by suspicion, where the method judges them.
+    pub suspects: Option<Suspects>,
+    /// The rows that carry the worst case, where the method has one.
+    pub worst_rows: Option<WorstRows>,
+    /// What every feature is worth to an adversary that deletes features.
+    pub values: Option<Vec<f64>>,
+    /// Further results of the method by public name; [`Fitted::named_results`] has all of them.
     pub outputs: Outputs,
     /// Plain sentences the user should read.
     pub warnings: Vec<String>,
     /// The stages of the strategy that worked on the fit, in order; empty where there is one only.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route: Vec<String>,
 }
 
@@ -52,6 +61,9 @@ impl Fitted {
             certificates: Vec::new(),
             tol: f64::INFINITY,
             n_iter: n_iter.max(1),
+            suspects: None,
+            worst_rows: None,
+            values: None,
             outputs: Outputs::new(),
             warnings: Vec::new(),
             route: Vec::new(),
@@ -63,6 +75,17 @@ impl Fitted {
     pub fn with(mut self, name: &str, value: impl Into<Output>) -> Self {
         self.outputs.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// All results by public name, the typed ones among them.
+    pub fn named_results(&self) -> Outputs {
+        let typed = [
+            (SUSPECTS, self.suspects.as_ref().map(Output::from)),
+            (WORST_ROWS, self.worst_rows.as_ref().map(Output::from)),
+            (VALUES, self.values.clone().map(Output::from)),
+        ];
+        let typed = typed.into_iter().filter_map(|(name, found)| Some((name.to_owned(), found?)));
+        self.outputs.clone().into_iter().chain(typed).collect()
     }
 
     /// The largest proven relative gap; `None` where the method has no certificate.
@@ -85,5 +108,108 @@ impl Fitted {
             Some(gap) if gap <= tol => Ok(self),
             gap => Err(Error::NotCertified { gap: gap.unwrap_or(f64::INFINITY), tol }),
         }
+    }
+}
+
+/// A fit as model files have it: typed results stand among the named ones.
+#[derive(Deserialize)]
+struct File {
+    model: Model,
+    certificates: Vec<Certificate>,
+    #[serde(with = "crate::json::number")]
+    tol: f64,
+    n_iter: usize,
+    outputs: Outputs,
+    warnings: Vec<String>,
+    #[serde(default)]
+    route: Vec<String>,
+}
+
+impl TryFrom<File> for Fitted {
+    type Error = Error;
+
+    fn try_from(file: File) -> Result<Self> {
+        let File { model, certificates, tol, n_iter, mut outputs, warnings, route } = file;
+        let Stored { suspects, worst_rows, values } = Stored::take(&mut outputs)?;
+        Ok(Self {
+            model,
+            certificates,
+            tol,
+            n_iter,
+            suspects,
+            worst_rows,
+            values,
+            outputs,
+            warnings,
+            route,
+        })
+    }
+}
+
+impl Serialize for Fitted {
+    fn serialize<S: Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(transparent)]
+        struct Number(#[serde(with = "crate::json::number")] f64);
+
+        let count = 6 + usize::from(!self.route.is_empty());
+        let mut fields = out.serialize_struct("Fitted", count)?;
+        fields.serialize_field("model", &self.model)?;
+        fields.serialize_field("certificates", &self.certificates)?;
+        fields.serialize_field("tol", &Number(self.tol))?;
+        fields.serialize_field("n_iter", &self.n_iter)?;
+        fields.serialize_field("outputs", &self.named_results())?;
+        fields.serialize_field("warnings", &self.warnings)?;
+        if self.route.is_empty() {
+            fields.skip_field("route")?;
+        } else {
+            fields.serialize_field("route", &self.route)?;
+        }
+        fields.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Linear, Link};
+
+    fn typed() -> Fitted {
+        let line = Linear { coef: vec![vec![1.0]], intercept: vec![0.0], link: Link::None };
+        let mut fitted = Fitted::new(Model::Linear(line), 3).with("alpha", 0.5);
+        fitted.suspects = Some(Suspects {
+            row: vec![1, 0],
+            label: vec![0, 1],
+            score: vec![0.9, 0.1],
+            predicted: vec![1, 1],
+        });
+        fitted.worst_rows =
+            Some(WorstRows { class: None, row: vec![0], weight: vec![0.5], loss: vec![2.0] });
+        fitted.values = Some(vec![1.0]);
+        fitted.route = vec!["newton".into()];
+        fitted
+    }
+
+    #[test]
+    fn typed_results_travel_among_the_named_ones() {
+        let fitted = typed();
+        let text = serde_json::to_string(&fitted).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let names: Vec<&String> = value["outputs"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["alpha", "suspects", "values", "worst_rows"]);
+        assert_eq!(serde_json::from_str::<Fitted>(&text).unwrap(), fitted);
+    }
+
+    #[test]
+    fn a_damaged_table_of_a_file_is_refused_by_name() {
+        let text = serde_json::to_string(&typed()).unwrap();
+        let shorter =
+            text.replace("\"score\",{\"vector\":[0.9,0.1]}", "\"score\",{\"vector\":[0.9]}");
+        assert_ne!(shorter, text);
+        let error = serde_json::from_str::<Fitted>(&shorter).unwrap_err().to_string();
+        assert!(error.contains("`suspects`"), "{error}");
+        let negative = text.replace("\"row\",{\"integers\":[0]}", "\"row\",{\"integers\":[-1]}");
+        assert_ne!(negative, text);
+        assert!(serde_json::from_str::<Fitted>(&negative).is_err());
     }
 }

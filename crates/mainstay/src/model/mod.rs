@@ -1,14 +1,17 @@
 //! Fitted models: score, predict, and what a fit tells about itself.
 
+mod findings;
 mod fitted;
 mod kernel;
 mod linear;
 pub mod metrics;
 mod one_versus_rest;
 mod output;
+mod path;
 mod planes;
 mod standardized;
 
+pub use findings::{Suspects, WorstRows};
 pub use fitted::{Estimator, Fitted};
 pub use kernel::{Kernel, KernelFunction};
 pub use linear::{Linear, Link};
@@ -16,6 +19,7 @@ pub use one_versus_rest::{
     BinaryFit, BinaryProblem, assemble, binary_problems, each_class, one_versus_rest,
 };
 pub use output::{Output, Outputs};
+pub use path::PathPoint;
 pub use planes::Planes;
 pub use standardized::{StandardizeFirst, Standardized};
 

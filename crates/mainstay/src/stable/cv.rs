@@ -6,7 +6,6 @@ use super::estimator::{
     MultiClass, StableLogisticParams, StableSvcParams, SvmLoss, limits, only, positive,
 };
 use super::path::{PathSpec, Setting};
-use super::problem::K;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Result, require};
@@ -14,6 +13,7 @@ use crate::folds::{Split, stratified};
 use crate::model::metrics::log_loss;
 use crate::model::{Estimator, Fitted};
 use crate::optim::{Candidates, Scores};
+use crate::uncertainty::K;
 
 /// Parameters of [`StableSvcCv`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

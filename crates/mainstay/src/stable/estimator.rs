@@ -1,14 +1,14 @@
 //! `StableSVC` and `StableLogisticRegression`: parameters, checks, fits and paths.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::path::{PathSpec, Setting};
-use super::problem::{K, RowLoss};
+use super::problem::RowLoss;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
 use crate::error::{Error, Result, require};
-use crate::model::{Estimator, Fitted};
+use crate::model::{Estimator, Fitted, PathPoint};
+use crate::uncertainty::K;
 
 /// Loss of the stable SVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -157,11 +157,21 @@ impl Estimator for StableSvc {
         only(self.path(data, &[self.0.k], control)?)
     }
 
-    fn fit_path(&self, values: &Value, data: &Dataset, control: &Control) -> Result<Vec<Fitted>> {
-        match Path::new(values, "C")? {
-            Path::Counts(ks) => self.path(data, &ks, control),
-            Path::Strengths(cs) => self.path_over_c(data, &cs, control),
-        }
+    /// Over `k` and `C`.
+    fn fit_path(
+        &self,
+        points: &[PathPoint],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        let setting = |point: &PathPoint| {
+            point.runs_over(&["k", "C"])?;
+            let strength = point.c.unwrap_or(self.0.c);
+            positive("C", strength)?;
+            Ok(Setting { k: point.k.unwrap_or(self.0.k), strength })
+        };
+        let settings: Vec<_> = points.iter().map(setting).collect::<Result<_>>()?;
+        self.path_spec().fit(&settings, data, control)
     }
 }
 
@@ -255,27 +265,21 @@ impl Estimator for StableLogistic {
         only(self.path(data, &[self.0.k], control)?)
     }
 
-    fn fit_path(&self, values: &Value, data: &Dataset, control: &Control) -> Result<Vec<Fitted>> {
-        match Path::new(values, "alpha")? {
-            Path::Counts(ks) => self.path(data, &ks, control),
-            Path::Strengths(alphas) => self.path_over_alpha(data, &alphas, control),
-        }
-    }
-}
-
-/// What a path runs over: values of `k` (a list), or of `C` or `alpha` (an object with that name).
-enum Path {
-    Counts(Vec<K>),
-    Strengths(Vec<f64>),
-}
-
-impl Path {
-    fn new(values: &Value, strength: &str) -> Result<Self> {
-        let bad = |name: &str, e: serde_json::Error| Error::BadParams(format!("`{name}s`: {e}"));
-        match values.get(strength) {
-            Some(list) => Vec::deserialize(list).map(Self::Strengths).map_err(|e| bad(strength, e)),
-            None => Vec::deserialize(values).map(Self::Counts).map_err(|e| bad("k", e)),
-        }
+    /// Over `k` and `alpha`.
+    fn fit_path(
+        &self,
+        points: &[PathPoint],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        let setting = |point: &PathPoint| {
+            point.runs_over(&["k", "alpha"])?;
+            let strength = point.alpha.unwrap_or(self.0.alpha);
+            positive("alpha", strength)?;
+            Ok(Setting { k: point.k.unwrap_or(self.0.k), strength })
+        };
+        let settings: Vec<_> = points.iter().map(setting).collect::<Result<_>>()?;
+        self.path_spec().fit(&settings, data, control)
     }
 }
 

@@ -28,7 +28,8 @@ pub use cv::{StableLogisticCv, StableLogisticCvParams, StableSvcCv, StableSvcCvP
 pub use estimator::{
     MultiClass, Solver, StableLogistic, StableLogisticParams, StableSvc, StableSvcParams, SvmLoss,
 };
-pub use problem::K;
 pub use stability::{
     PAPER_FRACTIONS, Protocol, Stability, coefficient_stability, coefficients, sigma_bar, subsets,
 };
+
+pub use crate::uncertainty::K;

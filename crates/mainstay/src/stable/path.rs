@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::degenerate;
 use super::estimator::Solver;
-use super::problem::{Hyperplanes, K, Problem, RowLoss, Target};
+use super::problem::{Hyperplanes, Problem, RowLoss, Target};
 use super::row_space::Reduced;
 use super::smallest_k::SmallestK;
 use super::solution::Solution;
@@ -14,8 +14,9 @@ use super::strategy::{self, Task};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::Result;
-use crate::model::{Fitted, Linear, Link, Model, Output};
+use crate::model::{Fitted, Linear, Link, Model, WorstRows};
 use crate::optim::Budget;
+use crate::uncertainty::K;
 
 /// One point of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -200,8 +201,8 @@ impl PathSpec {
             intercept: planes.iter().flat_map(|p| p.intercept.clone()).collect(),
             link,
         });
-        let mut fitted =
-            Fitted::new(model, n_iter).with("worst_rows", worst).with("equals_classical", equals);
+        let mut fitted = Fitted::new(model, n_iter).with("equals_classical", equals);
+        fitted.worst_rows = Some(worst);
         fitted.tol = self.tol;
         fitted.certificates = certificates;
         fitted.warnings = warnings;
@@ -227,7 +228,7 @@ fn given_weights(data: &Dataset) -> Vec<f64> {
 
 /// The given rows that count in the worst case, heaviest loss first: `row`, `weight` (how much of
 /// the row's weight counts), `loss`, and `class` where every class has its own problem.
-fn worst_rows(merged: &Merged, given: &[f64], pieces: &[Piece]) -> Output {
+fn worst_rows(merged: &Merged, given: &[f64], pieces: &[Piece]) -> WorstRows {
     let mut found: Vec<(usize, usize, f64, f64)> = Vec::new();
     let weights = merged.data.weights().unwrap_or(&[]);
     for (class, piece) in pieces.iter().enumerate() {
@@ -241,14 +242,10 @@ fn worst_rows(merged: &Merged, given: &[f64], pieces: &[Piece]) -> Output {
         }
     }
     found.sort_by(|a, b| a.0.cmp(&b.0).then(b.3.total_cmp(&a.3)).then(a.1.cmp(&b.1)));
-    let index = |v: usize| i64::try_from(v).unwrap_or(i64::MAX);
-    let mut columns = Vec::new();
-    if pieces.len() > 1 {
-        let classes = found.iter().map(|r| index(r.0)).collect();
-        columns.push(("class".to_owned(), Output::Integers(classes)));
+    WorstRows {
+        class: (pieces.len() > 1).then(|| found.iter().map(|r| r.0).collect()),
+        row: found.iter().map(|r| r.1).collect(),
+        weight: found.iter().map(|r| r.2).collect(),
+        loss: found.iter().map(|r| r.3).collect(),
     }
-    columns.push(("row".to_owned(), Output::Integers(found.iter().map(|r| index(r.1)).collect())));
-    columns.push(("weight".to_owned(), Output::Vector(found.iter().map(|r| r.2).collect())));
-    columns.push(("loss".to_owned(), Output::Vector(found.iter().map(|r| r.3).collect())));
-    Output::Table(columns)
 }

@@ -3,6 +3,8 @@
 mod deletion;
 pub mod ellipsoid;
 mod knapsack;
+mod worst_share;
 
 pub use deletion::{Attack, Deletions, Gain, gains};
 pub use knapsack::Chosen;
+pub use worst_share::K;

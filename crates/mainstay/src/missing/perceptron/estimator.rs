@@ -195,9 +195,7 @@ impl MissingPerceptron {
 impl Estimator for MissingPerceptron {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let state = self.train(data, control)?;
-        Ok(Fitted::new(state.model(), self.0.n_passes)
-            .with("values", state.values.clone())
-            .with("state", state.to_output()?))
+        state.fitted(self.0.n_passes)
     }
 }
 
@@ -205,6 +203,13 @@ impl PerceptronState {
     fn new(values: Vec<f64>, n_classes: usize) -> Self {
         let learners = if n_classes == 2 { 1 } else { n_classes };
         Self { learners: vec![Learner::new(values.len()); learners], values, rounds: 0 }
+    }
+
+    /// The averaged hypothesis with the values of the features and what a stream needs to go on.
+    pub fn fitted(&self, n_passes: usize) -> Result<Fitted> {
+        let mut fitted = Fitted::new(self.model(), n_passes).with("state", self.to_output()?);
+        fitted.values = Some(self.values.clone());
+        Ok(fitted)
     }
 
     /// The averaged hypothesis.

@@ -182,11 +182,9 @@ impl MissingFeatureCv {
         let Some(model) = fitted.model.linear() else {
             return Err(Error::Numerical("a linear model was expected".into()));
         };
-        let deletions = match fitted.outputs.get("values") {
-            Some(Output::Vector(values)) => {
-                crate::uncertainty::Deletions::new(values.clone(), params.budget)?
-            }
-            _ => params.values.deletions(&train, params.budget)?,
+        let deletions = match &fitted.values {
+            Some(values) => crate::uncertainty::Deletions::new(values.clone(), params.budget)?,
+            None => params.values.deletions(&train, params.budget)?,
         };
         let ranges = column_ranges(train.features());
         let damage = Damage {
