@@ -4,7 +4,6 @@ import html
 import json
 import numbers
 import os
-import time
 
 import numpy as np
 
@@ -12,8 +11,6 @@ from mainstay import _core
 from mainstay._base import _Progress, _seed
 from mainstay._stress import CLEAN, StressInterrupted, as_table
 from mainstay.threats import _codes, _labels, _matrix
-
-_GUESS = 8
 
 
 class ComparisonResult:
@@ -32,9 +29,9 @@ class ComparisonResult:
         ``curves``, ``advice``, ``coefficients``, ``suspects``, ``worst_rows``, ``radii``.
     """
 
-    def __init__(self, text):
-        self._text = text
-        self.details = json.loads(text)
+    def __init__(self, comparison):
+        self._comparison = comparison
+        self.details = json.loads(comparison.to_json())
         nan = float("nan")
         self.table = as_table(
             [
@@ -112,7 +109,7 @@ class ComparisonResult:
         path : str or path
             Where to write it; an existing file is replaced in one step.
         """
-        _core.write_text(os.fspath(path), _core.report_html(self._text))
+        _core.write_text(os.fspath(path), self._comparison.html())
 
     def scoreboard(self):
         """Mean accuracy by method and threat, averaged over the levels of a threat.
@@ -227,21 +224,11 @@ def compare(
         raise ValueError(f"`max_rows` = {max_rows!r}: must be an integer of at least 4, or None")
     if isinstance(without, str):
         raise ValueError(f"`without` = {without!r}: must be a list of names")
-    session.limit(list(without), None if repeats is not None else float(budget_seconds), max_rows)
-    start = time.monotonic()
-    expected = _GUESS if repeats is None else int(repeats)
+    session.limit(list(without), max_rows)
+    repeats = None if repeats is None else int(repeats)
     with _Progress("compare", verbose) as progress:
         try:
-            while True:
-                session.next_repeat(expected, n_jobs=n_jobs, progress=progress)
-                done, elapsed = session.repeats, time.monotonic() - start
-                if repeats is not None:
-                    more = done < repeats
-                else:
-                    more = _core.another_repeat(done, elapsed, float(budget_seconds))
-                    expected = max(done + 1, min(20, int(budget_seconds * done / elapsed)))
-                if not more:
-                    break
+            session.run(repeats, float(budget_seconds), n_jobs=n_jobs, progress=progress)
         except KeyboardInterrupt:
             partial = _finish(session, seed, n_jobs, max_rows)
             raise StressInterrupted(partial) from None

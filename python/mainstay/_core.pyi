@@ -77,24 +77,13 @@ def fit(
 def fit_path(
     method: str,
     params: Mapping[str, Any],
-    values: Sequence[Any],
+    points: Sequence[Mapping[str, Any]],
     x: _Floats | _Csr,
     y: _Integers,
     n_classes: int,
     *,
     sample_weight: _Floats | None = None,
     uncertainty: _Floats | tuple[_Integers, list[Any]] | None = None,
-    n_jobs: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> list[Fitted]: ...
-def conic_path(
-    params: Mapping[str, Any],
-    kappas: list[float],
-    x: _Floats | _Csr,
-    y: _Integers,
-    n_classes: int,
-    *,
-    sample_weight: _Floats | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Fitted]: ...
@@ -187,22 +176,25 @@ class Session:
     ) -> None: ...
     @property
     def repeats(self) -> int: ...
-    def next_repeat(
+    def run(
         self,
-        expected: int,
+        repeats: int | None,
+        budget: float,
         *,
         n_jobs: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> None: ...
-    def limit(
-        self, without: list[str], budget: float | None = None, max_rows: int | None = None
-    ) -> None: ...
+    def limit(self, without: list[str], max_rows: int | None = None) -> None: ...
     @property
     def left_out(self) -> list[str]: ...
-    def finish(self, command: str, *, n_jobs: int | None = None) -> str: ...
+    def finish(self, command: str, *, n_jobs: int | None = None) -> Comparison: ...
 
-def another_repeat(done: int, elapsed: float, budget: float) -> bool: ...
-def report_html(json: str) -> str: ...
+class Comparison:
+    def html(self) -> str: ...
+    def to_json(self) -> str: ...
+    @staticmethod
+    def from_json(text: str) -> Comparison: ...
+
 def write_text(path: str, text: str) -> None: ...
 def threats() -> list[tuple[str, str, str, list[float]]]: ...
 def check_level(threat: str, level: float) -> None: ...

@@ -1,6 +1,7 @@
 """Comparisons: the answer, the table behind it, and what becomes of both."""
 
 import json
+import pickle
 import sys
 
 import matplotlib
@@ -108,42 +109,38 @@ def test_without_matplotlib_the_error_says_what_to_install(result, monkeypatch):
 
 def test_without_pandas_the_table_is_a_dict_of_columns(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    plain = _compare.ComparisonResult(result._text)
+    plain = _compare.ComparisonResult(result._comparison)
     assert list(plain.table) == list(result.table.columns)
     assert plain.table["repeat"] == result.table["repeat"].tolist()
 
 
-def test_an_interruption_keeps_the_finished_repeats(data, result, monkeypatch):
-    class Stopping:
-        def __init__(self, *args):
-            self.inner = _core.Session(*args)
+def test_an_interruption_keeps_the_finished_repeats(data, monkeypatch):
+    def stop_in_the_third(done, total):
+        if done > 2 * total / 5:
+            raise KeyboardInterrupt
 
-        def next_repeat(self, *args, **options):
-            if self.inner.repeats == 2:
-                raise KeyboardInterrupt
-            self.inner.next_repeat(*args, **options)
-
-        def __getattr__(self, name):
-            return getattr(self.inner, name)
-
-    session = _compare._session
-    monkeypatch.setattr(
-        _compare,
-        "_session",
-        lambda X, y, seed: _patched(session, Stopping, monkeypatch, X, y, seed),
-    )
-    with pytest.raises(mainstay.StressInterrupted) as caught:
-        mainstay.compare(*data, repeats=5, random_state=1)
-    assert caught.value.partial.details["cells"] == result.details["cells"]
-
-
-def _patched(session, stopping, monkeypatch, X, y, seed):
-    class Core:
-        Session = stopping
+    class Stopping(_compare._Progress):
+        def __enter__(self):
+            return stop_in_the_third
 
     with monkeypatch.context() as patch:
-        patch.setattr(_compare, "_core", Core)
-        return session(X, y, seed)
+        patch.setattr(_compare, "_Progress", Stopping)
+        with pytest.raises(mainstay.StressInterrupted) as caught:
+            mainstay.compare(*data, repeats=5, random_state=1)
+    kept = caught.value.partial.details
+    # Progress is looked at now and then: a later repeat may have ended in between.
+    assert 2 <= kept["settings"]["repeats"] < 5
+    whole = mainstay.compare(*data, repeats=kept["settings"]["repeats"], random_state=1)
+    assert kept["cells"] == whole.details["cells"]
+
+
+def test_a_pickled_result_gives_the_same_report(result, tmp_path):
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.details == result.details
+    pages = [tmp_path / "one.html", tmp_path / "two.html"]
+    for found, path in zip([result, copy], pages, strict=True):
+        found.to_html(path)
+    assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
 def test_three_classes_and_odd_data():

@@ -118,7 +118,7 @@ def comparison():
 
 def test_bad_json_is_refused():
     with pytest.raises(ValueError, match="not a comparison"):
-        _core.report_html("{}")
+        _core.Comparison.from_json("{}")
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(_core.report_html(json.dumps(comparison())), encoding="utf-8")
+    path.write_text(_core.Comparison.from_json(json.dumps(comparison())).html(), encoding="utf-8")
     return path.as_uri()
 
 

@@ -1,8 +1,8 @@
-//! A comparison, repeat by repeat, so that Python can look at its clock and keep what is finished.
+//! A comparison under way and what it found.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mainstay::compare::{self, Comparison, Subject};
+use mainstay::compare::{self, Extent, Subject};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -36,36 +36,29 @@ impl Session {
         Ok(Self { inner: Arc::new(Mutex::new(found.map_err(|e| to_python(&e))?)) })
     }
 
-    /// Runs the next repeat of `expected`.
-    #[pyo3(signature = (expected, *, n_jobs=None, progress=None))]
-    fn next_repeat(
+    /// Runs `repeats` repeats, or as many as end within `budget` seconds.
+    #[pyo3(signature = (repeats, budget, *, n_jobs=None, progress=None))]
+    fn run(
         &self,
         py: Python<'_>,
-        expected: usize,
+        repeats: Option<usize>,
+        budget: f64,
         n_jobs: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let extent = repeats.map_or(Extent::Seconds { budget, spent: 0.0 }, Extent::Repeats);
         let inner = Arc::clone(&self.inner);
         run(py, threads(n_jobs)?, progress, move |control| {
-            lock(&inner)?.next_repeat(expected, &[], control, &|_| ())
+            lock(&inner)?.run(extent, &[], control, &|_| ())
         })
     }
 
-    /// Leaves out `without`, and with a `budget` in seconds also what is too slow for it; cuts training sets.
-    #[pyo3(signature = (without, budget=None, max_rows=None))]
-    fn limit(
-        &self,
-        py: Python<'_>,
-        without: Vec<String>,
-        budget: Option<f64>,
-        max_rows: Option<usize>,
-    ) -> PyResult<()> {
+    /// Leaves out the methods `without`; cuts training sets to `max_rows`.
+    #[pyo3(signature = (without, max_rows=None))]
+    fn limit(&self, py: Python<'_>, without: Vec<String>, max_rows: Option<usize>) -> PyResult<()> {
         let inner = Arc::clone(&self.inner);
         py.detach(move || {
             let mut session = lock(&inner)?;
-            if let Some(seconds) = budget {
-                session.set_budget(seconds);
-            }
             if let Some(rows) = max_rows {
                 session.set_max_rows(rows)?;
             }
@@ -89,14 +82,14 @@ impl Session {
         py.detach(move || Ok(lock(&inner)?.repeats())).map_err(|e: mainstay::Error| to_python(&e))
     }
 
-    /// Sums up the finished repeats, as JSON. The session is over then.
+    /// Sums up the finished repeats.
     #[pyo3(signature = (command, *, n_jobs=None))]
-    fn finish(&self, py: Python<'_>, command: String, n_jobs: Option<i64>) -> PyResult<String> {
+    fn finish(&self, py: Python<'_>, command: String, n_jobs: Option<i64>) -> PyResult<Comparison> {
         let inner = Arc::clone(&self.inner);
         let found = run(py, threads(n_jobs)?, None, move |control| {
             lock(&inner)?.finish(&command, control)
         })?;
-        serde_json::to_string(&found).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+        Ok(Comparison(Arc::new(found)))
     }
 }
 
@@ -104,23 +97,34 @@ fn lock(inner: &Mutex<compare::Session>) -> mainstay::Result<MutexGuard<'_, comp
     inner.lock().map_err(|_| mainstay::Error::Numerical("an earlier repeat broke down".into()))
 }
 
-/// Whether there is time for one more repeat.
-#[pyfunction]
-pub(crate) fn another_repeat(done: usize, elapsed: f64, budget: f64) -> bool {
-    compare::another_repeat(done, elapsed, budget)
-}
+/// Everything that a comparison found.
+#[pyclass(frozen, module = "mainstay._core")]
+pub(crate) struct Comparison(Arc<compare::Comparison>);
 
-fn parse(text: &str) -> PyResult<Comparison> {
-    serde_json::from_str(text)
-        .map_err(|e| PyValueError::new_err(format!("this is not a comparison: {e}")))
-}
+#[pymethods]
+impl Comparison {
+    /// The report: one HTML page.
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| mainstay_report::html(&self.0))
+            .map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    }
 
-/// The report on a comparison given as JSON: one HTML page.
-#[pyfunction]
-pub(crate) fn report_html(py: Python<'_>, json: &str) -> PyResult<String> {
-    py.detach(|| {
-        mainstay_report::html(&parse(json)?).map_err(|e| PyRuntimeError::new_err(e.to_string()))
-    })
+    /// As the command line's `--json` has it; `from_json` gives it back bit for bit.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&*self.0).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    }
+
+    /// The comparison behind a text of `to_json`.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        serde_json::from_str(text)
+            .map(|found| Self(Arc::new(found)))
+            .map_err(|e| PyValueError::new_err(format!("this is not a comparison: {e}")))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((py.get_type::<Self>().getattr("from_json")?, (self.to_json()?,)))
+    }
 }
 
 /// Writes a text file, completely or not at all.

@@ -199,7 +199,7 @@ mod _core {
     #[pymodule_export]
     use super::certify::certify;
     #[pymodule_export]
-    use super::compare::{Session, another_repeat, report_html, write_text};
+    use super::compare::{Comparison, Session, write_text};
     #[pymodule_export]
     use super::conic::{make_label_noise, make_outliers};
     #[pymodule_export]

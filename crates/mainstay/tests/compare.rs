@@ -1,16 +1,12 @@
 //! Comparisons: intervals, advice that agrees with the numbers, and hostile data.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use mainstay::compare::{
-    Bootstrap, Comparison, Interval, MAX_REPEATS, MIN_REPEATS, MethodInfo, Role, Session, Subject,
-    another_repeat, roster, survey,
+    Bootstrap, Cell, Comparison, Extent, Interval, MAX_REPEATS, MIN_REPEATS, MethodInfo, Role,
+    Session, Subject, another_repeat, roster, survey,
 };
 use mainstay::data::{Dataset, Outliers, make_label_noise, make_outliers};
 use mainstay::linalg::Dense;
@@ -295,6 +291,43 @@ fn the_budget_decides_the_repeats() {
     assert!(!another_repeat(MIN_REPEATS, 100.0, 60.0));
     assert!(!another_repeat(MAX_REPEATS, 0.0, 60.0));
     assert!(another_repeat(4, 20.0, 60.0) && !another_repeat(4, 50.0, 60.0));
+}
+
+/// On this clock every fit takes a second. After k repeats of f fits another one and what follows it end within
+/// 5 f seconds as long as k + 2 <= 5: four repeats, of which the first f seconds expect the same number.
+#[test]
+fn a_run_on_a_budget_is_the_run_of_as_many_repeats_as_fit() {
+    let session = || {
+        let (methods, entrants) = pair(&json!({"kappa": 0.2}));
+        let plan = Plan { trials: vec![Trial::usual(Threat::LabelNoise)], ..Plan::usual(1) };
+        let data = make_label_noise(60, 3, 0.1, 5).unwrap();
+        Session::with(subject(data), methods, entrants, plan).unwrap()
+    };
+    let (ticks, totals) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())));
+    let (clock, seen) = (Arc::clone(&ticks), Arc::clone(&totals));
+    let control = Control::new()
+        .with_threads(1)
+        .with_clock(move || clock.load(Ordering::Relaxed) as f64)
+        .with_progress(move |_, total| seen.lock().unwrap().push(total));
+    let mut timed = session();
+    let each = timed.fits_each();
+    let tick = |_: &[Cell]| {
+        ticks.fetch_add(1, Ordering::Relaxed);
+    };
+    let budget = 5.0 * each as f64;
+    timed.run(Extent::Seconds { budget, spent: 0.0 }, &[], &control, &tick).unwrap();
+    assert_eq!(timed.repeats(), 4);
+    let mut expected = totals.lock().unwrap().clone();
+    expected.dedup();
+    assert_eq!(expected, [8 * each as u64, 4 * each as u64]);
+    let mut counted = session();
+    counted.run(Extent::Repeats(4), &[], &Control::new(), &|_| ()).unwrap();
+    assert_eq!(counted.cells(), timed.cells());
+    let mut late = session();
+    late.run(Extent::Seconds { budget, spent: 1e9 }, &[], &control, &tick).unwrap();
+    assert_eq!(late.repeats(), MIN_REPEATS);
+    let no_clock = Control::new();
+    assert!(late.run(Extent::Seconds { budget, spent: 0.0 }, &[], &no_clock, &tick).is_err());
 }
 
 /// Never ends on its own.

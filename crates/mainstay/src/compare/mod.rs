@@ -1,6 +1,6 @@
 //! Which threat hurts this data, and which method holds: the comparison and what it found.
 //!
-//! A [`Session`] runs repeat after repeat, so that the caller, who has a clock, can stop when the time is up; the
+//! A [`Session`] runs repeat after repeat until there are enough or the time is up by the clock of its caller; the
 //! result of a number of repeats does not depend on when or how they were run. [`Session::finish`] sums them up in a
 //! [`Comparison`].
 
@@ -20,5 +20,5 @@ pub use outcome::{
     MethodInfo, Point, RadiusSample, Role, Settings, SuspectRow, ThreatInfo, WorstRow,
 };
 pub use roster::roster;
-pub use session::{MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat, usual_rows};
+pub use session::{Extent, MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat, usual_rows};
 pub use survey::survey;

@@ -1,3 +1,5 @@
+//! A comparison under way: its methods, its plan, and the loop over repeats.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::advice::Judge;
@@ -20,6 +22,9 @@ pub const MIN_REPEATS: usize = 2;
 /// More repeats hardly narrow the intervals: the rows stay the same.
 pub const MAX_REPEATS: usize = 20;
 
+/// Repeats that the progress expects until the first one has been timed.
+const GUESS: usize = 8;
+
 /// What the fits of a method may take in a repeat however small the budget: small tables are always done.
 const LEAST_SECONDS: f64 = 2.0;
 
@@ -35,6 +40,31 @@ pub fn usual_rows(p: usize) -> usize {
 pub fn another_repeat(done: usize, elapsed: f64, budget: f64) -> bool {
     let each = elapsed / done.max(1) as f64;
     done < MIN_REPEATS || (done < MAX_REPEATS && elapsed + 2.0 * each <= budget)
+}
+
+/// How many repeats there will be in all if all take as long as the `done` so far, which took `elapsed` seconds.
+fn expected_repeats(done: usize, elapsed: f64, budget: f64) -> usize {
+    if done == 0 {
+        return GUESS;
+    }
+    let each = elapsed / done as f64;
+    let last = (done..MAX_REPEATS).find(|&k| !another_repeat(k, each * k as f64, budget));
+    last.unwrap_or(MAX_REPEATS).max(MIN_REPEATS)
+}
+
+/// When a comparison has repeats enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Extent {
+    /// After this many repeats.
+    Repeats(usize),
+    /// When another one would not end within so many seconds of the control's clock, of which `spent` are over
+    /// already. Methods too slow for that are left out: see [`Session::run`].
+    Seconds {
+        /// The budget.
+        budget: f64,
+        /// What reading and preparing took of it.
+        spent: f64,
+    },
 }
 
 /// Data with the names people know it by.
@@ -123,9 +153,47 @@ impl Session {
         Ok(())
     }
 
-    /// A method is left out whose fits take so much of `seconds` that the rest could not end in time: in one of
-    /// [`MIN_REPEATS`] repeats, half as much again as its fair share (and at least two seconds). Needs a control
-    /// with a clock.
+    /// Runs repeats until `extent` is reached; finished ones count. `known` and `done` are those of [`Plan::run`].
+    /// If it fails the session keeps the repeats that were finished before.
+    ///
+    /// Under a budget a method is left out whose fits take so much of it that the rest could not end in time: in one
+    /// of [`MIN_REPEATS`] repeats, half as much again as its fair share (and at least two seconds).
+    pub fn run(
+        &mut self,
+        extent: Extent,
+        known: &[Cell],
+        control: &Control,
+        done: &(dyn Fn(&[Cell]) + Sync),
+    ) -> Result<()> {
+        match extent {
+            Extent::Repeats(repeats) => {
+                while self.repeats < repeats {
+                    self.next_repeat(repeats, known, control, done)?;
+                }
+                Ok(())
+            }
+            Extent::Seconds { budget, spent } => {
+                let clock = || {
+                    control.now().ok_or_else(|| {
+                        Error::BadParams("a budget of seconds needs a control with a clock".into())
+                    })
+                };
+                let start = clock()? - spent;
+                self.set_budget(budget);
+                let before = self.repeats;
+                loop {
+                    let timed = self.repeats - before;
+                    let expected = expected_repeats(timed, clock()? - start, budget);
+                    self.next_repeat(before + expected, known, control, done)?;
+                    if !another_repeat(timed + 1, clock()? - start, budget) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// The budget that [`Session::next_repeat`] leaves slow methods out for; [`Session::run`] sets it.
     pub fn set_budget(&mut self, seconds: f64) {
         self.budget = Some(seconds);
     }
