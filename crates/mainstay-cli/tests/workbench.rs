@@ -1,9 +1,5 @@
 //! `stress` and `compare` as a user meets them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -80,6 +76,53 @@ fn stress_writes_one_row_a_cell_and_the_same_ones_for_any_number_of_threads() {
     assert_eq!(one, run("2"));
     // The journal is gone once the output is there.
     assert!(!folder.path().join("cells.csv.cells").exists());
+}
+
+fn short_stress<'a>(data: &'a str, out: &'a str) -> Vec<&'a str> {
+    let fixed = ["-t", "kind", "-m", "l2", "--threat", "few_samples", "--repeats", "1", "-o"];
+    ["stress", data].into_iter().chain(fixed).chain([out]).collect()
+}
+
+#[test]
+fn a_file_that_happens_to_be_called_like_the_journal_is_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let data = small(&folder);
+    let out = folder.path().join("cells.csv");
+    let own = folder.path().join("cells.csv.cells");
+    fs::write(&own, "my notes\n").unwrap();
+    let refused = mainstay(&short_stress(&data, out.to_str().unwrap()));
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(message.contains("cells.csv.cells") && message.contains("move it away"), "{message}");
+    assert_eq!(fs::read_to_string(&own).unwrap(), "my notes\n");
+    assert!(!out.exists());
+}
+
+#[test]
+fn an_impossible_number_in_a_journal_does_not_reach_the_output() {
+    let folder = TempDir::new().unwrap();
+    let data = small(&folder);
+    let out = folder.path().join("cells.csv");
+    let args = short_stress(&data, out.to_str().unwrap());
+    text(&mainstay(&args));
+    let whole = fs::read_to_string(&out).unwrap();
+    // A directory in the way of the output makes a run that leaves its journal.
+    fs::remove_file(&out).unwrap();
+    fs::create_dir(&out).unwrap();
+    assert_eq!(mainstay(&args).status.code(), Some(2));
+    fs::remove_dir(&out).unwrap();
+    let journal = folder.path().join("cells.csv.cells");
+    let lines = fs::read_to_string(&journal).unwrap();
+    let mut lines: Vec<String> = lines.lines().map(Into::into).collect();
+    let mut cell: Value = serde_json::from_str(&lines[1]).unwrap();
+    cell["accuracy"] = 1e300.into();
+    lines[1] = cell.to_string();
+    fs::write(&journal, lines.join("\n")).unwrap();
+    let resumed = mainstay(&args);
+    text(&resumed);
+    let notes = String::from_utf8_lossy(&resumed.stderr).into_owned();
+    assert!(notes.contains("1 lines of") && notes.contains("run again"), "{notes}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), whole);
 }
 
 #[test]

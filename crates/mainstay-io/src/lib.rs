@@ -8,6 +8,7 @@ mod atomic;
 mod blocks;
 mod csv;
 mod error;
+mod journal;
 mod libsvm;
 mod model_file;
 #[cfg(feature = "parquet")]
@@ -17,6 +18,7 @@ mod write;
 
 pub use atomic::write_file;
 pub use error::{Error, Result};
+pub use journal::Journal;
 pub use libsvm::SparseRows;
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
 pub use source::{Format, Input, ReadOptions, Source, read};

@@ -126,13 +126,11 @@ impl<'a> Context<'a> {
         std::fs::create_dir_all(&self.cache)
             .map_err(|source| Error::Folder { name: self.cache.display().to_string(), source })?;
         let kind = self.pick("full", "quick");
-        let header = format!(
-            "{{\"group\":\"{group}\",\"kind\":\"{kind}\",\"seed\":{},\"version\":\"{}\"}}",
-            self.seed,
-            env!("CARGO_PKG_VERSION")
-        );
+        let run = serde_json::json!({
+            "group": group, "kind": kind, "seed": self.seed, "version": env!("CARGO_PKG_VERSION"),
+        });
         let path = self.cache.join(format!("{group}.{kind}.jsonl"));
-        let journal = Arc::new(Journal::open(&path, &header)?);
+        let journal = Arc::new(Journal::open(&path, &run)?);
         // A journal is read once a run; what is added later is known to its caller only.
         journals.insert(group.to_owned(), journal.clone());
         Ok(journal)

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use mainstay::Error;
-use mainstay::compare::{Comparison, MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat};
+use mainstay::compare::{Comparison, Extent, Session, Subject};
 use mainstay::data::Encoder;
 use mainstay::stress::CLEAN;
 use serde_json::json;
@@ -16,9 +16,6 @@ use crate::failure::{Ending, Failure, Outcome};
 use crate::input::Labelled;
 use crate::journal::Journal;
 use crate::table;
-
-/// Repeats that the progress bar expects until the first one has been timed.
-const GUESS: usize = 8;
 
 pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     if args.budget.is_nan() || args.budget <= 0.0 {
@@ -45,44 +42,22 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
         session.set_max_rows(rows)?;
     }
     session.leave_out(&args.without)?;
-    if args.repeats.is_none() {
-        session.set_budget(args.budget);
-    }
     let output = args.report.as_deref().or(args.output.as_deref());
-    let journal = Journal::open(output, &identity)?;
-    if !journal.known.is_empty() {
-        console
-            .note(&format!("{} cells of an interrupted run are taken over", journal.known.len()));
-    }
+    let journal = Journal::open(output, &identity, console)?;
     let control = console.control("fits");
-    let mut expected = args.repeats.unwrap_or(GUESS);
-    loop {
-        let ran =
-            session.next_repeat(expected, &journal.known, &control, &|found| journal.add(found));
-        match ran {
-            Ok(()) => {}
-            Err(Error::Interrupted) => return Err(journal.farewell("interrupted")),
-            Err(error) => return Err(journal.farewell(&error.to_string())),
-        }
-        let (done, elapsed) = (session.repeats(), start.elapsed().as_secs_f64());
-        let more = match args.repeats {
-            Some(repeats) => done < repeats,
-            None => another_repeat(done, elapsed, args.budget),
-        };
-        if !more {
-            break;
-        }
-        if args.repeats.is_none() {
-            expected = (done..MAX_REPEATS)
-                .find(|&k| !another_repeat(k, elapsed / done as f64 * k as f64, args.budget))
-                .unwrap_or(MAX_REPEATS)
-                .max(MIN_REPEATS);
-        }
+    let extent = match args.repeats {
+        Some(repeats) => Extent::Repeats(repeats),
+        None => Extent::Seconds { budget: args.budget, spent: start.elapsed().as_secs_f64() },
+    };
+    match session.run(extent, journal.known(), &control, &|found| journal.add(found)) {
+        Ok(()) => {}
+        Err(Error::Interrupted) => return Err(journal.resume_hint("interrupted")),
+        Err(error) => return Err(journal.resume_hint(&error.to_string())),
     }
     let command = command(args, seed, &session);
     let found = match session.finish(&command, &control) {
         Ok(found) => found,
-        Err(error) => return Err(journal.farewell(&error.to_string())),
+        Err(error) => return Err(journal.resume_hint(&error.to_string())),
     };
     if let Some(path) = &args.output {
         table::write(&stress::tidy(&found.cells)?, Some(path), console)?;

@@ -34,11 +34,7 @@ pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
         "trials": plan.trials, "seed": plan.seed, "max_rows": args.max_rows,
         "data": fingerprint(&labelled),
     });
-    let journal = Journal::open(args.output.as_deref(), &identity)?;
-    if !journal.known.is_empty() {
-        console
-            .note(&format!("{} cells of an interrupted run are taken over", journal.known.len()));
-    }
+    let journal = Journal::open(args.output.as_deref(), &identity, console)?;
     let control = console.control("fits");
     let each = (entrants.len() * plan.fits_each()) as u64;
     let total = each * args.repeats as u64;
@@ -50,10 +46,10 @@ pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
             journal.add(found);
             control.progress((finished.fetch_add(1, Ordering::Relaxed) + 1).min(total), total);
         };
-        match plan.run(&labelled.data, &entrants, repeat, &journal.known, &control, &done) {
+        match plan.run(&labelled.data, &entrants, repeat, journal.known(), &control, &done) {
             Ok(found) => cells.extend(found),
-            Err(Error::Interrupted) => return Err(journal.farewell("interrupted")),
-            Err(error) => return Err(journal.farewell(&error.to_string())),
+            Err(Error::Interrupted) => return Err(journal.resume_hint("interrupted")),
+            Err(error) => return Err(journal.resume_hint(&error.to_string())),
         }
     }
     control.progress(total, total);

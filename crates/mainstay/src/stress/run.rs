@@ -44,6 +44,16 @@ pub struct Cell {
     pub problem: Option<String>,
 }
 
+impl Cell {
+    /// Whether the numbers can be those of a fit: a share, and a loss that is not negative. For cells from a file.
+    pub fn is_sound(&self) -> bool {
+        self.level.is_finite()
+            && self.accuracy.is_none_or(|share| (0.0..=1.0).contains(&share))
+            && self.log_loss.is_none_or(|loss| loss >= 0.0 && loss.is_finite())
+            && (self.accuracy.is_some() || self.problem.is_some())
+    }
+}
+
 /// A method under test.
 pub struct Entrant {
     /// Name in the cells.
