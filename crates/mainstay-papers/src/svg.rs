@@ -1,5 +1,6 @@
 //! Panels of lines, bars or cells as one SVG; no script, no font, no network.
 
+use mainstay_report::scale::Scale;
 use mainstay_report::svg::{Element, path};
 
 use crate::chart::{Chart, Kind};
@@ -43,63 +44,6 @@ pub(crate) fn render(title: &str, charts: &[Chart]) -> String {
 
 fn legend_lines(chart: &Chart) -> usize {
     if chart.kind == Kind::Heat { 0 } else { chart.series.len().div_ceil(2) }
-}
-
-/// An axis: data to pixels, with its marks.
-struct Axis {
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
-    log: bool,
-}
-
-impl Axis {
-    fn new(values: impl Iterator<Item = f64>, from: f64, to: f64, log: bool, pad: f64) -> Self {
-        let values = values.filter(|v| v.is_finite() && (!log || *v > 0.0));
-        let (mut low, mut high) =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        if low > high {
-            (low, high) = (if log { 0.1 } else { 0.0 }, 1.0);
-        }
-        if log {
-            (low, high) = (low / 1.15, high * 1.15);
-        } else {
-            let room = if high > low { pad * (high - low) } else { 0.5 * high.abs().max(1.0) };
-            (low, high) = (low - room, high + room);
-        }
-        Self { low, high, from, to, log }
-    }
-
-    fn place(&self, v: f64) -> f64 {
-        let f = |v: f64| if self.log { v.max(1e-300).ln() } else { v };
-        let share = (f(v) - f(self.low)) / (f(self.high) - f(self.low));
-        self.from + share * (self.to - self.from)
-    }
-
-    fn marks(&self) -> Vec<f64> {
-        if self.log {
-            let decades = (self.high / self.low).log10();
-            let steps: &[f64] = if decades > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-            let mut marks = Vec::new();
-            let mut power = 10f64.powf(self.low.log10().floor());
-            while power <= self.high {
-                marks.extend(steps.iter().map(|s| s * power));
-                power *= 10.0;
-            }
-            marks.retain(|m| (self.low..=self.high).contains(m));
-            return marks;
-        }
-        let rough = (self.high - self.low) / 5.0;
-        let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
-            .iter()
-            .map(|s| s * power)
-            .find(|s| *s >= rough)
-            .unwrap_or(rough);
-        let first = (self.low / step).ceil();
-        (0..12).map(|k| (first + f64::from(k)) * step).filter(|m| *m <= self.high).collect()
-    }
 }
 
 fn number(v: f64) -> String {
@@ -158,15 +102,17 @@ fn plot(out: &mut Element, chart: &Chart) {
     let bars = chart.kind == Kind::Bars;
     let zero = bars.then_some(0.0).filter(|_| !chart.log);
     let values = points().map(|p| p.1).chain(zero);
-    let y = Axis::new(values, HEIGHT - bottom, top, chart.log, 0.06);
+    let y = if chart.log { Scale::logarithmic(values) } else { Scale::padded(values, 0.06) };
+    let y = y.drawn(HEIGHT - bottom, top);
     let groups = chart.groups.len();
     let x = if groups > 0 {
         let ends = [-0.5, groups as f64 - 0.5];
-        Axis::new(ends.into_iter(), left, WIDTH - right, false, 0.0)
+        Scale::padded(ends.into_iter(), 0.0)
     } else {
-        Axis::new(points().map(|p| p.0), left, WIDTH - right, false, 0.04)
+        Scale::padded(points().map(|p| p.0), 0.04)
     };
-    for mark in y.marks() {
+    let x = x.drawn(left, WIDTH - right);
+    for mark in y.ticks() {
         let at = y.place(mark);
         out.push(&Element::line((left, at), (WIDTH - right, at)).attr("stroke", "#e4e4e4"));
         out.push(&text((left - 5.0, at + 4.0), "end", &number(mark)));
@@ -174,17 +120,18 @@ fn plot(out: &mut Element, chart: &Chart) {
     if groups > 0 {
         group_names(out, chart, |v| x.place(v));
     } else {
-        for mark in x.marks() {
+        for mark in x.ticks() {
             out.push(&text((x.place(mark), HEIGHT - bottom + 14.0), "middle", &number(mark)));
         }
     }
     for (k, series) in chart.series.iter().enumerate() {
         let colour = COLOURS[k % COLOURS.len()];
         if bars {
-            let slot = (x.place(1.0) - x.place(0.0)) * 0.8 / chart.series.len() as f64;
+            let room = (WIDTH - left - right) / groups.max(1) as f64;
+            let slot = room * 0.8 / chart.series.len() as f64;
             for (at, value) in series.known() {
                 let corner = x.place(at) - 0.5 * slot * chart.series.len() as f64 + slot * k as f64;
-                let base = y.place(if chart.log { y.low } else { 0.0 });
+                let base = y.place(if chart.log { y.low() } else { 0.0 });
                 let (high, low) = (y.place(value).min(base), y.place(value).max(base));
                 let bar = Element::rect((corner, high), slot, (low - high).max(0.5));
                 out.push(&bar.attr("fill", colour));
@@ -223,8 +170,7 @@ fn legend(out: &mut Element, chart: &Chart) {
 fn heat(out: &mut Element, chart: &Chart) {
     let [left, top, right, bottom] = MARGIN;
     frame(out, chart);
-    let scale =
-        Axis::new(chart.series.iter().flat_map(|s| s.known().map(|p| p.1)), 0.0, 1.0, false, 0.0);
+    let scale = Scale::padded(chart.series.iter().flat_map(|s| s.known().map(|p| p.1)), 0.0);
     let columns = chart.groups.len().max(1) as f64;
     let rows = chart.series.len().max(1) as f64;
     let (w, h) = ((WIDTH - left - right) / columns, (HEIGHT - top - bottom) / rows);
@@ -232,7 +178,7 @@ fn heat(out: &mut Element, chart: &Chart) {
         let y = HEIGHT - bottom - (r as f64 + 1.0) * h;
         out.push(&text((left - 5.0, y + h / 2.0 + 4.0), "end", &series.name));
         for (c, value) in series.known() {
-            let share = scale.place(value).clamp(0.0, 1.0);
+            let share = scale.place(value);
             // From dark blue to light yellow.
             let mix = |a: f64, b: f64| a + share * (b - a);
             let (red, green, blue) = (mix(40.0, 255.0), mix(50.0, 240.0), mix(120.0, 160.0));
@@ -271,12 +217,15 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_round_numbers_inside_the_axis() {
-        let axis = Axis::new([0.0, 0.97].into_iter(), 0.0, 1.0, false, 0.0);
-        let marks = axis.marks();
-        assert_eq!(marks.len(), 5);
-        assert!((marks[1] - 0.2).abs() < 1e-12 && (marks[4] - 0.8).abs() < 1e-12);
-        let axis = Axis::new([1.0, 90.0].into_iter(), 0.0, 1.0, true, 0.0);
-        assert_eq!(axis.marks(), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+    fn the_published_figures_are_those_of_the_published_results() {
+        use std::collections::BTreeMap;
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
+        let text = std::fs::read_to_string(folder.join("results.json")).unwrap();
+        let records: BTreeMap<String, crate::run::Record> = serde_json::from_str(&text).unwrap();
+        for record in records.values().filter(|r| !r.outcome.charts.is_empty()) {
+            let published = std::fs::read_to_string(folder.join(format!("{}.svg", record.id)));
+            let drawn = render(&record.title, &record.outcome.charts);
+            assert!(published.unwrap() == drawn, "{} is drawn differently", record.id);
+        }
     }
 }

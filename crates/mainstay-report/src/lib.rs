@@ -8,7 +8,7 @@ mod answer;
 mod charts;
 mod page;
 mod rows;
-mod scale;
+pub mod scale;
 mod scoreboard;
 mod story;
 pub mod svg;
