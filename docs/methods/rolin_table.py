@@ -44,7 +44,7 @@ def main():
     parser.add_argument("--loss", default="logistic")
     parser.add_argument("methods", nargs="*", default=["extended", "l2", "l1", "top-pcs"])
     given = parser.parse_args()
-    example = ["cargo", "run", "--release", "-p", "mainstay", "--example", "rolin_small_n", "--"]
+    example = ["cargo", "run", "--release", "-p", "mainstay-bench", "--example", "rolin_small_n", "--"]
     with tempfile.TemporaryDirectory() as folder:
         prepare(given.datasets, pathlib.Path(folder))
         study = [folder, given.group, given.rows, given.draws, given.loss, *given.methods]

@@ -1,5 +1,6 @@
 //! What the benchmark command needs from Rust: `mainstay-bench read FILE` reads a data file and prints how
-//! long it took. The comparison with the peers is `benches/run.py`.
+//! long it took. The comparison with the peers is `benches/run.py`; `examples/` here holds the
+//! programs that measure single methods.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
 use std::process::ExitCode;

@@ -1,23 +1,12 @@
 //! Test losses from few training rows: the extended ROLIN against its rivals on real sets.
 //!
-//!     cargo run --release --example rolin_small_n -- DIR GROUP N REPEATS LOSS METHOD...
+//!     cargo run --release -p mainstay-bench --example rolin_small_n -- DIR GROUP N REPEATS LOSS METHOD...
 //!
 //! `docs/methods/rolin_table.py` prepares the data and calls this. DIR holds plain CSV files, the label
 //! (+1 or -1) last; GROUP is `dev`, `val` (every second set by name) or `all`; N is one or more numbers of
 //! training rows, with commas between. A METHOD is one of the names in [`method`] or the path of a JSON
 //! file with a `ExtendedConstants`. Prints, for every n and set, the trimmed mean test loss of every method, and at
 //! the end a table of the ratios of all methods to the first.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program to measure with: it stops at the first surprise"
-)]
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "an experiment, run by hand")]
 
 use std::fs;

@@ -2,18 +2,11 @@
 //! stable SVM, its squared-hinge form and a stable logistic regression.
 //!
 //! FILE holds little-endian 64-bit floats: n, p, the n labels (0 or 1) and the n x p features.
-#![allow(
-    clippy::unwrap_used,
+#![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program to measure with: it stops at the first surprise"
+    reason = "the file holds its sizes as floats"
 )]
-#![expect(clippy::disallowed_methods, reason = "a measurement reads a file and a clock")]
 #![expect(clippy::print_stdout, reason = "a measurement is printed")]
 
 use std::error::Error;

@@ -5,17 +5,6 @@
 //! spaced), `threads`, `sparse` (0 or 1), `mutual_info` (0 or 1).
 //!
 //! `missing_speed perceptron [key=value]...`: one pass over made-up rows. Keys: `rows`, `columns`, `budget`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program to measure with: it stops at the first surprise"
-)]
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -67,7 +56,7 @@ fn main() -> Outcome<()> {
     }
 }
 
-#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program, not the library")]
+#[expect(clippy::print_stdout, reason = "a program, not the library")]
 fn lp(path: &str, keys: &Keys) -> Outcome<()> {
     let (x, labels) = read(&std::fs::read(path)?, keys)?;
     let data = Dataset::new(x, labels, 2)?;
@@ -124,7 +113,7 @@ fn read(bytes: &[u8], keys: &Keys) -> Outcome<(Matrix, Vec<usize>)> {
 }
 
 /// Rows far on the right side of the plane that the first few teach: hardly any causes an update.
-#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program, not the library")]
+#[expect(clippy::print_stdout, reason = "a program, not the library")]
 fn perceptron(keys: &Keys) -> Outcome<()> {
     let (rows, columns) = (keys.count("rows", 1_000_000), keys.count("columns", 50));
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);

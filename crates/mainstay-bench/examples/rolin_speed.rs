@@ -1,18 +1,12 @@
 //! Seconds of the paper's full search and of the extended variant: n = 200 rows, 25 splits.
 //!
-//!     cargo run --release --example rolin_speed -- [paper] [extended] P...
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
+//!     cargo run --release -p mainstay-bench --example rolin_speed -- [paper] [extended] P...
+#![expect(
     clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program to measure with: it stops at the first surprise"
+    clippy::unwrap_used,
+    clippy::needless_range_loop,
+    reason = "an experiment, run by hand"
 )]
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "an experiment, run by hand")]
 
 use std::time::Instant;
 
