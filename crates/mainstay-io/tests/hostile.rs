@@ -1,17 +1,6 @@
 //! Readers on hostile input: the fuzzing corpus, and thousands of mutations of it. Every answer is
 //! a value or a typed error of one line; none is a panic.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

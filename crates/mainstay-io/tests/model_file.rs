@@ -1,16 +1,5 @@
 //! Model files: exact round trips, damage found, nothing half-written.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![cfg(test)]
 
 use std::fs;
 use std::path::Path;

@@ -1,16 +1,5 @@
 //! Parquet files as other programs write them (see the corpus of the fuzzing targets).
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
-#![cfg(feature = "parquet")]
+#![cfg(all(test, feature = "parquet"))]
 
 use std::path::{Path, PathBuf};
 

@@ -1,20 +1,5 @@
 //! CSV and LIBSVM readers: what they accept, and what they say about what they do not.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::float_cmp,
-    reason = "a test fails by panicking, and reading is exact"
-)]
+#![cfg(test)]
 
 use std::fmt::Write as _;
 use std::io::Write;

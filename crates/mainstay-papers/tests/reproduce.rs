@@ -1,11 +1,5 @@
 //! The frame of the experiments: resuming, missing data, files, determinism. No data folder is needed.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use std::fs;
 use std::path::Path;

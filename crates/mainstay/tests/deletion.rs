@@ -1,15 +1,5 @@
 //! The adversary that deletes features, against enumeration.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 #![expect(clippy::float_cmp, reason = "tests: what must be equal is compared exactly")]
 
 use mainstay::linalg::Row;

@@ -1,20 +1,6 @@
 //! Encoding of raw columns: one-hot, missing cells, unseen categories, names.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::float_cmp,
-    reason = "a test fails by panicking, and encoding is exact"
-)]
+#![cfg(test)]
+#![expect(clippy::float_cmp, reason = "encoding is exact")]
 
 use mainstay::Error;
 use mainstay::data::{Column, Encoder, Missing, Table};

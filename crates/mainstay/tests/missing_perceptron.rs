@@ -1,20 +1,9 @@
 //! The perceptron on a cube, and what is proven about it and the linear program.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 #![expect(
-    clippy::unwrap_used,
     clippy::float_cmp,
     clippy::cast_possible_truncation,
-    reason = "tests: a panic is a failure, and what must be equal is compared exactly"
+    reason = "what must be equal is compared exactly"
 )]
 
 use mainstay::Control;

@@ -1,15 +1,6 @@
 //! Penalised mean loss: closed forms, a conic solver as judge, invariances.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
+#![expect(clippy::needless_range_loop, reason = "indices are those of the formulas")]
 
 use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT};
 use mainstay::data::Dataset;

@@ -1,15 +1,5 @@
 //! ROLIN against its own words, its theorems, and awkward data.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use mainstay::data::Dataset;
 use mainstay::folds::stratified;

@@ -1,10 +1,5 @@
 //! The extended ROLIN against a slow fit that follows its description word by word.
-#![allow(
-    clippy::unwrap_used,
-    clippy::needless_range_loop,
-    clippy::cast_lossless,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use mainstay::Control;
 use mainstay::data::Dataset;

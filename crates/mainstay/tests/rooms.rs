@@ -1,15 +1,6 @@
 //! The tree shows the architecture: a module may use what lies below it, never above or beside it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "what is tested is the source itself")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

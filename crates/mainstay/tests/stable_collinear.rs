@@ -1,10 +1,6 @@
 //! Stable fits of columns that are nearly combinations of a few: the classes differ only in what little is left, so that the
 //! weights that tell them apart are large and help next to nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use mainstay::Control;
 use mainstay::data::Dataset;

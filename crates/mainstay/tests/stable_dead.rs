@@ -1,11 +1,6 @@
 //! Stable fits of many rows whose `k` is too small: zero weights are proven optimal, and what is said about the
 //! smallest usable `k` agrees with linear programming.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::disallowed_methods,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use mainstay::Control;
 use mainstay::data::Dataset;

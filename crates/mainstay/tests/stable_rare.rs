@@ -1,9 +1,5 @@
 //! Stable fits with columns that few rows have, and of data that can be separated: steps are easily too long there.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use mainstay::Control;
 use mainstay::data::Dataset;

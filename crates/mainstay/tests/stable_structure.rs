@@ -1,12 +1,6 @@
 //! What stable fits say about themselves: the model is the one whose objective they name, a `k` that is too small is named
 //! whatever was asked of the solver, and the classical fit is recognised.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::disallowed_methods,
-    reason = "tests stop at the first surprise"
-)]
+#![cfg(test)]
 
 use mainstay::Control;
 use mainstay::data::Dataset;
