@@ -293,5 +293,5 @@ pub(super) fn positive(name: &'static str, value: f64) -> Result<()> {
 
 pub(super) fn limits(tol: f64, max_iter: usize) -> Result<()> {
     require(tol > 0.0 && tol < 1.0, "tol", tol, "in (0, 1)")?;
-    require(max_iter > 0, "max_iter", max_iter, "at smallest_k 1")
+    require(max_iter > 0, "max_iter", max_iter, "at least 1")
 }
