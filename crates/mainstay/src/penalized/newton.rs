@@ -14,6 +14,8 @@ const ROUNDING: f64 = 1e-15;
 const FLAT: f64 = 0.1;
 /// Trials of the line search; bisection of all floats takes 60.
 const MOST_TRIALS: usize = 60;
+/// Curvature that the intercept has at least.
+const LEAST_CURVATURE: f64 = 1e-12;
 /// Inner iterations of one solution by conjugate gradients.
 const MOST_INNER: usize = 1000;
 
@@ -131,7 +133,9 @@ fn conjugate_gradient(
     downhill: &[f64],
     budget: &Budget<'_>,
 ) -> Result<Vec<f64>> {
-    let diagonal = diagonal(program, curvature);
+    // The intercept has no penalty: where no row is curved the system would be singular.
+    let lift = (LEAST_CURVATURE - curvature.iter().sum::<f64>()).max(0.0);
+    let diagonal = diagonal(program, curvature, lift);
     let preconditioned =
         |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).collect() };
     let mut x = vec![0.0; downhill.len()];
@@ -146,7 +150,7 @@ fn conjugate_gradient(
         if rho.sqrt() <= target {
             break;
         }
-        let image = apply(program, curvature, &direction);
+        let image = apply(program, curvature, lift, &direction);
         let curved = vector::dot(&direction, &image);
         if curved <= 0.0 || !curved.is_finite() {
             break;
@@ -163,20 +167,19 @@ fn conjugate_gradient(
 }
 
 /// The diagonal of the Newton system.
-fn diagonal(program: &Program<'_>, curvature: &[f64]) -> Vec<f64> {
+fn diagonal(program: &Program<'_>, curvature: &[f64], lift: f64) -> Vec<f64> {
     let mut diagonal = program.l2.clone();
     for (row, d) in program.z.rows().zip(curvature) {
         for (j, v) in row.entries() {
             diagonal[j] += d * v * v;
         }
     }
-    // The intercept has no penalty: where no row is curved its entry would be zero.
-    diagonal.push(curvature.iter().sum::<f64>().max(1e-12));
+    diagonal.push(curvature.iter().sum::<f64>() + lift);
     diagonal
 }
 
-/// The matrix of the Newton system times `x`.
-fn apply(program: &Program<'_>, curvature: &[f64], x: &[f64]) -> Vec<f64> {
+/// The matrix of the Newton system, with `lift` more curvature of the intercept, times `x`.
+fn apply(program: &Program<'_>, curvature: &[f64], lift: f64, x: &[f64]) -> Vec<f64> {
     let p = program.z.ncols();
     let mut scores = program.z.mul_vec(&x[..p]);
     for (s, d) in scores.iter_mut().zip(curvature) {
@@ -186,6 +189,6 @@ fn apply(program: &Program<'_>, curvature: &[f64], x: &[f64]) -> Vec<f64> {
     for j in 0..p {
         out[j] += program.l2[j] * x[j];
     }
-    out.push(scores.iter().sum());
+    out.push(scores.iter().sum::<f64>() + lift * x[p]);
     out
 }

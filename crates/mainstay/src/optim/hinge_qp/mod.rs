@@ -135,7 +135,7 @@ impl<'a, 'b> Run<'a, 'b> {
             let gap = self.bracket.upper() - self.bracket.lower();
             since_least = if gap < least { 0 } else { since_least + 1 };
             least = least.min(gap);
-            let proven = gap <= tol * self.bracket.upper().abs().max(self.qp.floor);
+            let proven = self.bracket.gap(self.qp.floor) <= tol;
             if proven || self.bracket.lower() > self.qp.unbounded || since_least >= patience {
                 return Ok(());
             }
