@@ -59,7 +59,7 @@ impl StableSvcCvParams {
         fractions(&self.ks)?;
         grid("Cs", &self.cs)?;
         self.cs.iter().try_for_each(|&c| positive("Cs", c))?;
-        require(self.cv >= 2, "cv", self.cv, "at smallest_k 2")?;
+        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
         limits(self.tol, self.max_iter)?;
         Ok(StableSvcCv(self))
     }
@@ -130,7 +130,7 @@ impl StableLogisticCvParams {
         fractions(&self.ks)?;
         grid("alphas", &self.alphas)?;
         self.alphas.iter().try_for_each(|&alpha| positive("alphas", alpha))?;
-        require(self.cv >= 2, "cv", self.cv, "at smallest_k 2")?;
+        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
         limits(self.tol, self.max_iter)?;
         Ok(StableLogisticCv(self))
     }
@@ -164,7 +164,7 @@ impl Estimator for StableLogisticCv {
 }
 
 fn grid(name: &'static str, values: &[f64]) -> Result<()> {
-    require(!values.is_empty(), name, "[]", "at smallest_k one value")
+    require(!values.is_empty(), name, "[]", "at least one value")
 }
 
 fn fractions(ks: &[f64]) -> Result<()> {

@@ -72,7 +72,7 @@ pub struct StableSvcParams {
     pub solver: Solver,
     /// Proven relative gap to reach.
     pub tol: f64,
-    /// Iteration limit.
+    /// Limit on the iterations of a fit, all stages together.
     pub max_iter: usize,
 }
 
@@ -183,7 +183,7 @@ pub struct StableLogisticParams {
     pub solver: Solver,
     /// Proven relative gap to reach.
     pub tol: f64,
-    /// Iteration limit.
+    /// Limit on the iterations of a fit, all stages together.
     pub max_iter: usize,
 }
 
@@ -289,5 +289,5 @@ pub(super) fn positive(name: &'static str, value: f64) -> Result<()> {
 
 pub(super) fn limits(tol: f64, max_iter: usize) -> Result<()> {
     require(tol > 0.0 && tol < 1.0, "tol", tol, "in (0, 1)")?;
-    require(max_iter > 0, "max_iter", max_iter, "at smallest_k 1")
+    require(max_iter > 0, "max_iter", max_iter, "at least 1")
 }

@@ -22,7 +22,7 @@ impl K {
     /// Checks what can be checked without data.
     pub fn check(self) -> Result<()> {
         match self {
-            Self::Count(count) => require(count > 0, "k", count, "at smallest_k 1"),
+            Self::Count(count) => require(count > 0, "k", count, "at least 1"),
             Self::Fraction(share) => require(
                 share > 0.0 && share <= 1.0,
                 "k",
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for K {
             fn visit_i64<E: serde::de::Error>(self, count: i64) -> std::result::Result<K, E> {
                 u64::try_from(count).map(K::Count).map_err(|_| {
                     E::custom(format!(
-                        "{count} is not a count of at smallest_k 1 (or a fraction in (0, 1])"
+                        "{count} is not a count of at least 1 (or a fraction in (0, 1])"
                     ))
                 })
             }

@@ -101,7 +101,7 @@ pub fn coefficient_stability(
     seed: u64,
     control: &Control,
 ) -> Result<Stability> {
-    require(resamples >= 2, "resamples", resamples, "at smallest_k 2")?;
+    require(resamples >= 2, "resamples", resamples, "at least 2")?;
     let fractions = match protocol {
         Protocol::Paired => vec![0.5; resamples],
         Protocol::Paper => PAPER_FRACTIONS.to_vec(),
