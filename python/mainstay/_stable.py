@@ -49,7 +49,7 @@ class StableSVC(WeightedClassifier):
     tol : float, default=1e-6
         Target for ``dual_gap_``.
     max_iter : int, default=1000
-        Limit on iterations of the solver.
+        Limit on the iterations of a fit, over all stages of the solver.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     verbose : int, default=0
@@ -191,7 +191,7 @@ class StableLogisticRegression(WeightedClassifier):
     tol : float, default=1e-6
         Target for ``dual_gap_``.
     max_iter : int, default=1000
-        Limit on iterations of the solver.
+        Limit on the iterations of a fit, over all stages of the solver.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     verbose : int, default=0

@@ -51,7 +51,7 @@ fn max_iter_limits_the_iterations_of_all_stages_together() {
 
 #[test]
 fn more_iterations_are_spent_only_where_they_are_needed() {
-    let data = clouds(1, 120, 4, 0.8);
+    let data = clouds(1, 120, 4, 1.5);
     let free = fit(StableSvcParams::default(), &data);
     assert!(free.dual_gap().unwrap() <= 1e-6);
     let enough = StableSvcParams { max_iter: free.n_iter, ..Default::default() };

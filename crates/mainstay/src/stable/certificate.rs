@@ -13,6 +13,9 @@ pub struct Dual {
     pub alpha: Vec<f64>,
 }
 
+/// Part of all flow between classes that may be rounding.
+const ROUNDING: f64 = 1e-12;
+
 /// Objective of `point` and the bound that `dual` proves.
 pub fn certify(problem: &Problem<'_>, point: &Hyperplanes, dual: &Dual) -> Certificate {
     Certificate { primal: problem.objective(point), dual: bound(problem, dual) }
@@ -184,7 +187,7 @@ fn balance_softmax(problem: &Problem<'_>, alpha: &mut [f64]) {
         vector::axpy(1.0, alpha, &mut left);
     }
     // More than rounding left over (classes that exchange nothing): only zero multipliers add up.
-    let balanced = vector::norm_1(&left) <= 1e-12 * vector::norm_1(flow.data());
+    let balanced = vector::norm_1(&left) <= ROUNDING * vector::norm_1(flow.data());
     if !balanced {
         alpha.fill(0.0);
     }

@@ -14,6 +14,10 @@ use crate::error::Result;
 use crate::linalg::{Dense, Matrix, vector};
 use crate::optim::{Bracket, Budget};
 
+/// Part of the total weight that may be rounding of `k`.
+const ROUNDING: f64 = 1e-12;
+/// Part of the total weight below which the largest useless `k` leaves some that help.
+const NEARLY_ALL: f64 = 1e-6;
 /// Part of a row's weight below which a share is rounding noise of the solver.
 const NOISE: f64 = 1e-4;
 /// Relative improvement on the best constant that proves that weights are useful.
@@ -54,7 +58,7 @@ pub(super) fn cleaned_shares(dual: &Dual, weights: &[f64]) -> Vec<f64> {
 /// The intercept of a hinge fit need not be unique: if another one makes the point classical, it is
 /// optimal for both and is taken.
 pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, tol: f64) -> bool {
-    if problem.k >= problem.total() * (1.0 - 1e-12) {
+    if problem.k >= problem.total() * (1.0 - ROUNDING) {
         return true;
     }
     if problem.loss == RowLoss::Logistic {
@@ -205,7 +209,7 @@ fn advice((low, high): (f64, f64), total: f64) -> String {
     // Above the largest useless one, and above what rounding makes of it.
     let above = |k: f64| (k * (1.0 + 1e-9)).floor() + 1.0;
     let share = |k: f64| above(k / total * 1e4) / 1e4;
-    if high >= total * (1.0 - 1e-6) {
+    if high >= total * (1.0 - NEARLY_ALL) {
         "no k helps: the features do not tell the classes apart better than a constant".to_owned()
     } else if above(low) >= above(high) {
         format!("the smallest usable k is {} (a fraction of {:.4})", above(high), share(high))

@@ -72,7 +72,7 @@ pub struct StableSvcParams {
     pub solver: Solver,
     /// Proven relative gap to reach.
     pub tol: f64,
-    /// Iteration limit.
+    /// Limit on the iterations of a fit, all stages together.
     pub max_iter: usize,
 }
 
@@ -193,7 +193,7 @@ pub struct StableLogisticParams {
     pub solver: Solver,
     /// Proven relative gap to reach.
     pub tol: f64,
-    /// Iteration limit.
+    /// Limit on the iterations of a fit, all stages together.
     pub max_iter: usize,
 }
 

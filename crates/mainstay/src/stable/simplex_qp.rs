@@ -2,6 +2,15 @@
 
 use crate::linalg::{Cholesky, Dense, vector};
 
+/// Steps beyond four per entry after which rounding is given up on.
+const STEPS: usize = 20;
+/// Part of the largest number by which a slope must be below the others to join.
+const SLOPE: f64 = 1e-13;
+/// The smallest part of a mixture.
+const LEAST_PART: f64 = 1e-14;
+/// Part of the diagonal that keeps cuts which depend on one another apart.
+const RIDGE: f64 = 1e-13;
+
 /// maximise $c^\top\pi - \tfrac12 \pi^\top Q \pi$ over $\pi \ge 0$, $\sum \pi = 1$, from the mixture
 /// `start`.
 ///
@@ -14,7 +23,7 @@ pub(super) fn maximise_on_simplex(q: &Dense, c: &[f64], start: &[f64]) -> Vec<f6
     let size = q.max_abs().max(vector::norm_inf(c)).max(f64::MIN_POSITIVE);
     let mut pi = start.to_vec();
     let mut support: Vec<usize> = (0..n).filter(|&j| pi[j] > 0.0).collect();
-    for _ in 0..20 + 4 * n {
+    for _ in 0..STEPS + 4 * n {
         settle(q, c, &mut pi, &mut support);
         let slope: Vec<f64> = (0..n)
             .map(|j| support.iter().map(|&l| q[(j, l)] * pi[l]).sum::<f64>() - c[j])
@@ -23,7 +32,7 @@ pub(super) fn maximise_on_simplex(q: &Dense, c: &[f64], start: &[f64]) -> Vec<f6
         let steepest =
             (0..n).filter(|j| !support.contains(j)).min_by(|&a, &b| slope[a].total_cmp(&slope[b]));
         match steepest {
-            Some(j) if slope[j] < level - 1e-13 * size => support.push(j),
+            Some(j) if slope[j] < level - SLOPE * size => support.push(j),
             _ => break,
         }
     }
@@ -45,7 +54,7 @@ fn settle(q: &Dense, c: &[f64], pi: &mut [f64], support: &mut Vec<usize>) {
         }
         let before = support.len();
         support.retain(|&j| {
-            let stays = pi[j] > 1e-14;
+            let stays = pi[j] > LEAST_PART;
             if !stays {
                 pi[j] = 0.0;
             }
@@ -69,7 +78,7 @@ fn unsigned(q: &Dense, c: &[f64], support: &[usize]) -> Option<Vec<f64>> {
     let m = support.len();
     // Cuts may depend on one another; a shift of all entries of Q changes nothing on the simplex.
     let shift = support.iter().fold(f64::MIN_POSITIVE, |s, &j| s.max(q[(j, j)]).max(c[j].abs()));
-    let ridge = 1e-13 * shift * m as f64;
+    let ridge = RIDGE * shift * m as f64;
     let matrix = Dense::from_fn(m, m, |a, b| {
         q[(support[a], support[b])] + shift + if a == b { ridge } else { 0.0 }
     });

@@ -40,14 +40,22 @@ const STEPS: usize = 60;
 const WIDTH: f64 = 0.2;
 /// $h$ on a sample, in units of margin: its answer differs from that of all rows anyway.
 const SAMPLE_WIDTH: f64 = 0.3;
-/// Part of a row's largest curvature below which a change of it is ignored.
-const FLAT: f64 = 0.01;
+/// Part of a row's weight (four times its largest curvature) below which a change of curvature is ignored.
+const FLAT: f64 = 0.0025;
 /// Part of what is open that another Newton step must gain.
 const SETTLED: f64 = 0.03;
+/// Relative changes of the smoothed hinges that may be rounding.
+const NOISE: f64 = 1e-13;
+/// Part of the predicted decrease that a step must achieve.
+const SUFFICIENT: f64 = 1e-4;
+/// The shortest step tried.
+const LEAST_STEP: f64 = 1e-6;
 /// Rounds in which shares are balanced at most; each leaves a small part of the error.
 const BALANCING_ROUNDS: usize = 12;
 /// Part of the total weight by which the shares may be out of balance.
 const BALANCED: f64 = 1e-11;
+/// Relative improvement on the best constant below which no hyperplane helps.
+const CLEARLY_BETTER: f64 = 1e-6;
 /// Part of the mean squared row that a negligible ridge is.
 const NEGLIGIBLE_RIDGE: f64 = 1e-8;
 /// Part of the total weight that the penalty of a negligible ridge stays below.
@@ -86,7 +94,7 @@ impl SmallestK {
 
     /// Whether not even all rows together let the features do better than a constant.
     pub(super) fn no_k_helps(&self, problem: &Problem<'_>) -> bool {
-        self.upper >= least_constant_hinge(problem) * (1.0 - 1e-6)
+        self.upper >= least_constant_hinge(problem) * (1.0 - CLEARLY_BETTER)
     }
 
     fn decides(&self, problem: &Problem<'_>) -> bool {
@@ -131,7 +139,8 @@ fn solve(
         let options = interior::ALL_ROWS;
         found = interior::solve_warm_then_cold(&hinge, reduced, start, options, budget)?;
     }
-    let (Some(point), Some(dual), true) = (found.point(), found.proof(), budget.left() > 0) else {
+    let known = found.certificate().gap() <= budget.tol() || budget.left() > 0;
+    let (Some(point), Some(dual), true) = (found.point(), found.proof(), known) else {
         return Ok(None);
     };
     let losses = hinge.losses(&hinge.scores(&point.hyperplanes));
@@ -251,7 +260,7 @@ impl<'r> Smoothed<'r> {
             let adjoint = self.features.z.tr_mul_vec(&alpha);
             // A row's weight on the diagonal holds the columns that hardly any row has.
             let row = self.c.iter().sum::<f64>() / self.c.len() as f64;
-            self.gram_cache.update(self.features, self.room.iter().copied(), 0.25 * FLAT * row);
+            self.gram_cache.update(self.features, self.room.iter().copied(), FLAT * row);
             let Ok(system) = System::factor(self.gram_cache.damped(row * self.width)) else {
                 return Ok(None);
             };
@@ -275,14 +284,14 @@ impl<'r> Smoothed<'r> {
         let moves = self.features.scores(v);
         let old = self.margin.clone();
         let before = self.value();
-        let noise = 1e-13 * before;
+        let noise = NOISE * before;
         let mut step = 1.0;
-        while step > 1e-6 {
+        while step > LEAST_STEP {
             for (((m, old), f), y) in self.margin.iter_mut().zip(&old).zip(&moves).zip(self.y) {
                 *m = old + step * y * f;
             }
             // Also false for values that are not numbers.
-            if self.value() <= before - 1e-4 * step * decrease + noise {
+            if self.value() <= before - SUFFICIENT * step * decrease + noise {
                 vector::axpy(step, v, &mut self.v);
                 self.eval_losses();
                 return true;
@@ -349,7 +358,7 @@ pub(super) fn normalised_columns(problem: &Problem<'_>) -> Matrix {
     for (j, v) in problem.x.rows().flat_map(Row::entries) {
         largest[j] = largest[j].max(v.abs());
     }
-    let scale = |top: &f64| if *top > 1e-300 { 1.0 / top } else { 1.0 };
+    let scale = |top: &f64| if *top > f64::MIN_POSITIVE { 1.0 / top } else { 1.0 };
     let x = problem.x.scale_columns(&largest.iter().map(scale).collect::<Vec<_>>());
     match x {
         Matrix::Dense(_) if problem.fit_intercept => Standardize::learn(&x, None).apply(&x).into(),

@@ -40,6 +40,8 @@ struct State<'s> {
     smallest_k: &'s mut Option<SmallestK>,
     /// Whether the method of multipliers gave up because most rows share the threshold.
     crowded: bool,
+    /// A classical fit with a small objective, close to the stable one without being it.
+    small_objective: Option<Found>,
 }
 
 /// One way to close the gap.
@@ -63,9 +65,7 @@ const NEWTON: &[Stage] = &[
     Stage {
         name: "classical fit",
         applies: |task, _| task.problem.loss == RowLoss::SquaredHinge,
-        run: |task, state, budget| {
-            multipliers::solve_classical(task.problem, task.reduced, &mut state.found, budget)
-        },
+        run: by_classical_fit,
     },
     Stage {
         name: "warm interior point",
@@ -77,6 +77,14 @@ const NEWTON: &[Stage] = &[
         applies: |_, _| true,
         run: |task, state, budget| {
             interior::solve_from(task.problem, task.reduced, None, USUAL, &mut state.found, budget)
+        },
+    },
+    Stage {
+        name: "small objective",
+        applies: |_, state| state.small_objective.is_some(),
+        run: |_, state, _| {
+            state.small_objective.take().into_iter().for_each(|known| state.found.take_over(known));
+            Ok(())
         },
     },
     Stage { name: "polish", applies: two_classes, run: by_polish },
@@ -116,7 +124,8 @@ pub(super) fn solve(
     smallest_k: &mut Option<SmallestK>,
     budget: &mut Budget<'_>,
 ) -> Result<Solution> {
-    let mut state = State { found: Bracket::new(), smallest_k, crowded: false };
+    let mut state =
+        State { found: Bracket::new(), smallest_k, crowded: false, small_objective: None };
     let order = task.problem.q() * task.reduced.features.z.ncols();
     let newton =
         solver == Solver::InteriorPoint && (task.problem.q() == 1 || order <= LARGEST_SYSTEM);
@@ -166,6 +175,22 @@ fn by_zero_weights(
     let proven = degenerate::zero_weights(task.problem, task.reduced, state.smallest_k, budget)?;
     if let Some(proven) = proven.filter(|p| p.certificate().gap() <= budget.tol()) {
         state.found.take_over(proven);
+    }
+    Ok(())
+}
+
+fn by_classical_fit(
+    task: &Task<'_, '_>,
+    state: &mut State<'_>,
+    budget: &mut Budget<'_>,
+) -> Result<()> {
+    let Some(known) = multipliers::solve_classical(task.problem, task.reduced, budget)? else {
+        return Ok(());
+    };
+    if known.upper() - known.lower() <= budget.tol() * known.upper() {
+        state.found.take_over(known);
+    } else {
+        state.small_objective = Some(known);
     }
     Ok(())
 }

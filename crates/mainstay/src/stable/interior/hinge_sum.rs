@@ -5,6 +5,9 @@ use super::slacks::Shares;
 use crate::optim::step::ratio;
 use crate::stable::problem::Problem;
 
+/// Units of weight: the least share of a start, so that it is inside.
+const LEAST_SHARE: f64 = 1e-12;
+
 /// Rows of (10): $\eta_{ij} \ge 0$ with multiplier $\gamma_{ij}$, $v_{ij} = \eta_{ij} + y_{ij} f_{ij} -
 /// 1 \ge 0$ with $\beta_{ij} = a_i - \gamma_{ij}$, and $L_i = \sum_j \eta_{ij}$.
 ///
@@ -50,7 +53,7 @@ impl<'p, 'a> HingeSum<'p, 'a> {
         for i in 0..n {
             for j in 0..q {
                 let shortfall = 1.0 - problem.target.sign(i, j) * f[i * q + j];
-                let (v, eta) = super::slacks::central_slacks(a[i].max(1e-12), shortfall, mu);
+                let (v, eta) = super::slacks::central_slacks(a[i].max(LEAST_SHARE), shortfall, mu);
                 rows.v[i * q + j] = v;
                 rows.eta[i * q + j] = eta;
                 losses[i] += eta;

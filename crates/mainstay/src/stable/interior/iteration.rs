@@ -78,6 +78,10 @@ const EXTRA: usize = 8;
 const LEAST_CENTRING: f64 = 1e-6;
 /// The shortest step that leads anywhere.
 const LEAST_STEP: f64 = 1e-10;
+/// The shortest step that shortening leads to.
+const LEAST_SHORTENED: f64 = 1e-6;
+/// Part of a mean row's share of `k` that the multiplier of the threshold is at least, so that the start is inside.
+const LEAST_SPARE: f64 = 1e-3;
 /// Rows: with fewer in play none needs to leave.
 const WORTH_SHRINKING: usize = 400;
 /// Rows that stay in play at least.
@@ -110,7 +114,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
         let FullProblem { problem, reduced } = full;
         let (n, q) = (problem.n(), problem.q());
         let split = problem.loss == RowLoss::Hinge && q > 1;
-        let t = (problem.k - rows.share()).max(1e-3 * problem.k / n as f64);
+        let t = (problem.k - rows.share()).max(LEAST_SPARE * problem.k / n as f64);
         let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
         let local = Local::new(n, q, split);
         let (active, last) = (None, (Vec::new(), 0.0));
@@ -330,7 +334,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
 
     /// Shortens a step until the complementarity products do not grow.
     fn bounded(&self, direction: &Direction, mut reach: f64, open: f64) -> f64 {
-        while reach > 1e-6 {
+        while reach > LEAST_SHORTENED {
             let mut f = self.f.clone();
             vector::axpy(reach, &direction.f, &mut f);
             let theta = self.theta + reach * direction.theta;

@@ -15,16 +15,15 @@ const RIDGES: i32 = 8;
 /// damps the intercept least.
 const WIDTH: f64 = 1e6;
 
-/// The classical fit, offered to `found` if it also solves `problem` to the relative gap asked: where no more
-/// than `k` rows have a loss (the others have no slope, so that their shares do not matter).
+/// The classical fit, if it also solves `problem`: where no more than `k` rows have a loss (the others have no
+/// slope, so that their shares do not matter), or where losses are next to nothing.
 ///
 /// Without a threshold every score has a problem of its own.
 pub(in crate::stable) fn solve(
     problem: &Problem<'_>,
     reduced: &Reduced<'_>,
-    found: &mut Found,
     budget: &mut Budget<'_>,
-) -> Result<()> {
+) -> Result<Option<Found>> {
     let (n, q, tol) = (problem.n(), problem.q(), budget.tol());
     let (mut alpha, mut v) = (vec![0.0; n * q], Vec::new());
     for j in 0..q {
@@ -36,20 +35,17 @@ pub(in crate::stable) fn solve(
             budget.stage(tol / q as f64, limit, |budget| solve_score(&score, reduced, budget))?;
         let reached = one.certificate().gap() <= tol;
         let (Some(iterate), Some(dual), true) = (one.point(), one.proof(), reached) else {
-            return Ok(());
+            return Ok(None);
         };
         dual.alpha.iter().enumerate().for_each(|(i, a)| alpha[i * q + j] = *a);
         v.extend_from_slice(&iterate.v);
     }
     let hyperplanes = reduced.hyperplanes(&v);
     let dual = Dual { share: cheapest_shares(problem, &alpha), alpha };
-    let (primal, proven) = (problem.objective(&hyperplanes), bound(problem, &dual));
-    // The classical fit of a small objective may be close to the stable one without being it.
-    if primal - proven <= tol * primal {
-        found.offer_primal(primal, || Iterate { v, hyperplanes });
-        found.offer_dual(proven, || dual);
-    }
-    Ok(())
+    let mut found = Bracket::new();
+    found.offer_primal(problem.objective(&hyperplanes), || Iterate { v, hyperplanes });
+    found.offer_dual(bound(problem, &dual), || dual);
+    Ok(Some(found).filter(|found| found.certificate().gap() <= tol))
 }
 
 /// The classical fit of one score: Newton's plain method.

@@ -15,6 +15,8 @@ const LEAST_DAMPING: f64 = 0.01;
 const MOST_DAMPING: f64 = 1.0;
 /// Trials along a direction at most.
 const TRIALS: usize = 25;
+/// Part of a bracket from its ends that a trial stays away.
+const EDGE: f64 = 0.01;
 /// Part of the first slope along a direction at which an exact search ends.
 const FLAT: f64 = 0.1;
 /// Part of the predicted decrease that a step must achieve.
@@ -40,7 +42,7 @@ impl Newton<'_, '_> {
         let mut best = None;
         for count in 0..TRIALS {
             // The slope is piecewise linear: regula falsi, and halves where that does not get far.
-            let part = (low.1 / (low.1 - high.1)).clamp(0.01, 0.99);
+            let part = (low.1 / (low.1 - high.1)).clamp(EDGE, 1.0 - EDGE);
             let part = if is_curved || count % 3 == 2 || part.is_nan() { 0.5 } else { part };
             let step = low.0 + part * (high.0 - low.0);
             self.go(&old, v, moves, step);

@@ -6,6 +6,13 @@ use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
 use crate::stable::problem::{Problem, RowLoss, Target};
 
+/// Part of `k` to which the shares add up.
+const ADDS_UP: f64 = 1e-11;
+/// Relative width of a bracket of the threshold that is rounding.
+const ROUNDING: f64 = 1e-15;
+/// Passes over the rows in search of the threshold at most.
+const PASSES: usize = 200;
+
 /// The rows at some scores $f$, for reference shares $\bar a$ and a width $h$.
 ///
 /// Row $i$ counts $a_i = \mathrm{clip}(\bar a_i + c_i (L_i - \theta)/h,\ 0,\ c_i)$, the maximiser of $a
@@ -153,10 +160,10 @@ fn threshold(raw: &[f64], c: &[f64], h: f64, k: f64, guess: f64) -> f64 {
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut theta = guess.max(0.0);
     let mut seen_zero = theta == 0.0;
-    for _ in 0..200 {
+    for _ in 0..PASSES {
         let (sum, inside) = clipped_sum(raw, c, theta / h);
         let rest = sum - k;
-        if rest.abs() <= 1e-11 * k || (rest <= 0.0 && theta == 0.0) {
+        if rest.abs() <= ADDS_UP * k || (rest <= 0.0 && theta == 0.0) {
             return theta;
         }
         if rest > 0.0 {
@@ -175,7 +182,7 @@ fn threshold(raw: &[f64], c: &[f64], h: f64, k: f64, guess: f64) -> f64 {
         } else {
             f64::midpoint(low, high)
         };
-        if high.is_finite() && high - low <= 1e-15 * high {
+        if high.is_finite() && high - low <= ROUNDING * high {
             break;
         }
     }
