@@ -156,7 +156,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         if getattr(self, "verbose", 0):
             proof = f", dual gap {core.dual_gap:.1e}" if core.dual_gap is not None else ""
             steps = f"{self.n_iter_} iteration" + ("" if self.n_iter_ == 1 else "s")
-            print(f"{type(self).__name__}: done, {steps}{proof}", file=sys.stderr)
+            route = f" ({', '.join(core.route)})" if core.route else ""
+            print(f"{type(self).__name__}: done, {steps}{proof}{route}", file=sys.stderr)
         self._warn()
         return self
 

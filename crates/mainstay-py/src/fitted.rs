@@ -110,6 +110,12 @@ impl Fitted {
         PyArray1::from_iter(py, self.0.certificates.iter().map(|c| c.primal))
     }
 
+    /// The stages of the strategy that worked on the fit, in order.
+    #[getter]
+    fn route(&self) -> Vec<String> {
+        self.0.route.clone()
+    }
+
     /// The largest proven relative gap, or None.
     #[getter]
     fn dual_gap(&self) -> Option<f64> {

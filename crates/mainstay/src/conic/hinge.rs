@@ -71,6 +71,7 @@ fn one(
         row_outputs: Vec::new(),
         outputs: Vec::new(),
         warnings: Vec::new(),
+        route: Vec::new(),
     })
 }
 

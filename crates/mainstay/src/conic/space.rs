@@ -123,6 +123,7 @@ impl Space {
                 ("price", unit2(answer.dual.price)),
             ],
             warnings: Vec::new(),
+            route: Vec::new(),
         })
     }
 

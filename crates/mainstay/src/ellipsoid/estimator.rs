@@ -240,6 +240,7 @@ impl Prepared {
             row_outputs: Vec::new(),
             outputs: Vec::new(),
             warnings,
+            route: Vec::new(),
         })
     }
 

@@ -146,6 +146,7 @@ impl MissingFeatureSvc {
             row_outputs: Vec::new(),
             outputs: Vec::new(),
             warnings,
+            route: Vec::new(),
         })
     }
 

@@ -39,6 +39,9 @@ pub struct Fitted {
     pub outputs: Outputs,
     /// Plain sentences the user should read.
     pub warnings: Vec<String>,
+    /// The stages of the strategy that worked on the fit, in order; empty where there is one only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub route: Vec<String>,
 }
 
 impl Fitted {
@@ -51,6 +54,7 @@ impl Fitted {
             n_iter: n_iter.max(1),
             outputs: Outputs::new(),
             warnings: Vec::new(),
+            route: Vec::new(),
         }
     }
 

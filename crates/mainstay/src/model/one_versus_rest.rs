@@ -37,6 +37,8 @@ pub struct BinaryFit {
     pub outputs: Vec<(&'static str, f64)>,
     /// Plain sentences the user should read.
     pub warnings: Vec<String>,
+    /// The stages of the strategy that worked on it, in order.
+    pub route: Vec<&'static str>,
 }
 
 /// Solves one binary problem for two classes, and one a class (that class against the rest) for
@@ -96,6 +98,7 @@ pub fn assemble(merged: &Merged, model: Model, tol: f64, fits: &[BinaryFit]) -> 
     let mut fitted = Fitted::new(model, fits.iter().map(|f| f.n_iter).max().unwrap_or(1));
     fitted.tol = tol;
     fitted.certificates = fits.iter().filter_map(|f| f.certificate).collect();
+    fitted.route = joint_route(fits);
     for f in fits {
         for warning in &f.warnings {
             if !fitted.warnings.contains(warning) {
@@ -121,4 +124,15 @@ pub fn assemble(merged: &Merged, model: Model, tol: f64, fits: &[BinaryFit]) -> 
         };
     }
     fitted
+}
+
+/// The routes of all problems after each other; a route that several problems took stands once.
+fn joint_route(fits: &[BinaryFit]) -> Vec<String> {
+    let mut routes: Vec<&[&'static str]> = Vec::new();
+    for f in fits {
+        if !routes.contains(&f.route.as_slice()) {
+            routes.push(&f.route);
+        }
+    }
+    routes.concat().into_iter().map(str::to_owned).collect()
 }

@@ -196,5 +196,6 @@ fn fit(weights: Vec<f64>, intercept: f64, certificate: Certificate, n_iter: usiz
         row_outputs: Vec::new(),
         outputs: Vec::new(),
         warnings: Vec::new(),
+        route: Vec::new(),
     }
 }
