@@ -1,10 +1,10 @@
 //! Planes of pairs of classes without uncertainty, and how many planes become one.
 
-use super::frame::Frame;
+use super::generalized_eigen::{self, Eigenpair};
+use super::lanczos::{self, DiagonalPlusGram};
 use super::moments::{Moments, Part};
-use super::pencil::{self, Extreme};
-use super::problem::{Diagonal, Inside, Penalty, Regularization};
-use super::wide::{self, Form};
+use super::problem::{Diagonal, Penalty, Regularization, ScaledDiagonal};
+use super::units::PlaneUnits;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Svd, thin_qr, vector};
@@ -22,9 +22,9 @@ impl Plane {
         (&self.w, self.gamma)
     }
 
-    pub(super) fn from_frame(frame: &Frame, extreme: &Extreme) -> Result<Self> {
-        let (w, gamma) = frame.outside(&extreme.z).ok_or_else(no_plane)?;
-        Ok(Self { w, gamma, quotient: extreme.value })
+    pub(super) fn from_units(units: &PlaneUnits, eigenpair: &Eigenpair) -> Result<Self> {
+        let (w, gamma) = units.outside(&eigenpair.z).ok_or_else(no_plane)?;
+        Ok(Self { w, gamma, quotient: eigenpair.value })
     }
 }
 
@@ -44,17 +44,17 @@ pub(super) fn pair(
     delta: f64,
     control: &Control,
 ) -> Result<([Plane; 2], bool)> {
-    let frame = &moments.frame;
+    let units = &moments.units;
     let (own, other) = (moments.diagonal(a), moments.diagonal(b));
     let penalty = |own, other| Penalty::new(kind, delta, own, other);
     let (forth, back) = (penalty(&own, &other), penalty(&other, &own));
-    let (extremes, poor) = match (moments.part(a), moments.part(b)) {
+    let (eigenpairs, poor) = match (moments.part(a), moments.part(b)) {
         (Part::Gram(g), Part::Gram(h)) => {
             let ends = |g: &Dense, h: &Dense, penalty: &Penalty| {
                 let (mut n, mut d) = (g.clone(), h.clone());
-                Inside::new(&penalty.numerator, frame).add_to(&mut n);
-                Inside::new(&penalty.denominator, frame).add_to(&mut d);
-                pencil::both_ends(&n, &d)?.ok_or_else(no_plane)
+                ScaledDiagonal::new(&penalty.numerator, units).add_to(&mut n);
+                ScaledDiagonal::new(&penalty.denominator, units).add_to(&mut d);
+                generalized_eigen::both_ends(&n, &d)?.ok_or_else(no_plane)
             };
             let ([first, mut second], mut condition) = ends(&g, &h, &forth)?;
             if kind == Regularization::Tikhonov {
@@ -68,15 +68,15 @@ pub(super) fn pair(
             let wide = x.nrows() + y.nrows() <= moments.n_features();
             let one = |x: &Dense, y: &Dense, penalty: &Penalty| {
                 if wide && kind != Regularization::None {
-                    wide::minimise(
-                        &form(x, &penalty.numerator, frame),
-                        &form(y, &penalty.denominator, frame),
+                    lanczos::minimise(
+                        &form(x, &penalty.numerator, units),
+                        &form(y, &penalty.denominator, units),
                         control,
                     )
                 } else {
-                    let [low, _] = pencil::both_ends_of_rows(
-                        &with_rows(x, &penalty.numerator, frame),
-                        &with_rows(y, &penalty.denominator, frame),
+                    let [low, _] = generalized_eigen::both_ends_of_rows(
+                        &with_rows(x, &penalty.numerator, units),
+                        &with_rows(y, &penalty.denominator, units),
                     )?
                     .ok_or_else(no_plane)?;
                     Ok(low)
@@ -86,13 +86,13 @@ pub(super) fn pair(
         }
         _ => return Err(Error::Numerical("sums of different kinds".into())),
     };
-    let [first, second] = extremes;
-    Ok(([Plane::from_frame(frame, &first)?, Plane::from_frame(frame, &second)?], poor))
+    let [first, second] = eigenpairs;
+    Ok(([Plane::from_units(units, &first)?, Plane::from_units(units, &second)?], poor))
 }
 
 /// Rows and penalty as rows'rows + diagonal.
-fn form(rows: &Dense, penalty: &Diagonal, frame: &Frame) -> Form {
-    let inside = Inside::new(penalty, frame);
+fn form(rows: &Dense, penalty: &Diagonal, units: &PlaneUnits) -> DiagonalPlusGram {
+    let inside = ScaledDiagonal::new(penalty, units);
     let mut data = rows.data().to_vec();
     let mut height = rows.nrows();
     if inside.weight > 0.0 {
@@ -100,12 +100,12 @@ fn form(rows: &Dense, penalty: &Diagonal, frame: &Frame) -> Form {
         height += 1;
     }
     let diagonal = inside.diagonal.iter().copied().chain([0.0]).collect();
-    Form { rows: Dense::from_rows(height, rows.ncols(), data), diagonal }
+    DiagonalPlusGram { rows: Dense::from_rows(height, rows.ncols(), data), diagonal }
 }
 
 /// Rows, and the penalty as more rows.
-fn with_rows(rows: &Dense, penalty: &Diagonal, frame: &Frame) -> Dense {
-    let Form { rows, diagonal } = form(rows, penalty, frame);
+fn with_rows(rows: &Dense, penalty: &Diagonal, units: &PlaneUnits) -> Dense {
+    let DiagonalPlusGram { rows, diagonal } = form(rows, penalty, units);
     let q = rows.ncols();
     let (mut height, mut data) = (rows.nrows(), rows.into_data());
     for (j, d) in diagonal.iter().enumerate().filter(|(_, d)| **d > 0.0) {
@@ -129,27 +129,27 @@ pub(super) fn norm_robust(
     eta_b: f64,
 ) -> Result<Plane> {
     let p = moments.n_features();
-    let frame = &moments.frame;
+    let units = &moments.units;
     let none = || {
         Error::Infeasible(format!(
             "no robust plane exists for class index {a}: `eta_b` = {eta_b} is at least every eigenvalue of the \
              matrix of class index {b}; use a smaller `eta_b`"
         ))
     };
-    let extreme = match (moments.part(a), moments.part(b)) {
+    let eigenpair = match (moments.part(a), moments.part(b)) {
         (Part::Gram(mut g), Part::Gram(mut h)) => {
-            Inside::new(&Diagonal::constant(p, eta_a), frame).add_to(&mut g);
-            Inside::new(&Diagonal::constant(p, -eta_b), frame).add_to(&mut h);
-            pencil::smallest_positive(&g, &h)?.ok_or_else(none)?
+            ScaledDiagonal::new(&Diagonal::constant(p, eta_a), units).add_to(&mut g);
+            ScaledDiagonal::new(&Diagonal::constant(p, -eta_b), units).add_to(&mut h);
+            generalized_eigen::smallest_positive(&g, &h)?.ok_or_else(none)?
         }
         (Part::Rows(x), Part::Rows(y)) => {
-            // Identity penalties: the answer lies in the span of the rows (x, -1), outside the frame.
+            // Identity penalties: the answer lies in the span of the rows (x, -1), in the user's units.
             let raw = |rows: &Dense| {
                 Dense::from_fn(rows.nrows(), p + 1, |i, j| {
                     if j == p {
                         rows[(i, p)]
                     } else {
-                        rows[(i, j)] * frame.scale[j] - rows[(i, p)] * frame.center[j]
+                        rows[(i, j)] * units.scale[j] - rows[(i, p)] * units.center[j]
                     }
                 })
             };
@@ -167,7 +167,7 @@ pub(super) fn norm_robust(
                 gram
             };
             let (n, d) = (gram(0, x.nrows(), eta_a), gram(x.nrows(), height, -eta_b));
-            let found = pencil::smallest_positive(&n, &d)?.ok_or_else(none)?;
+            let found = generalized_eigen::smallest_positive(&n, &d)?.ok_or_else(none)?;
             let z = basis.mul_vec(&found.z);
             let length = vector::norm(&z[..p]);
             if length.is_nan() || length <= 0.0 {
@@ -180,7 +180,7 @@ pub(super) fn norm_robust(
         }
         _ => return Err(Error::Numerical("sums of different kinds".into())),
     };
-    Plane::from_frame(frame, &extreme)
+    Plane::from_units(units, &eigenpair)
 }
 
 /// One plane for class `k` from its planes against every other class: unit normals merged by their

@@ -1,3 +1,5 @@
+//! What a fit returns, and the trait of everything that can be fitted.
+
 use serde::{Deserialize, Serialize};
 
 use super::{Model, Output, Outputs};

@@ -155,6 +155,15 @@ impl View<'_> {
         out
     }
 
+    /// No point of the ellipsoid is farther from its centre.
+    pub fn radius_bound(self) -> f64 {
+        match self {
+            Self::Ball(r) => r,
+            Self::Axes(axes) => vector::norm_inf(axes),
+            Self::Full(factor, _) => vector::norm(factor),
+        }
+    }
+
     /// Whether the ellipsoid is a single point.
     pub fn is_zero(self) -> bool {
         match self {
@@ -202,5 +211,48 @@ impl View<'_> {
         let u: f64 = Uniform::new(0.0, 1.0).map_or(1.0, |unit| unit.sample(rng));
         vector::scale(&mut out, u.powf(1.0 / p as f64));
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folds::generator;
+
+    fn shapes() -> Vec<Ellipsoid> {
+        let full =
+            Shape::Matrix(vec![vec![2.0, 0.5, 0.0], vec![0.5, 1.0, -0.3], vec![0.0, -0.3, 0.7]]);
+        [Shape::Ball(0.4), Shape::Axes(vec![0.3, 0.0, 2.0]), full]
+            .iter()
+            .map(|shape| Ellipsoid::new(shape, 3).unwrap_or(Ellipsoid::Ball(f64::NAN)))
+            .collect()
+    }
+
+    #[test]
+    fn no_point_of_an_ellipsoid_goes_beyond_its_support_or_its_radius() {
+        let (w, mut rng) = ([1.0, -2.0, 0.5], generator(1));
+        for shape in shapes() {
+            let (view, mut most) = (shape.view(), 0.0_f64);
+            for _ in 0..2000 {
+                let point = view.sample_surface(3, &mut rng);
+                most = most.max(vector::dot(&w, &point));
+                assert!(vector::norm(&point) <= view.radius_bound() * (1.0 + 1e-12));
+            }
+            let support = view.support(&w);
+            assert!(most <= support * (1.0 + 1e-12) && most > 0.95 * support, "{most} {support}");
+        }
+    }
+
+    #[test]
+    fn the_extreme_points_are_the_support_away_or_on_the_plane() {
+        let (x, w) = ([5.0, 1.0, -1.0], [1.0, -2.0, 0.5]);
+        for shape in shapes() {
+            let (view, distance) = (shape.view(), |p: &[f64]| vector::dot(&w, p) - 0.3);
+            let support = view.support(&w);
+            let far = distance(&view.farthest(&x, &w, 0.3)) - distance(&x);
+            assert!((far - support).abs() < 1e-12);
+            let near = distance(&view.nearest(&x, &w, 0.3));
+            assert!((near - (distance(&x) - support).max(0.0)).abs() < 1e-12, "{near}");
+        }
     }
 }
