@@ -119,22 +119,27 @@ fn lanczos(
         alpha.push(vector::dot(&forward, &image));
         basis.push(std::mem::replace(&mut next, forward));
         images.push(image);
-        let k = alpha.len();
-        let tridiagonal = Dense::from_fn(k, k, |i, j| match i.abs_diff(j) {
-            0 => alpha[i],
-            1 => beta[i.min(j)],
-            _ => 0.0,
-        });
-        let eigen = SymmetricEigen::new(&tridiagonal)?;
-        let ritz = eigen.vectors.column(k - 1);
-        // Residual of the Ritz pair for a coming beta of 1, relative to its value.
-        let residual = ritz[k - 1].abs() / eigen.values[k - 1].abs().max(1e-300);
-        answer = Some((ritz, residual));
+        answer = Some(dominant_ritz_pair(&alpha, &beta)?);
     }
     match answer {
         Some((ritz, _)) => Ok(combine(&basis, &ritz)),
         None => Err(Error::Numerical("the features are all constant: no plane exists".into())),
     }
+}
+
+/// The dominant eigenvector of the tridiagonal matrix, and the residual of its Ritz pair for a coming beta of 1,
+/// relative to its value.
+fn dominant_ritz_pair(alpha: &[f64], beta: &[f64]) -> Result<(Vec<f64>, f64)> {
+    let k = alpha.len();
+    let tridiagonal = Dense::from_fn(k, k, |i, j| match i.abs_diff(j) {
+        0 => alpha[i],
+        1 => beta[i.min(j)],
+        _ => 0.0,
+    });
+    let eigen = SymmetricEigen::new(&tridiagonal)?;
+    let ritz = eigen.vectors.column(k - 1);
+    let residual = ritz[k - 1].abs() / eigen.values[k - 1].abs().max(1e-300);
+    Ok((ritz, residual))
 }
 
 fn combine(basis: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {

@@ -7,7 +7,8 @@ use super::problem::{Diagonal, Penalty, Regularization, ScaledDiagonal};
 use super::units::PlaneUnits;
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, Svd, thin_qr, vector};
+use crate::linalg::{Dense, Svd, vector};
+use crate::optim::design::RowSpace;
 
 /// A plane with unit normal in the user's coordinates, and the quotient it was found with.
 #[derive(Debug, Clone)]
@@ -65,22 +66,8 @@ pub(super) fn pair(
             ([first, second], condition < 1e-9)
         }
         (Part::Rows(x), Part::Rows(y)) => {
-            let wide = x.nrows() + y.nrows() <= moments.n_features();
             let one = |x: &Dense, y: &Dense, penalty: &Penalty| {
-                if wide && kind != Regularization::None {
-                    lanczos::minimise(
-                        &form(x, &penalty.numerator, units),
-                        &form(y, &penalty.denominator, units),
-                        control,
-                    )
-                } else {
-                    let [low, _] = generalized_eigen::both_ends_of_rows(
-                        &with_rows(x, &penalty.numerator, units),
-                        &with_rows(y, &penalty.denominator, units),
-                    )?
-                    .ok_or_else(no_plane)?;
-                    Ok(low)
-                }
+                smallest_of_rows((x, y), penalty, kind, units, control)
             };
             ([one(&x, &y, &forth)?, one(&y, &x, &back)?], false)
         }
@@ -88,6 +75,27 @@ pub(super) fn pair(
     };
     let [first, second] = eigenpairs;
     Ok(([Plane::from_units(units, &first)?, Plane::from_units(units, &second)?], poor))
+}
+
+/// The smallest quotient for classes given by rows; without a matrix of order p where these are fewer than features.
+fn smallest_of_rows(
+    (x, y): (&Dense, &Dense),
+    penalty: &Penalty,
+    kind: Regularization,
+    units: &PlaneUnits,
+    control: &Control,
+) -> Result<Eigenpair> {
+    let wide = x.nrows() + y.nrows() < x.ncols();
+    if wide && kind != Regularization::None {
+        let numerator = form(x, &penalty.numerator, units);
+        return lanczos::minimise(&numerator, &form(y, &penalty.denominator, units), control);
+    }
+    let [low, _] = generalized_eigen::both_ends_of_rows(
+        &with_rows(x, &penalty.numerator, units),
+        &with_rows(y, &penalty.denominator, units),
+    )?
+    .ok_or_else(no_plane)?;
+    Ok(low)
 }
 
 /// Rows and penalty as rows'rows + diagonal.
@@ -143,44 +151,53 @@ pub(super) fn norm_robust(
             generalized_eigen::smallest_positive(&g, &h)?.ok_or_else(none)?
         }
         (Part::Rows(x), Part::Rows(y)) => {
-            // Identity penalties: the answer lies in the span of the rows (x, -1), in the user's units.
-            let raw = |rows: &Dense| {
-                Dense::from_fn(rows.nrows(), p + 1, |i, j| {
-                    if j == p {
-                        rows[(i, p)]
-                    } else {
-                        rows[(i, j)] * units.scale[j] - rows[(i, p)] * units.center[j]
-                    }
-                })
-            };
-            let (x, y) = (raw(&x), raw(&y));
-            let unit = x.max_abs().max(y.max_abs()).max(1.0);
-            let data: Vec<f64> = x.data().iter().chain(y.data()).map(|v| v / unit).collect();
-            let height = x.nrows() + y.nrows();
-            let all = Dense::from_rows(height, p + 1, data);
-            let (basis, r) = thin_qr(&all.transpose());
-            let rank = r.nrows();
-            let gram = |from: usize, to: usize, shift: f64| {
-                let part = Dense::from_fn(to - from, rank, |i, j| r[(j, from + i)]);
-                let mut gram = part.tr_mul(&part);
-                gram.add_diagonal(shift / unit / unit);
-                gram
-            };
-            let (n, d) = (gram(0, x.nrows(), eta_a), gram(x.nrows(), height, -eta_b));
-            let found = generalized_eigen::smallest_positive(&n, &d)?.ok_or_else(none)?;
-            let z = basis.mul_vec(&found.z);
-            let length = vector::norm(&z[..p]);
-            if length.is_nan() || length <= 0.0 {
-                return Err(no_plane());
-            }
-            let first = z[..p].iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
-            let unit = length.copysign(first);
-            let w = z[..p].iter().map(|v| v / unit).collect();
-            return Ok(Plane { w, gamma: z[p] / unit, quotient: found.value });
+            return norm_robust_of_rows(units, (&x, &y), eta_a, eta_b)?.ok_or_else(none);
         }
         _ => return Err(Error::Numerical("sums of different kinds".into())),
     };
     Plane::from_units(units, &eigenpair)
+}
+
+/// [`norm_robust`] for few rows: with identity penalties the answer lies in the span of the rows (x, -1) in the
+/// user's units. `None` if no robust plane exists.
+fn norm_robust_of_rows(
+    units: &PlaneUnits,
+    (x, y): (&Dense, &Dense),
+    eta_a: f64,
+    eta_b: f64,
+) -> Result<Option<Plane>> {
+    let p = x.ncols() - 1;
+    let raw = |rows: &Dense| {
+        Dense::from_fn(rows.nrows(), p + 1, |i, j| {
+            if j == p {
+                rows[(i, p)]
+            } else {
+                rows[(i, j)] * units.scale[j] - rows[(i, p)] * units.center[j]
+            }
+        })
+    };
+    let (x, y) = (raw(x), raw(y));
+    let unit = x.max_abs().max(y.max_abs()).max(1.0);
+    let data: Vec<f64> = x.data().iter().chain(y.data()).map(|v| v / unit).collect();
+    let height = x.nrows() + y.nrows();
+    let space = RowSpace::new(&Dense::from_rows(height, p + 1, data));
+    let gram = |rows: std::ops::Range<usize>, shift: f64| {
+        let part = space.coordinates.select_rows(&rows.collect::<Vec<_>>());
+        let mut gram = part.tr_mul(&part);
+        gram.add_diagonal(shift / unit / unit);
+        gram
+    };
+    let (n, d) = (gram(0..x.nrows(), eta_a), gram(x.nrows()..height, -eta_b));
+    let Some(found) = generalized_eigen::smallest_positive(&n, &d)? else { return Ok(None) };
+    let z = space.lift(&found.z);
+    let length = vector::norm(&z[..p]);
+    if length.is_nan() || length <= 0.0 {
+        return Err(no_plane());
+    }
+    let first = z[..p].iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
+    let unit = length.copysign(first);
+    let w = z[..p].iter().map(|v| v / unit).collect();
+    Ok(Some(Plane { w, gamma: z[p] / unit, quotient: found.value }))
 }
 
 /// One plane for class `k` from its planes against every other class: unit normals merged by their

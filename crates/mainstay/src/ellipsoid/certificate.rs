@@ -1,8 +1,13 @@
 //! Objective and lower bound of an answer, from the data and the numbers that are returned.
 
+use rayon::prelude::*;
+
 use super::problem::{Multipliers, Plane, Problem};
 use crate::certificate::Certificate;
 use crate::linalg::{Compensated, Matrix, vector};
+
+/// Rows worth a task of their own.
+const ROWS_PER_TASK: usize = 512;
 
 /// The problem in the user's units, for which a plane is returned.
 #[derive(Debug, Clone, Copy)]
@@ -35,13 +40,20 @@ impl Given<'_> {
     /// Where a feature is far from zero for its spread, scores are small differences of large numbers: they are
     /// computed as if in twice the precision. Shapes are those of `problem`, in solver units, which is exact.
     pub(super) fn evaluate(&self, problem: &Problem<'_>, plane: &Plane) -> Evaluated {
-        let scores: Vec<f64> =
-            self.rows.rows().map(|row| row.compensated_dot(&plane.w, plane.b)).collect();
+        let score = |i: usize| self.rows.row(i).compensated_dot(&plane.w, plane.b);
+        let rows = (0..self.rows.nrows()).into_par_iter().with_min_len(ROWS_PER_TASK);
+        let scores: Vec<f64> = rows.map(score).collect();
         let scaled: Vec<f64> = plane.w.iter().map(|w| w * self.scale).collect();
         let rho: Vec<f64> = problem.shapes.iter().map(|shape| shape.support(&scaled)).collect();
         let spread = problem.spread(&rho);
-        let unit = (plane.w.len() + 4) as f64 * f64::EPSILON;
-        let mut objective = Compensated::new(0.5 * vector::norm(&plane.w).powi(2));
+        let (objective, rounding) = self.objective(&plane.w, &scores, &spread);
+        Evaluated { scores, spread, objective, rounding }
+    }
+
+    /// The objective at these scores, and by how much rounding may have moved it.
+    pub(super) fn objective(&self, w: &[f64], scores: &[f64], spread: &[f64]) -> (f64, f64) {
+        let unit = (w.len() + 4) as f64 * f64::EPSILON;
+        let mut objective = Compensated::new(0.5 * vector::norm(w).powi(2));
         let mut rounding = 0.0;
         for i in 0..scores.len() {
             let loss = 1.0 + spread[i] - self.y[i] * scores[i];
@@ -51,19 +63,18 @@ impl Given<'_> {
             rounding += if loss < -error { 0.0 } else { self.cap[i] * error };
         }
         let objective = objective.value();
-        Evaluated { scores, spread, objective, rounding: rounding + unit * objective }
+        (objective, rounding + unit * objective)
     }
 }
 
-/// The interval that `plane`, in the user's units, and `multipliers`, in those of `problem`, prove.
+/// The interval that a plane, `found` in the user's units, and `multipliers`, in those of `problem`, prove.
 pub(super) fn certify(
     problem: &Problem<'_>,
-    given: &Given<'_>,
-    plane: &Plane,
+    found: &Evaluated,
     multipliers: &Multipliers,
+    scale: f64,
 ) -> Certificate {
-    let found = given.evaluate(problem, plane);
-    let bound = lower_bound(problem, multipliers) / given.scale / given.scale;
+    let bound = lower_bound(problem, multipliers) / scale / scale;
     // Zero is a bound too: no term of the objective is negative.
     Certificate { primal: found.objective, dual: bound.max(0.0) - found.rounding }
 }
@@ -76,7 +87,7 @@ pub(super) fn certify(
 ///
 /// Since $y^\top a = 0$ the rows may be centred, which keeps the sum accurate; what rounding may still have taken
 /// from its length is added to it.
-pub(super) fn lower_bound(problem: &Problem<'_>, multipliers: &Multipliers) -> f64 {
+fn lower_bound(problem: &Problem<'_>, multipliers: &Multipliers) -> f64 {
     let clipped: Vec<f64> =
         multipliers.a.iter().zip(problem.cap).map(|(a, c)| a.clamp(0.0, *c)).collect();
     let (up, down) = problem.by_class(&clipped);
@@ -167,7 +178,8 @@ mod tests {
         let b = case.b - case.offset * (case.w[0] + case.w[1]);
         let plane = Plane { w: case.w.to_vec(), b };
         let zeta = Dense::from_rows(3, 2, case.zeta.clone());
-        certify(&problem, &given, &plane, &Multipliers { a: case.a.clone(), zeta })
+        let found = given.evaluate(&problem, &plane);
+        certify(&problem, &found, &Multipliers { a: case.a.clone(), zeta }, given.scale)
     }
 
     proptest! {

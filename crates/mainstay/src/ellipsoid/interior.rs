@@ -72,21 +72,6 @@ fn advance(
     // Bold where the predictor was.
     let damping = 0.9 + (step::DAMPING - 0.9) * reachable;
     let t = (state.longest_step(&corrector) * damping).min(1.0);
-    #[allow(clippy::print_stderr, clippy::disallowed_methods)]
-    if std::env::var("DBG").is_ok() {
-        let l = |x: &[f64], d: &[f64]| step::longest(x, d, f64::INFINITY);
-        eprintln!(
-            "t {t:e} reach {reachable:e} s {:e} v {:e} a {:e} g {:e} k {:e} z {:e} mu {:e} |x| {:e}",
-            l(&state.s, &corrector.s),
-            l(&state.v, &corrector.v),
-            l(&state.a, &corrector.a),
-            step::longest_against(&state.g, &corrector.a, f64::INFINITY),
-            state.k.longest_step(&corrector.k),
-            state.z.longest_step(&corrector.z),
-            state.complementarity(),
-            vector::norm(&corrector.x)
-        );
-    }
     let usable = t.is_finite() && corrector.x.iter().all(|v| v.is_finite());
     if !usable || t < SHORTEST_STEP {
         return None;

@@ -1,6 +1,6 @@
 //! Rows and ellipsoids in the units of the solver, and the way back.
 
-use super::certificate::{Given, certify};
+use super::certificate::{Evaluated, Given, certify};
 use super::estimator::EllipsoidParams;
 use super::problem::{Multipliers, Plane, Problem};
 use super::strategy;
@@ -112,8 +112,8 @@ impl Prepared {
             None => plane.w,
         };
         let (w, b) = self.units.to_user(&spanned, plane.b)?;
-        let plane = settle_intercept(problem, given, Plane { w, b })?;
-        let certificate = certify(problem, given, &plane, &multipliers);
+        let (plane, evaluated) = settle_intercept(problem, given, Plane { w, b })?;
+        let certificate = certify(problem, &evaluated, &multipliers, given.scale);
         let mut warnings = Vec::new();
         let (up, down) = problem.caps();
         let zero = plane.w.iter().all(|v| *v == 0.0) && up > 0.0 && down > 0.0;
@@ -133,16 +133,27 @@ impl Prepared {
     }
 }
 
-/// The best intercept for the weights that are returned.
+/// The best intercept for the weights that are returned, and what it leaves of the objective.
 ///
 /// Where features are far from zero for their spread, rounding the weights moves all scores; a new intercept takes
 /// most of that back.
-fn settle_intercept(problem: &Problem<'_>, given: &Given<'_>, plane: Plane) -> Result<Plane> {
+fn settle_intercept(
+    problem: &Problem<'_>,
+    given: &Given<'_>,
+    plane: Plane,
+) -> Result<(Plane, Evaluated)> {
     let now = given.evaluate(problem, &plane);
+    let needed = now.objective - WORTHWHILE * now.objective.max(1.0);
     let moved = problem.best_intercept(&now.scores, &now.spread);
-    let (w, b) = finite_model(plane.w.clone(), plane.b + moved)?;
-    let other = Plane { w, b };
-    let then = given.evaluate(problem, &other).objective;
-    let better = now.objective - then > WORTHWHILE * now.objective.max(1.0);
-    Ok(if better { other } else { plane })
+    let scores: Vec<f64> = now.scores.iter().map(|score| score + moved).collect();
+    if given.objective(&plane.w, &scores, &now.spread).0 < needed {
+        // The new intercept is rounded too: what counts is what it does.
+        let (w, b) = finite_model(plane.w.clone(), plane.b + moved)?;
+        let other = Plane { w, b };
+        let then = given.evaluate(problem, &other);
+        if then.objective < needed {
+            return Ok((other, then));
+        }
+    }
+    Ok((plane, now))
 }

@@ -216,8 +216,10 @@ impl View<'_> {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
-    use crate::folds::generator;
 
     fn shapes() -> Vec<Ellipsoid> {
         let full =
@@ -230,7 +232,7 @@ mod tests {
 
     #[test]
     fn no_point_of_an_ellipsoid_goes_beyond_its_support_or_its_radius() {
-        let (w, mut rng) = ([1.0, -2.0, 0.5], generator(1));
+        let (w, mut rng) = ([1.0, -2.0, 0.5], ChaCha8Rng::seed_from_u64(1));
         for shape in shapes() {
             let (view, mut most) = (shape.view(), 0.0_f64);
             for _ in 0..2000 {
