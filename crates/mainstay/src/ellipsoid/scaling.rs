@@ -136,11 +136,11 @@ impl Scaling {
         let width = z.tail.ncols();
         let mut out = Points::new(vec![0.0; z.len()], width / 2);
         let [mut lambda, mut a, mut b] = [(); 3].map(|()| vec![0.0; width]);
-        for j in 0..z.len() {
+        for (j, goal) in goal.iter().enumerate() {
             let l0 = self.apply(j, false, z.head[j], z.tail.row(j), &mut lambda);
             let a0 = self.apply(j, true, dk.head[j], dk.tail.row(j), &mut a);
             let b0 = self.apply(j, false, dz.head[j], dz.tail.row(j), &mut b);
-            let r0 = goal[j]
+            let r0 = goal
                 - l0 * l0
                 - vector::norm_sq(own(&lambda))
                 - a0 * b0
