@@ -79,6 +79,16 @@ fn reference(data: &Dataset, y: &[f64], c: f64, shared: &Shape) -> (f64, f64) {
     (answer.objective, if answer.solved { 1e-7 } else { 1e-5 })
 }
 
+/// sqrt(w'Pw) along the axes of P: where P is singular and w orthogonal to its range, the plain product would be
+/// rounding of 1e-16, and its root 1e-8.
+fn support(matrix: &Dense, w: &[f64]) -> f64 {
+    let eigen = mainstay::linalg::SymmetricEigen::new(matrix).unwrap();
+    let floor = 1e-14 * eigen.values[w.len() - 1];
+    let along = |k: usize| eigen.vectors.column(k).iter().zip(w).map(|(v, w)| v * w).sum::<f64>();
+    let axes = (0..w.len()).filter(|k| eigen.values[*k] > floor);
+    axes.map(|k| eigen.values[k] * along(k).powi(2)).sum::<f64>().sqrt()
+}
+
 /// ||w||^2/2 + C sum max(0, 1 + sqrt(w'Pw) - y f), spelled out.
 fn objective(data: &Dataset, y: &[f64], c: f64, shared: &Shape, fitted: &Fitted) -> f64 {
     let (w, b) = coefficients(fitted);
@@ -87,7 +97,7 @@ fn objective(data: &Dataset, y: &[f64], c: f64, shared: &Shape, fitted: &Fitted)
         .iter()
         .enumerate()
         .map(|(i, m)| {
-            let rho = mainstay::linalg::vector::dot(w, &m.mul_vec(w)).max(0.0).sqrt();
+            let rho = support(m, w);
             let weight = data.weights().map_or(1.0, |c| c[i]);
             weight * (1.0 + rho - y[i] * (scores[i] + b)).max(0.0)
         })
@@ -390,4 +400,110 @@ fn bad_uncertainty_is_refused_with_the_shape_that_was_expected() {
     }
     let negative = EllipsoidParams { uncertainty: Shape::Ball(-1.0), ..params(1.0) };
     assert!(matches!(negative.check(), Err(Error::InvalidParam { .. })));
+}
+
+/// $w^\top x + b$ without rounding, for whole features: products in units of 2^-66.
+fn exact_score(w: &[f64], b: f64, x: &[f64]) -> f64 {
+    let unit = 2f64.powi(66);
+    let fixed = |v: f64| {
+        assert!((v * unit).fract() == 0.0, "{v} needs finer units");
+        (v * unit) as i128
+    };
+    let sum: i128 = w.iter().zip(x).map(|(w, x)| fixed(*w) * *x as i128).sum();
+    (sum + fixed(b)) as f64 / unit
+}
+
+/// Whole numbers in +-4, far from zero: intercepts that would be needed are no floats, so that the answer is worse
+/// than that of the same rows around zero, and the certificate must say by how much.
+#[test]
+fn a_claim_about_a_feature_far_from_zero_is_about_the_rounded_numbers() {
+    let mut weak = 0;
+    for seed in 0..12_u64 {
+        let (noise, _) = two_clouds(seed, 20, 2, 1.5);
+        let near: Vec<f64> = noise.iter().map(|v| (2.0 * v).round().clamp(-4.0, 4.0)).collect();
+        let y: Vec<f64> = (0..20)
+            .map(|i| if near[2 * i] + noise[2 * i + 1] > 0.0 { 1.0 } else { -1.0 })
+            .collect();
+        let shape = Shape::Ball(0.1);
+        let tight = EllipsoidParams { uncertainty: shape.clone(), tol: 1e-9, ..params(1.0) };
+        let optimum = fit(tight.clone(), &data(&near, &y)).certificates[0];
+        for power in [20, 34, 38, 45, 51] {
+            let far: Vec<f64> = near.iter().map(|v| v + 2f64.powi(power)).collect();
+            let fitted = fit(tight.clone(), &data(&far, &y));
+            let (w, b) = coefficients(&fitted);
+            let radius = 0.1 * w.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let losses = (0..20).map(|i| {
+                (1.0 + radius - y[i] * exact_score(w, b, &far[2 * i..2 * i + 2])).max(0.0)
+            });
+            let value = 0.5 * w.iter().map(|v| v * v).sum::<f64>() + losses.sum::<f64>();
+            let found = fitted.certificates[0];
+            assert!(
+                (found.primal - value).abs() <= 1e-12 * value.max(1.0),
+                "{seed} {power}: {found:?} {value}"
+            );
+            let excess = (value - optimum.primal) / value.max(1.0);
+            assert!(
+                found.gap() >= excess - 1e-9,
+                "{seed} {power}: gap {:e} for {excess:e}",
+                found.gap()
+            );
+            weak += usize::from(found.gap() > 1e-6);
+        }
+    }
+    assert!(weak > 0, "no case was hard");
+}
+
+/// P = f f' is singular; of the ellipsoid, a segment, only $|f^\top w|$ counts, 0 for the best w.
+#[test]
+fn a_singular_matrix_is_the_segment_it_was_made_from() {
+    for seed in 0..40 {
+        let (rows, y) = two_clouds(seed, 30, 3, 1.0);
+        let f = normal(&mut rng(seed + 7), 3);
+        let matrix = f.iter().map(|a| f.iter().map(|b| 25.0 * a * b).collect()).collect();
+        let p = EllipsoidParams { uncertainty: Shape::Matrix(matrix), ..params(10.0) };
+        let fitted = fit(p, &data(&rows, &y));
+        let (w, b) = coefficients(&fitted);
+        let rho = 5.0 * w.iter().zip(&f).map(|(w, f)| w * f).sum::<f64>().abs();
+        let score = |i: usize| w.iter().zip(&rows[3 * i..]).map(|(w, x)| w * x).sum::<f64>() + b;
+        let losses: f64 = (0..30).map(|i| (1.0 + rho - y[i] * score(i)).max(0.0)).sum();
+        let value = 0.5 * w.iter().map(|v| v * v).sum::<f64>() + 10.0 * losses;
+        let found = fitted.certificates[0];
+        assert!((found.primal - value).abs() <= 1e-9 * value, "{seed}: {found:?} {value}");
+        assert!(found.gap() <= 1e-6, "{seed}: {found:?}");
+    }
+}
+
+#[test]
+fn weights_over_twelve_decades_are_certified() {
+    for seed in 0..60 {
+        let (rows, y) = two_clouds(seed, 30, 3, 1.0);
+        let weights = normal(&mut rng(seed + 3), 30)
+            .iter()
+            .map(|v| 10f64.powf((3.0 * v).clamp(-6.0, 6.0)))
+            .collect();
+        let set = data(&rows, &y).with_weights(weights).unwrap();
+        let fitted = fit(EllipsoidParams { uncertainty: Shape::Ball(0.2), ..params(1.0) }, &set);
+        let gap = fitted.dual_gap().unwrap();
+        assert!(gap <= 1e-6, "seed {seed}: gap {gap:e} after {} iterations", fitted.n_iter);
+    }
+}
+
+/// Uncertainty of 0.1 is nothing beside features of 1e80: w = 0 is not optimal, and is not said to be.
+#[test]
+fn huge_features_are_not_called_hopeless() {
+    for size in [1e20, 1e40, 1e80, 1e120] {
+        for (apart, seed) in [(8.0, 1), (1.0, 2)] {
+            let (rows, y) = two_clouds(seed, 30, 3, apart);
+            let scaled: Vec<f64> = rows.iter().map(|v| v * size).collect();
+            let set = data(&scaled, &y);
+            let fitted = fit(params(1.0), &set);
+            assert!(fitted.warnings.is_empty(), "{size:e}: {:?}", fitted.warnings);
+            // The ball shrinks to a point and |w| to nothing: what is left are the losses, as they are for features
+            // of ordinary size and a large C.
+            let plain = EllipsoidParams { uncertainty: Shape::Ball(0.0), ..params(1e12) };
+            let least = fit(plain, &data(&rows, &y)).certificates[0].primal / 1e12;
+            let found = fitted.certificates[0].primal;
+            assert!(found <= least * (1.0 + 1e-4) + 1e-6, "{size:e} {apart}: {found} {least}");
+        }
+    }
 }

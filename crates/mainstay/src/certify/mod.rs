@@ -72,7 +72,7 @@ pub struct Options<'a> {
     pub witness: Option<Attack>,
 }
 
-/// One number a row for each question; infinite where nothing flips the prediction.
+/// One number per row for each question; infinite where nothing flips the prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowCertificates {
     /// The predicted class index.

@@ -1,3 +1,5 @@
+//! Features, classes, weights and measurement errors of rows, checked once.
+
 use super::RowUncertainty;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;

@@ -1,3 +1,5 @@
+//! The data set that comes with the library.
+
 /// The embedded demo data as CSV text: a header, 569 rows of 30 features, and in the last column
 /// `diagnosis`, `M` (malignant) or `B` (benign).
 ///

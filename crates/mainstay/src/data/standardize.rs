@@ -1,3 +1,4 @@
+//! Standardised features: when, and with which means and scales.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Class weights on top of row weights.
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};

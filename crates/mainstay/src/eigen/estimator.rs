@@ -1,11 +1,14 @@
+//! Parameters, their defaults and checks, and the classifiers without ellipsoids.
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
 use super::certificate::{Side, worst_case_ratios};
 use super::moments::Moments;
-use super::nominal::{Plane, merge, norm_robust, pair};
+use super::nominal::{merge, norm_robust};
 pub use super::problem::Regularization;
+use super::strategy::{PairPlanes, nominal_planes, planes_of};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result, require};
@@ -115,15 +118,13 @@ impl Estimator for Regec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let reach = reach(&self.0.class_weight, data)?;
         let data = prepare(data)?;
-        let mut moments = Moments::new(&data, control)?;
-        let (mut planes, poor) = self.pairs(&moments, control)?;
-        if poor {
-            moments = Moments::keep_rows(&data, control)?;
-            planes = self.pairs(&moments, control)?.0;
-        }
+        let (moments, planes, route) =
+            nominal_planes(&data, self.0.regularization, self.0.delta, control)?;
         let family = Family { moments: &moments, planes, reach };
         let points = (self.0.rule == Rule::Points).then_some(&*data);
-        with_plain_ratios(family.finish(points)?, &moments, &data, control)
+        let mut fitted = with_plain_ratios(family.finish(points)?, &moments, &data, control)?;
+        fitted.route = route.into_iter().map(str::to_owned).collect();
+        Ok(fitted)
     }
 }
 
@@ -138,7 +139,7 @@ impl Regec {
             ClassWeight::Factors(factors) => checked_reach(factors)?,
             _ => Vec::new(),
         };
-        let (planes, _) = self.pairs(moments, control)?;
+        let (planes, _) = planes_of(moments, self.0.regularization, self.0.delta, control)?;
         let fitted = Family { moments, planes, reach }.finish(None)?;
         let Model::Planes(model) = &fitted.model else { return Ok(fitted) };
         match moments.ratios(&borrowed(model)) {
@@ -146,29 +147,12 @@ impl Regec {
             None => Ok(fitted),
         }
     }
-
-    fn pairs(&self, moments: &Moments, control: &Control) -> Result<(Vec<Vec<Plane>>, bool)> {
-        let classes = moments.counts().len();
-        let mut planes = vec![Vec::new(); classes];
-        let mut any_poor = false;
-        for a in 0..classes {
-            for b in a + 1..classes {
-                control.check()?;
-                let ([first, second], poor) =
-                    pair(moments, (a, b), self.0.regularization, self.0.delta, control)?;
-                planes[a].push(first);
-                planes[b].push(second);
-                any_poor |= poor;
-            }
-        }
-        Ok((planes, any_poor))
-    }
 }
 
 /// Planes of every class against every other, in the order of the other classes.
 pub(super) struct Family<'a> {
     pub moments: &'a Moments,
-    pub planes: Vec<Vec<Plane>>,
+    pub planes: PairPlanes,
     /// See [`reach`].
     pub reach: Vec<f64>,
 }

@@ -1,10 +1,12 @@
+//! Sums over the rows of every class, from which planes follow.
+
 use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::frame::{Frame, Lens};
 use super::problem::Diagonal;
+use super::units::{PlaneUnits, RowReader};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -19,7 +21,7 @@ const IN_FLIGHT: usize = 16;
 /// Rows that wait to be made a triangle, at least.
 const TALL: usize = 1024;
 
-/// Data sets with more numbers than this get their frame from a part of the rows.
+/// Data sets with more numbers than this get their units from a part of the rows.
 const GLANCE_LIMIT: usize = 1 << 20;
 
 /// All that ReGEC needs to know about the rows seen so far: $[A\ {-e}]^\top [A\ {-e}]$ of every class.
@@ -29,7 +31,8 @@ const GLANCE_LIMIT: usize = 1 << 20;
 /// instead; no p x p matrix is formed then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
-    pub(super) frame: Frame,
+    #[serde(rename = "frame")]
+    pub(super) units: PlaneUnits,
     /// Rows of positive weight seen, by class.
     pub(super) counts: Vec<usize>,
     store: Store,
@@ -53,9 +56,9 @@ pub(super) enum Part {
 /// Appends $\sqrt{weight} (\tilde x, -1)$ of row `i`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
-fn append(lens: &Lens<'_>, data: &Dataset, i: usize, out: &mut Vec<f64>) {
+fn append(reader: &RowReader<'_>, data: &Dataset, i: usize, out: &mut Vec<f64>) {
     let start = out.len();
-    lens.append(data.features(), i, out);
+    reader.append(data.features(), i, out);
     out.push(-1.0);
     if let Some(weights) = data.weights() {
         vector::scale(&mut out[start..], weights[i].sqrt());
@@ -65,9 +68,9 @@ fn append(lens: &Lens<'_>, data: &Dataset, i: usize, out: &mut Vec<f64>) {
 /// Adds the rows `rows` to the sums of their classes.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
-fn push_rows(lens: &Lens<'_>, data: &Dataset, rows: Range<usize>, sums: &mut [GramSum]) {
+fn push_rows(reader: &RowReader<'_>, data: &Dataset, rows: Range<usize>, sums: &mut [GramSum]) {
     for i in rows.filter(|&i| data.weights().is_none_or(|w| w[i] > 0.0)) {
-        sums[data.labels()[i]].push(|out| append(lens, data, i, out));
+        sums[data.labels()[i]].push(|out| append(reader, data, i, out));
     }
 }
 
@@ -77,12 +80,13 @@ impl Moments {
         if data.len().saturating_mul(data.n_features()) > GLANCE_LIMIT
             && data.len() > data.n_features()
         {
-            let sums = Self::in_frame(data, Frame::glance(data.features(), 2048), false, control)?;
+            let sums =
+                Self::in_units(data, PlaneUnits::glance(data.features(), 2048), false, control)?;
             if sums.is_finite() {
                 return Ok(sums);
             }
         }
-        Self::in_frame(data, Frame::learn(data.features(), data.weights()), false, control)
+        Self::in_units(data, PlaneUnits::learn(data.features(), data.weights()), false, control)
     }
 
     fn is_finite(&self) -> bool {
@@ -93,20 +97,20 @@ impl Moments {
     /// The rows themselves: their condition number is not squared. Many rows are replaced by a triangle
     /// with the same inner products of columns.
     pub(super) fn keep_rows(data: &Dataset, control: &Control) -> Result<Self> {
-        Self::in_frame(data, Frame::learn(data.features(), data.weights()), true, control)
+        Self::in_units(data, PlaneUnits::learn(data.features(), data.weights()), true, control)
     }
 
-    fn in_frame(data: &Dataset, frame: Frame, keep: bool, control: &Control) -> Result<Self> {
+    fn in_units(data: &Dataset, units: PlaneUnits, keep: bool, control: &Control) -> Result<Self> {
         let (n, order, classes) = (data.len(), data.n_features() + 1, data.n_classes());
         let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
         let mut counts = vec![0; classes];
         (0..n).filter(|&i| weight(i) > 0.0).for_each(|i| counts[data.labels()[i]] += 1);
-        let lens = frame.lens();
+        let reader = units.reader();
         let store = if keep || n < order {
             let mut rows = vec![Vec::new(); classes];
             for i in (0..n).filter(|&i| weight(i) > 0.0) {
                 let own = &mut rows[data.labels()[i]];
-                append(&lens, data, i, own);
+                append(&reader, data, i, own);
                 if own.len() >= order * TALL.max(4 * order) {
                     control.check()?;
                     let tall = Dense::from_rows(own.len() / order, order, std::mem::take(own));
@@ -119,7 +123,7 @@ impl Moments {
                 control.check()?;
                 let mut sums = vec![GramSum::new(order); classes];
                 let rows = chunk * CHUNK..n.min((chunk + 1) * CHUNK);
-                vector::vectorized(|| push_rows(&lens, data, rows, &mut sums));
+                vector::vectorized(|| push_rows(&reader, data, rows, &mut sums));
                 Ok(sums.into_iter().map(|s| s.finish().into_data()).collect::<Vec<_>>())
             };
             let mut grams = vec![vec![0.0; order * order]; classes];
@@ -134,13 +138,13 @@ impl Moments {
             }
             Store::Grams(grams)
         };
-        Ok(Self { frame, counts, store })
+        Ok(Self { units, counts, store })
     }
 
     /// Adds rows that came later.
     pub fn add(&mut self, data: &Dataset, control: &Control) -> Result<()> {
         self.same(data.n_features(), data.n_classes())?;
-        let later = Self::in_frame(data, self.frame.clone(), false, control)?;
+        let later = Self::in_units(data, self.units.clone(), false, control)?;
         self.absorb(later);
         Ok(())
     }
@@ -148,14 +152,14 @@ impl Moments {
     /// Adds sums taken elsewhere.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.same(other.n_features(), other.counts.len())?;
-        let moved = other.moved_to(&self.frame);
+        let moved = other.moved_to(&self.units);
         self.absorb(moved);
         Ok(())
     }
 
     /// Number of features.
     pub fn n_features(&self) -> usize {
-        self.frame.center.len()
+        self.units.center.len()
     }
 
     /// Rows of positive weight seen, by class.
@@ -204,14 +208,14 @@ impl Moments {
         }
     }
 
-    /// The same sums in another frame: $\tilde x' = (\tilde x s + c - c')/s'$ is linear in $(\tilde x, -1)$.
-    fn moved_to(&self, frame: &Frame) -> Self {
+    /// The same sums in other units: $\tilde x' = (\tilde x s + c - c')/s'$ is linear in $(\tilde x, -1)$.
+    fn moved_to(&self, units: &PlaneUnits) -> Self {
         let p = self.n_features();
         let change = Dense::from_fn(p + 1, p + 1, |i, j| {
             if i == p {
-                if j == p { 1.0 } else { (frame.center[j] - self.frame.center[j]) / frame.scale[j] }
+                if j == p { 1.0 } else { (units.center[j] - self.units.center[j]) / units.scale[j] }
             } else if i == j {
-                self.frame.scale[j] / frame.scale[j]
+                self.units.scale[j] / units.scale[j]
             } else {
                 0.0
             }
@@ -225,7 +229,7 @@ impl Moments {
                 grams.iter().map(|g| change.tr_mul(&dense(g).mul(&change)).into_data()).collect(),
             ),
         };
-        Self { frame: frame.clone(), counts: self.counts.clone(), store }
+        Self { units: units.clone(), counts: self.counts.clone(), store }
     }
 
     /// Class `k`.
@@ -241,7 +245,7 @@ impl Moments {
     /// The diagonal of $[A\ {-e}]^\top [A\ {-e}]$ of class `k` in the user's coordinates.
     pub(super) fn diagonal(&self, k: usize) -> Diagonal {
         let p = self.n_features();
-        let (center, scale) = (&self.frame.center, &self.frame.scale);
+        let (center, scale) = (&self.units.center, &self.units.scale);
         match self.part(k) {
             Part::Gram(gram) => {
                 let n = gram[(p, p)];
@@ -281,7 +285,7 @@ impl Moments {
             }
         };
         let ratio = |(k, (w, gamma)): (usize, &(&[f64], f64))| {
-            let z = self.frame.inside(w, *gamma);
+            let z = self.units.inside(w, *gamma);
             let squares: Vec<f64> =
                 parts.iter().map(|part| square(part, &z)).collect::<Option<_>>()?;
             let (top, bottom) = (squares[k], squares.iter().sum::<f64>() - squares[k]);
@@ -301,6 +305,6 @@ impl Moments {
                 (sums[..p].to_vec(), root.iter().map(|r| r * r).sum())
             }
         };
-        (0..p).map(|j| w[j] * (self.frame.center[j] + self.frame.scale[j] * sums[j] / n)).sum()
+        (0..p).map(|j| w[j] * (self.units.center[j] + self.units.scale[j] * sums[j] / n)).sum()
     }
 }

@@ -1,49 +1,14 @@
 //! The robust plane by majorisation: the worst-case ratio falls in every iteration.
 
-use super::majorised::Majorised;
-use super::problem::Inside;
+use super::majoriser::Majoriser;
+use super::robust_ratio::{Evaluated, RobustRatio, Side};
 use crate::control::Control;
 use crate::error::Result;
-use crate::linalg::{Dense, vector};
-use crate::uncertainty::ellipsoid::{Ellipsoids, Spread};
+use crate::linalg::vector;
+use crate::uncertainty::ellipsoid::Spread;
 
 /// Relative closeness to a kink at which majorisers are cut off.
 const CLAMP: f64 = 1e-7;
-
-/// Rows of one side, augmented by -1, with weights and their place among the ellipsoids.
-#[derive(Debug)]
-pub(super) struct Side {
-    pub rows: Dense,
-    pub weights: Vec<f64>,
-    pub index: Vec<usize>,
-}
-
-/// $$R_\delta(z) = \frac{\sum_A c_a (|d_a| + f\rho_a)^2 + z^\top \Pi_N z}{\sum_B c_b \max(|d_b| - f\rho_b, 0)^2 + z^\top \Pi_D z},
-/// \qquad d = w^\top x - \gamma,\ \rho = \sqrt{w^\top P w},\ f = 1 - \xi.$$
-#[derive(Debug)]
-pub(super) struct Duel<'a> {
-    pub own: Side,
-    pub other: Side,
-    pub ellipsoids: &'a Ellipsoids,
-    pub numerator: Inside,
-    pub denominator: Inside,
-    /// f: the part of the ellipsoids that counts.
-    pub share: f64,
-}
-
-/// Distances, supports and both sums at a plane.
-struct At {
-    own: (Vec<f64>, Vec<f64>),
-    other: (Vec<f64>, Vec<f64>),
-    top: f64,
-    bottom: f64,
-}
-
-impl At {
-    fn ratio(&self) -> f64 {
-        if self.bottom > 0.0 { self.top / self.bottom } else { f64::INFINITY }
-    }
-}
 
 /// A plane and how the ratio fell on the way to it.
 #[derive(Debug, Clone)]
@@ -54,46 +19,10 @@ pub(super) struct Descent {
     pub plain: f64,
 }
 
-impl Duel<'_> {
-    fn at(&self, z: &[f64]) -> At {
-        let p = z.len() - 1;
-        let look = |side: &Side| {
-            let d = side.rows.mul_vec(z);
-            let mut rho = self.ellipsoids.supports(&side.index, &z[..p]);
-            vector::scale(&mut rho, self.share);
-            (d, rho)
-        };
-        let (own, other) = (look(&self.own), look(&self.other));
-        let sum = |side: &Side, (d, rho): &(Vec<f64>, Vec<f64>), sign: f64| -> f64 {
-            let term = |k: usize| (d[k].abs() + sign * rho[k]).max(0.0);
-            (0..d.len()).map(|k| side.weights[k] * term(k).powi(2)).sum()
-        };
-        let top = sum(&self.own, &own, 1.0) + self.numerator.value(z);
-        let bottom = sum(&self.other, &other, -1.0) + self.denominator.value(z);
-        At { own, other, top, bottom }
-    }
-
-    /// $R_\delta(z)$.
-    pub(super) fn ratio(&self, z: &[f64]) -> f64 {
-        self.at(z).ratio()
-    }
-
-    /// The ratio without regularisation, which at $z = (0, 1)$, the plane at infinity, is that of the
-    /// total weights.
-    fn plain_ratio(&self, z: &[f64], at: &At) -> f64 {
-        let (top, bottom) =
-            (at.top - self.numerator.value(z), at.bottom - self.denominator.value(z));
-        if bottom > 0.0 { top / bottom } else { f64::INFINITY }
-    }
-
-    /// Ratio of the total weights of both sides.
-    pub(super) fn at_infinity(&self) -> f64 {
-        self.own.weights.iter().sum::<f64>() / self.other.weights.iter().sum::<f64>()
-    }
-
+impl RobustRatio<'_> {
     /// A plane with finite ratio to start from: `nominal`, or else along the difference of means or one
     /// feature; `None` if all of them are reached by every ellipsoid of the other class.
-    fn start(&self, nominal: &[f64]) -> Option<(Vec<f64>, At)> {
+    fn start(&self, nominal: &[f64]) -> Option<(Vec<f64>, Evaluated)> {
         let at = self.at(nominal);
         if self.plain_ratio(nominal, &at).is_finite() {
             return Some((nominal.to_vec(), at));
@@ -165,12 +94,20 @@ impl Duel<'_> {
     }
 
     /// The minimiser of the majorised problem at `z`.
-    fn step(&self, z: &[f64], at: &At) -> Option<Vec<f64>> {
+    fn step(&self, z: &[f64], at: &Evaluated) -> Option<Vec<f64>> {
         let scale = at.bottom.sqrt();
         let z: Vec<f64> = z.iter().map(|v| v / scale).collect();
-        let f = self.share;
+        let (gram, own_spread) = self.numerator_majoriser(at);
+        let tangent = self.denominator_tangent(&z, at, scale);
+        let form = Majoriser::new(self, &gram, &own_spread, &tangent.spread);
+        let start = 1.0 / form.numerator(&z).max(1e-300);
+        minimise(&form, &tangent.slope, tangent.constant, start)
+    }
 
-        let (d, rho) = &at.own;
+    /// Weights of the squared distances of the own rows, and the sum of multiples of their P, that majorise the
+    /// numerator.
+    fn numerator_majoriser(&self, at: &Evaluated) -> (Vec<f64>, Spread) {
+        let (f, (d, rho)) = (self.share, &at.own);
         let theta: Vec<f64> = d
             .iter()
             .zip(rho)
@@ -182,77 +119,94 @@ impl Duel<'_> {
             .collect();
         let spread: Vec<f64> =
             (0..d.len()).map(|k| f * f * self.own.weights[k] / (1.0 - theta[k])).collect();
-        let own_spread = self.ellipsoids.weighted_sum(&self.own.index, &spread);
+        (gram, self.ellipsoids.weighted_sum(&self.own.index, &spread))
+    }
 
-        // Tangent of the denominator's root: l'z - sum of u rho, with u = c max(|d| - rho, 0)/root.
-        let (d, rho) = &at.other;
+    /// Tangent of the denominator's root: l'z - sum of u rho, with u = c max(|d| - rho, 0)/root, and rho majorised.
+    fn denominator_tangent(&self, z: &[f64], at: &Evaluated, scale: f64) -> Tangent {
+        let (f, (d, rho)) = (self.share, &at.other);
         let u: Vec<f64> = (0..d.len())
             .map(|k| self.other.weights[k] * (d[k].abs() - rho[k]).max(0.0) / scale)
             .collect();
         let signed: Vec<f64> = u.iter().zip(d).map(|(u, d)| u.copysign(*d)).collect();
-        let mut l = self.other.rows.tr_mul_vec(&signed);
-        self.denominator.add_product(1.0, &z, &mut l);
+        let mut slope = self.other.rows.tr_mul_vec(&signed);
+        self.denominator.add_product(1.0, z, &mut slope);
         let floor = |k: usize| (rho[k] / scale).max(CLAMP * d[k].abs() / scale).max(1e-300);
         let curvature: Vec<f64> = (0..d.len()).map(|k| f * f * u[k] / floor(k)).collect();
-        let other_spread = self.ellipsoids.weighted_sum(&self.other.index, &curvature);
-        let constant: f64 = (0..d.len()).map(|k| 0.5 * u[k] * floor(k)).sum();
+        let spread = self.ellipsoids.weighted_sum(&self.other.index, &curvature);
         let certain = f == 0.0 || at.own.1.iter().chain(rho).all(|r| *r == 0.0);
-        let constant = if certain { 0.0 } else { constant };
+        let constant: f64 = (0..d.len()).map(|k| 0.5 * u[k] * floor(k)).sum();
+        Tangent { slope, spread, constant: if certain { 0.0 } else { constant } }
+    }
+}
 
-        let form = Majorised::new(self, &gram, &own_spread, &other_spread);
-        let mut tau = 1.0 / form.numerator(&z).max(1e-300);
-        let (mut low, mut high) = (0.0, f64::INFINITY);
-        let mut best = None;
-        for _ in 0..40 {
-            let factor = form.factor(tau)?;
-            let found = factor.solve(&l);
-            let (lz, top) = (vector::dot(&l, &found), form.numerator(&found));
-            if !(lz.is_finite() && top.is_finite()) {
-                return None;
-            }
-            // z'Qz = l'z - tau z'Gz.
-            let phi = lz - 0.5 * (lz - tau * top) - 1.0 - constant;
-            let slope = {
-                let product = form.product(&found);
-                let change = factor.solve(&product);
-                let moved = vector::dot(&l, &change);
-                let q_change = moved - tau * vector::dot(&product, &change);
-                -(moved - q_change)
-            };
-            best = Some(found);
-            if phi >= 0.0 {
-                low = tau;
-            } else {
-                high = tau;
-            }
-            if phi.abs() <= 1e-9 * (1.0 + constant) {
-                break;
-            }
-            let newton = tau - phi / slope;
-            tau = if newton > low && newton < high {
-                newton
-            } else if high.is_finite() {
-                if low > 0.0 { (low * high).sqrt() } else { 0.5 * high }
-            } else {
-                4.0 * tau
-            };
-            if !(tau > 1e-300 && tau < 1e300) {
-                break;
-            }
+/// $l^\top z - z^\top Q z/2 - c_0$, below the root of the denominator.
+struct Tangent {
+    /// l.
+    slope: Vec<f64>,
+    /// Q.
+    spread: Spread,
+    /// $c_0$.
+    constant: f64,
+}
+
+/// Minimises $z^\top \hat G z$ with $l^\top z - z^\top Q z/2 \ge 1 + c_0$: the $\tau$ at which the constraint is tight, by
+/// Newton's method within a bracket.
+fn minimise(form: &Majoriser, l: &[f64], constant: f64, start: f64) -> Option<Vec<f64>> {
+    let mut tau = start;
+    let (mut low, mut high) = (0.0, f64::INFINITY);
+    let mut best = None;
+    for _ in 0..40 {
+        let factor = form.factor(tau)?;
+        let found = factor.solve(l);
+        let (lz, top) = (vector::dot(l, &found), form.numerator(&found));
+        if !(lz.is_finite() && top.is_finite()) {
+            return None;
         }
-        best
+        // z'Qz = l'z - tau z'Gz.
+        let excess = lz - 0.5 * (lz - tau * top) - 1.0 - constant;
+        let product = form.product(&found);
+        let change = factor.solve(&product);
+        let moved = vector::dot(l, &change);
+        let slope = -(moved - (moved - tau * vector::dot(&product, &change)));
+        best = Some(found);
+        if excess >= 0.0 {
+            low = tau;
+        } else {
+            high = tau;
+        }
+        if excess.abs() <= 1e-9 * (1.0 + constant) {
+            break;
+        }
+        tau = next_multiplier(tau, tau - excess / slope, low, high);
+        if !(tau > 1e-300 && tau < 1e300) {
+            break;
+        }
+    }
+    best
+}
+
+/// Newton's proposal where it lies within the bracket, else a point well inside.
+fn next_multiplier(tau: f64, newton: f64, low: f64, high: f64) -> f64 {
+    if newton > low && newton < high {
+        newton
+    } else if high.is_finite() {
+        if low > 0.0 { (low * high).sqrt() } else { 0.5 * high }
+    } else {
+        4.0 * tau
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eigen::frame::Frame;
-    use crate::eigen::problem::Diagonal;
-    use crate::uncertainty::ellipsoid::Ellipsoid;
+    use crate::eigen::problem::{Diagonal, ScaledDiagonal};
+    use crate::eigen::units::PlaneUnits;
+    use crate::linalg::Dense;
+    use crate::uncertainty::ellipsoid::{Ellipsoid, Ellipsoids};
     use mainstay_testkit::generate::{normal, rng};
 
-    fn duel(seed: u64, p: usize, ellipsoids: &Ellipsoids, share: f64) -> Duel<'_> {
+    fn problem(seed: u64, p: usize, ellipsoids: &Ellipsoids, share: f64) -> RobustRatio<'_> {
         let mut rng = rng(seed);
         let mut side = |n: usize, shift: f64, first: usize| {
             let mut values = normal(&mut rng, n * p);
@@ -262,10 +216,10 @@ mod tests {
             Side { rows, weights: vec![1.0; n], index: (first..first + n).collect() }
         };
         let (own, other) = (side(20, 0.0, 0), side(25, 3.0, 20));
-        let frame = Frame { center: vec![0.0; p], scale: vec![1.0; p] };
-        let form = |v: f64| Inside::new(&Diagonal::constant(p, v), &frame);
+        let units = PlaneUnits { center: vec![0.0; p], scale: vec![1.0; p] };
+        let form = |v: f64| ScaledDiagonal::new(&Diagonal::constant(p, v), &units);
         let (numerator, denominator) = (form(1e-3), form(1e-3));
-        Duel { own, other, ellipsoids, numerator, denominator, share }
+        RobustRatio { own, other, ellipsoids, numerator, denominator, share }
     }
 
     #[test]
@@ -275,19 +229,19 @@ mod tests {
             let p = if seed < 8 { small } else { 40 };
             let axes = (0..p).map(|j| 0.05 + 0.1 * (j % 3) as f64).collect();
             let ellipsoids = Ellipsoids::shared(Ellipsoid::Axes(axes), p);
-            let duel = duel(seed, p, &ellipsoids, 1.0);
+            let problem = problem(seed, p, &ellipsoids, 1.0);
             let nominal: Vec<f64> = normal(&mut rng(seed + 100), p + 1);
-            let found = duel.descend(&nominal, 1e-12, 2000, &Control::new()).unwrap().unwrap();
+            let found = problem.descend(&nominal, 1e-12, 2000, &Control::new()).unwrap().unwrap();
             assert!(found.history.windows(2).all(|pair| pair[1] < pair[0]));
             // No nearby plane is better by more than rounding and the clamp explain.
             let length = vector::norm(&found.z);
-            let best = duel.ratio(&found.z);
+            let best = problem.ratio(&found.z);
             let mut rng = rng(seed + 200);
             for _ in 0..200 {
                 let step = normal(&mut rng, p + 1);
                 let moved: Vec<f64> =
                     found.z.iter().zip(&step).map(|(z, s)| z + 1e-4 * length * s).collect();
-                assert!(duel.ratio(&moved) >= best * (1.0 - 1e-5), "seed {seed}");
+                assert!(problem.ratio(&moved) >= best * (1.0 - 1e-5), "seed {seed}");
             }
         }
     }

@@ -1,13 +1,14 @@
 //! Planes of pairs of classes without uncertainty, and how many planes become one.
 
-use super::frame::Frame;
+use super::generalized_eigen::{self, Eigenpair};
+use super::lanczos::{self, DiagonalPlusGram};
 use super::moments::{Moments, Part};
-use super::pencil::{self, Extreme};
-use super::problem::{Diagonal, Inside, Penalty, Regularization};
-use super::wide::{self, Form};
+use super::problem::{Diagonal, Penalty, Regularization, ScaledDiagonal};
+use super::units::PlaneUnits;
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, Svd, thin_qr, vector};
+use crate::linalg::{Dense, Svd, vector};
+use crate::optim::design::RowSpace;
 
 /// A plane with unit normal in the user's coordinates, and the quotient it was found with.
 #[derive(Debug, Clone)]
@@ -22,9 +23,9 @@ impl Plane {
         (&self.w, self.gamma)
     }
 
-    pub(super) fn from_frame(frame: &Frame, extreme: &Extreme) -> Result<Self> {
-        let (w, gamma) = frame.outside(&extreme.z).ok_or_else(no_plane)?;
-        Ok(Self { w, gamma, quotient: extreme.value })
+    pub(super) fn from_units(units: &PlaneUnits, eigenpair: &Eigenpair) -> Result<Self> {
+        let (w, gamma) = units.outside(&eigenpair.z).ok_or_else(no_plane)?;
+        Ok(Self { w, gamma, quotient: eigenpair.value })
     }
 }
 
@@ -44,17 +45,17 @@ pub(super) fn pair(
     delta: f64,
     control: &Control,
 ) -> Result<([Plane; 2], bool)> {
-    let frame = &moments.frame;
+    let units = &moments.units;
     let (own, other) = (moments.diagonal(a), moments.diagonal(b));
     let penalty = |own, other| Penalty::new(kind, delta, own, other);
     let (forth, back) = (penalty(&own, &other), penalty(&other, &own));
-    let (extremes, poor) = match (moments.part(a), moments.part(b)) {
+    let (eigenpairs, poor) = match (moments.part(a), moments.part(b)) {
         (Part::Gram(g), Part::Gram(h)) => {
             let ends = |g: &Dense, h: &Dense, penalty: &Penalty| {
                 let (mut n, mut d) = (g.clone(), h.clone());
-                Inside::new(&penalty.numerator, frame).add_to(&mut n);
-                Inside::new(&penalty.denominator, frame).add_to(&mut d);
-                pencil::both_ends(&n, &d)?.ok_or_else(no_plane)
+                ScaledDiagonal::new(&penalty.numerator, units).add_to(&mut n);
+                ScaledDiagonal::new(&penalty.denominator, units).add_to(&mut d);
+                generalized_eigen::both_ends(&n, &d)?.ok_or_else(no_plane)
             };
             let ([first, mut second], mut condition) = ends(&g, &h, &forth)?;
             if kind == Regularization::Tikhonov {
@@ -65,34 +66,41 @@ pub(super) fn pair(
             ([first, second], condition < 1e-9)
         }
         (Part::Rows(x), Part::Rows(y)) => {
-            let wide = x.nrows() + y.nrows() <= moments.n_features();
             let one = |x: &Dense, y: &Dense, penalty: &Penalty| {
-                if wide && kind != Regularization::None {
-                    wide::minimise(
-                        &form(x, &penalty.numerator, frame),
-                        &form(y, &penalty.denominator, frame),
-                        control,
-                    )
-                } else {
-                    let [low, _] = pencil::both_ends_of_rows(
-                        &with_rows(x, &penalty.numerator, frame),
-                        &with_rows(y, &penalty.denominator, frame),
-                    )?
-                    .ok_or_else(no_plane)?;
-                    Ok(low)
-                }
+                smallest_of_rows((x, y), penalty, kind, units, control)
             };
             ([one(&x, &y, &forth)?, one(&y, &x, &back)?], false)
         }
         _ => return Err(Error::Numerical("sums of different kinds".into())),
     };
-    let [first, second] = extremes;
-    Ok(([Plane::from_frame(frame, &first)?, Plane::from_frame(frame, &second)?], poor))
+    let [first, second] = eigenpairs;
+    Ok(([Plane::from_units(units, &first)?, Plane::from_units(units, &second)?], poor))
+}
+
+/// The smallest quotient for classes given by rows; without a matrix of order p where these are fewer than features.
+fn smallest_of_rows(
+    (x, y): (&Dense, &Dense),
+    penalty: &Penalty,
+    kind: Regularization,
+    units: &PlaneUnits,
+    control: &Control,
+) -> Result<Eigenpair> {
+    let wide = x.nrows() + y.nrows() < x.ncols();
+    if wide && kind != Regularization::None {
+        let numerator = form(x, &penalty.numerator, units);
+        return lanczos::minimise(&numerator, &form(y, &penalty.denominator, units), control);
+    }
+    let [low, _] = generalized_eigen::both_ends_of_rows(
+        &with_rows(x, &penalty.numerator, units),
+        &with_rows(y, &penalty.denominator, units),
+    )?
+    .ok_or_else(no_plane)?;
+    Ok(low)
 }
 
 /// Rows and penalty as rows'rows + diagonal.
-fn form(rows: &Dense, penalty: &Diagonal, frame: &Frame) -> Form {
-    let inside = Inside::new(penalty, frame);
+fn form(rows: &Dense, penalty: &Diagonal, units: &PlaneUnits) -> DiagonalPlusGram {
+    let inside = ScaledDiagonal::new(penalty, units);
     let mut data = rows.data().to_vec();
     let mut height = rows.nrows();
     if inside.weight > 0.0 {
@@ -100,12 +108,12 @@ fn form(rows: &Dense, penalty: &Diagonal, frame: &Frame) -> Form {
         height += 1;
     }
     let diagonal = inside.diagonal.iter().copied().chain([0.0]).collect();
-    Form { rows: Dense::from_rows(height, rows.ncols(), data), diagonal }
+    DiagonalPlusGram { rows: Dense::from_rows(height, rows.ncols(), data), diagonal }
 }
 
 /// Rows, and the penalty as more rows.
-fn with_rows(rows: &Dense, penalty: &Diagonal, frame: &Frame) -> Dense {
-    let Form { rows, diagonal } = form(rows, penalty, frame);
+fn with_rows(rows: &Dense, penalty: &Diagonal, units: &PlaneUnits) -> Dense {
+    let DiagonalPlusGram { rows, diagonal } = form(rows, penalty, units);
     let q = rows.ncols();
     let (mut height, mut data) = (rows.nrows(), rows.into_data());
     for (j, d) in diagonal.iter().enumerate().filter(|(_, d)| **d > 0.0) {
@@ -129,58 +137,67 @@ pub(super) fn norm_robust(
     eta_b: f64,
 ) -> Result<Plane> {
     let p = moments.n_features();
-    let frame = &moments.frame;
+    let units = &moments.units;
     let none = || {
         Error::Infeasible(format!(
             "no robust plane exists for class index {a}: `eta_b` = {eta_b} is at least every eigenvalue of the \
              matrix of class index {b}; use a smaller `eta_b`"
         ))
     };
-    let extreme = match (moments.part(a), moments.part(b)) {
+    let eigenpair = match (moments.part(a), moments.part(b)) {
         (Part::Gram(mut g), Part::Gram(mut h)) => {
-            Inside::new(&Diagonal::constant(p, eta_a), frame).add_to(&mut g);
-            Inside::new(&Diagonal::constant(p, -eta_b), frame).add_to(&mut h);
-            pencil::smallest_positive(&g, &h)?.ok_or_else(none)?
+            ScaledDiagonal::new(&Diagonal::constant(p, eta_a), units).add_to(&mut g);
+            ScaledDiagonal::new(&Diagonal::constant(p, -eta_b), units).add_to(&mut h);
+            generalized_eigen::smallest_positive(&g, &h)?.ok_or_else(none)?
         }
         (Part::Rows(x), Part::Rows(y)) => {
-            // Identity penalties: the answer lies in the span of the rows (x, -1), outside the frame.
-            let raw = |rows: &Dense| {
-                Dense::from_fn(rows.nrows(), p + 1, |i, j| {
-                    if j == p {
-                        rows[(i, p)]
-                    } else {
-                        rows[(i, j)] * frame.scale[j] - rows[(i, p)] * frame.center[j]
-                    }
-                })
-            };
-            let (x, y) = (raw(&x), raw(&y));
-            let unit = x.max_abs().max(y.max_abs()).max(1.0);
-            let data: Vec<f64> = x.data().iter().chain(y.data()).map(|v| v / unit).collect();
-            let height = x.nrows() + y.nrows();
-            let all = Dense::from_rows(height, p + 1, data);
-            let (basis, r) = thin_qr(&all.transpose());
-            let rank = r.nrows();
-            let gram = |from: usize, to: usize, shift: f64| {
-                let part = Dense::from_fn(to - from, rank, |i, j| r[(j, from + i)]);
-                let mut gram = part.tr_mul(&part);
-                gram.add_diagonal(shift / unit / unit);
-                gram
-            };
-            let (n, d) = (gram(0, x.nrows(), eta_a), gram(x.nrows(), height, -eta_b));
-            let found = pencil::smallest_positive(&n, &d)?.ok_or_else(none)?;
-            let z = basis.mul_vec(&found.z);
-            let length = vector::norm(&z[..p]);
-            if length.is_nan() || length <= 0.0 {
-                return Err(no_plane());
-            }
-            let first = z[..p].iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
-            let unit = length.copysign(first);
-            let w = z[..p].iter().map(|v| v / unit).collect();
-            return Ok(Plane { w, gamma: z[p] / unit, quotient: found.value });
+            return norm_robust_of_rows(units, (&x, &y), eta_a, eta_b)?.ok_or_else(none);
         }
         _ => return Err(Error::Numerical("sums of different kinds".into())),
     };
-    Plane::from_frame(frame, &extreme)
+    Plane::from_units(units, &eigenpair)
+}
+
+/// [`norm_robust`] for few rows: with identity penalties the answer lies in the span of the rows (x, -1) in the
+/// user's units. `None` if no robust plane exists.
+fn norm_robust_of_rows(
+    units: &PlaneUnits,
+    (x, y): (&Dense, &Dense),
+    eta_a: f64,
+    eta_b: f64,
+) -> Result<Option<Plane>> {
+    let p = x.ncols() - 1;
+    let raw = |rows: &Dense| {
+        Dense::from_fn(rows.nrows(), p + 1, |i, j| {
+            if j == p {
+                rows[(i, p)]
+            } else {
+                rows[(i, j)] * units.scale[j] - rows[(i, p)] * units.center[j]
+            }
+        })
+    };
+    let (x, y) = (raw(x), raw(y));
+    let unit = x.max_abs().max(y.max_abs()).max(1.0);
+    let data: Vec<f64> = x.data().iter().chain(y.data()).map(|v| v / unit).collect();
+    let height = x.nrows() + y.nrows();
+    let space = RowSpace::new(&Dense::from_rows(height, p + 1, data));
+    let gram = |rows: std::ops::Range<usize>, shift: f64| {
+        let part = space.coordinates.select_rows(&rows.collect::<Vec<_>>());
+        let mut gram = part.tr_mul(&part);
+        gram.add_diagonal(shift / unit / unit);
+        gram
+    };
+    let (n, d) = (gram(0..x.nrows(), eta_a), gram(x.nrows()..height, -eta_b));
+    let Some(found) = generalized_eigen::smallest_positive(&n, &d)? else { return Ok(None) };
+    let z = space.lift(&found.z);
+    let length = vector::norm(&z[..p]);
+    if length.is_nan() || length <= 0.0 {
+        return Err(no_plane());
+    }
+    let first = z[..p].iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
+    let unit = length.copysign(first);
+    let w = z[..p].iter().map(|v| v / unit).collect();
+    Ok(Some(Plane { w, gamma: z[p] / unit, quotient: found.value }))
 }
 
 /// One plane for class `k` from its planes against every other class: unit normals merged by their

@@ -46,16 +46,7 @@ pub(super) fn iterate(
     let mut last = nominal;
     for iteration in 1..=max_iter {
         control.check()?;
-        let mut moved = Vec::with_capacity(centres.data().len());
-        for (i, &class) in data.labels().iter().enumerate() {
-            let view = scaled.row(i);
-            moved.extend(if class == 0 {
-                view.farthest(centres.row(i), &last.w, last.gamma)
-            } else {
-                view.nearest(centres.row(i), &last.w, last.gamma)
-            });
-        }
-        let moved = Dense::from_rows(centres.nrows(), centres.ncols(), moved);
+        let moved = worst_places(data.labels(), &centres, &scaled, &last);
         let moments = Moments::new(&data.replace_features(moved.into()), control)?;
         let ([mut plane, _], _) =
             pair(&moments, (0, 1), problem.regularization, problem.delta, control)?;
@@ -81,4 +72,18 @@ pub(super) fn iterate(
         last = plane;
     }
     Ok((best, max_iter, false))
+}
+
+/// Every row at its worst place for `plane`, Eq. (28).
+fn worst_places(labels: &[usize], centres: &Dense, scaled: &Ellipsoids, plane: &Plane) -> Dense {
+    let mut moved = Vec::with_capacity(centres.data().len());
+    for (i, &class) in labels.iter().enumerate() {
+        let view = scaled.row(i);
+        moved.extend(if class == 0 {
+            view.farthest(centres.row(i), &plane.w, plane.gamma)
+        } else {
+            view.nearest(centres.row(i), &plane.w, plane.gamma)
+        });
+    }
+    Dense::from_rows(centres.nrows(), centres.ncols(), moved)
 }

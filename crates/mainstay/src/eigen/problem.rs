@@ -1,6 +1,8 @@
+//! The quotient that a plane minimises, and what keeps it well posed.
+
 use serde::{Deserialize, Serialize};
 
-use super::frame::Frame;
+use super::units::PlaneUnits;
 use crate::linalg::{Dense, vector};
 
 /// What keeps the quotient (3) well posed.
@@ -16,7 +18,7 @@ pub enum Regularization {
     None,
 }
 
-/// A diagonal quadratic form of (w, gamma) outside the frame.
+/// A diagonal quadratic form of (w, gamma) in the user's units.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Diagonal {
     pub w: Vec<f64>,
@@ -58,9 +60,9 @@ impl Penalty {
     }
 }
 
-/// A [`Diagonal`] seen from inside a frame: a diagonal on w and one dense row for gamma.
+/// A [`Diagonal`] in plane units: a diagonal on w and one dense row for gamma.
 #[derive(Debug, Clone)]
-pub(super) struct Inside {
+pub(super) struct ScaledDiagonal {
     /// On w; gamma has none.
     pub diagonal: Vec<f64>,
     /// Weight of the square of `row` z.
@@ -69,10 +71,10 @@ pub(super) struct Inside {
     pub row: Vec<f64>,
 }
 
-impl Inside {
-    pub(super) fn new(form: &Diagonal, frame: &Frame) -> Self {
-        let diagonal = form.w.iter().zip(&frame.scale).map(|(d, s)| d / s / s).collect();
-        Self { diagonal, weight: form.gamma, row: frame.gamma_row() }
+impl ScaledDiagonal {
+    pub(super) fn new(form: &Diagonal, units: &PlaneUnits) -> Self {
+        let diagonal = form.w.iter().zip(&units.scale).map(|(d, s)| d / s / s).collect();
+        Self { diagonal, weight: form.gamma, row: units.gamma_row() }
     }
 
     /// Value at z.

@@ -1,7 +1,9 @@
+//! Parameters of the robust classifier, their defaults and checks, and the choice of xi by cross-validation.
+
 use serde::{Deserialize, Serialize};
 
+use super::class_pairs::{Accuracy, ClassPairs};
 use super::estimator::{Rule, prepare, reach, with_ratios};
-use super::field::{Care, Field};
 use super::problem::Regularization;
 use super::xi::GRID;
 use crate::control::Control;
@@ -130,13 +132,13 @@ impl Estimator for RobustRegec {
         let reach = reach(&self.0.class_weight, data)?;
         let given = data;
         let data = prepare(data)?;
-        let field = Field::new(&self.0, &data, given, control)?;
+        let field = ClassPairs::new(&self.0, &data, given, control)?;
         let (xi, fits) = match self.0.xi {
-            Xi::Fixed(xi) => (xi, field.planes(xi, None, Care::Final, control)?),
+            Xi::Fixed(xi) => (xi, field.planes(xi, None, Accuracy::Final, control)?),
             Xi::Rule(XiRule::Auto) => field.auto(control)?,
             Xi::Rule(XiRule::Cv) => {
                 let xi = self.cross_validate(&data, &reach, control)?;
-                (xi, field.planes(xi, None, Care::Final, control)?)
+                (xi, field.planes(xi, None, Accuracy::Final, control)?)
             }
         };
         let fitted = field.finish(xi, fits, reach)?;
@@ -160,11 +162,11 @@ impl RobustRegec {
         for split in &splits {
             let train = data.select_rows(&split.train);
             let Ok(train) = prepare(&train) else { continue };
-            let field = Field::new(&self.0, &train, &train, control)?;
+            let field = ClassPairs::new(&self.0, &train, &train, control)?;
             let mut warm = None;
             let held = data.features().select_rows(&split.holdout).to_dense();
             for (score, &xi) in right.iter_mut().zip(&GRID) {
-                let fits = field.planes(xi, warm.as_deref(), Care::Final, control)?;
+                let fits = field.planes(xi, warm.as_deref(), Accuracy::Final, control)?;
                 let fitted = field.finish(xi, fits.clone(), reach.to_vec())?;
                 warm = Some(fits);
                 // The same draws for every xi.

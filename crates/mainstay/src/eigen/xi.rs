@@ -2,7 +2,7 @@
 
 use rand_distr::{ChiSquared, Distribution, StandardNormal, Uniform};
 
-use super::monotone::Duel;
+use super::robust_ratio::{RobustRatio, Side};
 use crate::folds::generator;
 
 /// Values of xi that compete, from nominal to fully robust.
@@ -11,7 +11,7 @@ pub(super) const GRID: [f64; 6] = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0];
 /// Random realisations of every row: by how much of its support $\rho_i(w)$ the distance changes.
 ///
 /// For a point uniform in an ellipsoid, $w^\top d / \rho(w)$ is distributed as one coordinate of a point
-/// uniform in the unit ball, whatever w is; so a number a row is a whole scenario.
+/// uniform in the unit ball, whatever w is; so one number per row is a whole scenario.
 #[derive(Debug)]
 pub(super) struct Scenarios(Vec<Vec<f64>>);
 
@@ -36,19 +36,16 @@ impl Scenarios {
     }
 
     /// Mean of the objective (1) over the scenarios at plane `z`, with the whole ellipsoids.
-    pub(super) fn mean_ratio(&self, duel: &Duel<'_>, z: &[f64]) -> f64 {
+    pub(super) fn mean_ratio(&self, problem: &RobustRatio<'_>, z: &[f64]) -> f64 {
         let p = z.len() - 1;
-        let side = |side: &super::monotone::Side| {
-            (side.rows.mul_vec(z), duel.ellipsoids.supports(&side.index, &z[..p]))
-        };
-        let (own, other) = (side(&duel.own), side(&duel.other));
-        let sum = |side: &super::monotone::Side,
-                   (d, rho): &(Vec<f64>, Vec<f64>),
-                   t: &[f64]|
-         -> f64 {
+        let side =
+            |side: &Side| (side.rows.mul_vec(z), problem.ellipsoids.supports(&side.index, &z[..p]));
+        let (own, other) = (side(&problem.own), side(&problem.other));
+        let sum = |side: &Side, (d, rho): &(Vec<f64>, Vec<f64>), t: &[f64]| -> f64 {
             (0..d.len()).map(|k| side.weights[k] * (d[k] + rho[k] * t[side.index[k]]).powi(2)).sum()
         };
-        let one = |t: &Vec<f64>| sum(&duel.own, &own, t) / sum(&duel.other, &other, t).max(1e-300);
+        let one =
+            |t: &Vec<f64>| sum(&problem.own, &own, t) / sum(&problem.other, &other, t).max(1e-300);
         self.0.iter().map(one).sum::<f64>() / COUNT as f64
     }
 }

@@ -1,17 +1,15 @@
+//! Parameters, their defaults and checks, and the estimator.
+
 use std::borrow::Cow;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::certificate::certify;
-use super::problem::{Answer, Problem};
-use super::solver::{Stop, solve};
+use super::prepared::Prepared;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged, Shape};
-use crate::error::{Error, Result, require};
-use crate::linalg::{Dense, thin_qr};
-use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, Link, PathPoint, one_versus_rest};
-use crate::uncertainty::ellipsoid::Ellipsoids;
+use crate::error::{Result, require};
+use crate::model::{Estimator, Fitted, Link, PathPoint, one_versus_rest};
 
 /// Parameters of [`EllipsoidSvc`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -132,120 +130,4 @@ impl EllipsoidSvc {
             prepared.fit(problem, &ellipsoids, point.c, &self.0, control)
         })
     }
-}
-
-/// Rows centred, scaled by a power of two, and rotated into their own span where only lengths of w
-/// matter and there are more features than rows; ellipsoids scaled alike.
-struct Prepared {
-    x: Dense,
-    means: Vec<f64>,
-    scale: f64,
-    /// Orthonormal rows: w = basis' * (w in the span).
-    basis: Option<Dense>,
-    ellipsoids: Ellipsoids,
-}
-
-impl Prepared {
-    fn new(data: &Dataset, given: &Dataset, shared: &Shape) -> Result<Self> {
-        let mut x = data.features().to_dense();
-        let (n, p) = (x.nrows(), x.ncols());
-        let largest = x.max_abs();
-        if largest > 1e153 {
-            return Err(Error::BadData(format!(
-                "a feature value of {largest:.1e} has no finite square: rescale the features"
-            )));
-        }
-        let means = x.tr_mul_vec(&vec![1.0 / n as f64; n]);
-        for i in 0..n {
-            x.row_mut(i).iter_mut().zip(&means).for_each(|(v, m)| *v -= m);
-        }
-        let size = x.max_abs();
-        let scale = if size > 0.0 { 2.0_f64.powi(exponent(size)) } else { 1.0 };
-        x.data_mut().iter_mut().for_each(|v| *v /= scale);
-        let mut ellipsoids = Ellipsoids::traced(data, given, shared)?.scaled(1.0 / scale);
-        let mut basis = None;
-        if p > n
-            && let Some(balls) = ellipsoids.balls_in(n)
-        {
-            let (q, r) = thin_qr(&x.transpose());
-            x = r.transpose();
-            basis = Some(q.transpose());
-            ellipsoids = balls;
-        }
-        Ok(Self { x, means, scale, basis, ellipsoids })
-    }
-
-    fn fit(
-        &self,
-        binary: &BinaryProblem<'_>,
-        ellipsoids: &Ellipsoids,
-        c: f64,
-        params: &EllipsoidParams,
-        control: &Control,
-    ) -> Result<BinaryFit> {
-        let n = self.x.nrows();
-        let unit = self.scale * self.scale;
-        let cap: Vec<f64> = binary.weights.iter().map(|w| c * w * unit).collect();
-        let grouped = ellipsoids.grouped(n);
-        let problem = Problem {
-            x: &self.x,
-            y: &binary.y,
-            cap: &cap,
-            of: &grouped.of,
-            multiplier: &grouped.multiplier,
-            shapes: &grouped.shapes,
-        };
-        let (up, down) = problem.caps();
-        let stop = Stop {
-            absolute: 0.5 * params.tol * unit,
-            relative: 0.5 * params.tol,
-            max_iter: params.max_iter,
-        };
-        let (answer, n_iter) = if up > 0.0 && down > 0.0 {
-            solve(&problem, stop, control)?
-        } else {
-            let zeta = Dense::zeros(problem.shapes.len(), self.x.ncols());
-            let b = if up > 0.0 { 1.0 } else { -1.0 };
-            (Answer { w: vec![0.0; self.x.ncols()], b, a: vec![0.0; n], zeta }, 1)
-        };
-        let scaled = certify(&problem, &answer);
-        let certificate =
-            crate::Certificate { primal: scaled.primal / unit, dual: scaled.dual / unit };
-        let (weights, intercept) = self.in_user_units(&answer);
-        if weights.iter().chain([&intercept]).any(|v| !v.is_finite()) {
-            return Err(Error::Numerical(
-                "the ellipsoid SVM left the range of numbers; rescale the features".into(),
-            ));
-        }
-        let mut warnings = Vec::new();
-        if weights.iter().all(|v| *v == 0.0) && up > 0.0 && down > 0.0 {
-            warnings.push("the uncertainty is so large that w = 0 is optimal: all rows get one class; use a smaller `uncertainty`".into());
-        }
-        Ok(BinaryFit {
-            weights,
-            intercept,
-            certificate: Some(certificate),
-            n_iter,
-            row_outputs: Vec::new(),
-            outputs: Vec::new(),
-            warnings,
-            route: Vec::new(),
-        })
-    }
-
-    fn in_user_units(&self, answer: &Answer) -> (Vec<f64>, f64) {
-        let spanned = match &self.basis {
-            Some(basis) => basis.tr_mul_vec(&answer.w),
-            None => answer.w.clone(),
-        };
-        let weights: Vec<f64> = spanned.iter().map(|w| w / self.scale).collect();
-        let shift: f64 = weights.iter().zip(&self.means).map(|(w, m)| w * m).sum();
-        (weights, answer.b - shift)
-    }
-}
-
-/// The power of two nearest above `size`.
-#[expect(clippy::cast_possible_truncation, reason = "exponents of f64 fit")]
-fn exponent(size: f64) -> i32 {
-    size.log2().ceil() as i32
 }

@@ -3,9 +3,12 @@
 
 mod certificate;
 mod estimator;
+mod interior;
+mod newton;
 mod normal;
+mod prepared;
 mod problem;
 mod scaling;
-mod solver;
+mod strategy;
 
 pub use estimator::{EllipsoidParams, EllipsoidSvc};

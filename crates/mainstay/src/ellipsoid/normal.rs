@@ -66,28 +66,11 @@ impl Normal {
         for &i in &members.exact {
             build.push(d[i], &[(problem.y[i], problem.x.row(i))], problem.y[i]);
         }
-        let mut mean = vec![0.0; p + 1];
         for (j, rows) in members.of_cone.iter().enumerate() {
-            let (m, e) = (|i: usize| problem.multiplier[i], image(scaling.w1.row(j)));
+            let e = image(scaling.w1.row(j));
             let k = scaling.eta[j].powi(-2);
             let (w0, t) = (scaling.w0[j], 2.0 * scaling.w0[j] * scaling.w0[j] - 1.0);
-            let mass: f64 = rows.iter().map(|&i| d[i] * m(i) * m(i)).sum();
-            mean.fill(0.0);
-            if let [i] = rows[..] {
-                let scale = problem.y[i] / m(i);
-                vector::axpy(scale, problem.x.row(i), &mut mean[..p]);
-                mean[p] = scale;
-            } else {
-                for &i in rows {
-                    let scale = d[i] * m(i) / mass * problem.y[i];
-                    vector::axpy(scale, problem.x.row(i), &mut mean[..p]);
-                    mean[p] += scale;
-                }
-                for &i in rows {
-                    let terms = [(problem.y[i], problem.x.row(i)), (-m(i), &mean[..p])];
-                    build.push(d[i], &terms, problem.y[i] - m(i) * mean[p]);
-                }
-            }
+            let (mass, mean) = build.push_deviations(problem, rows, d);
             let h = mass + k * t;
             let terms = [(1.0, &mean[..p]), (-2.0 * w0 / t, e)];
             build.push(mass * (k * t / h), &terms, mean[p]);
@@ -163,6 +146,34 @@ impl Rows {
         }
         self.data.push(last);
         self.weights.push(weight);
+    }
+
+    /// Adds $g_i - m_i \hat g$ for the rows of one cone, and returns D and $\hat g$; a single row has no deviation.
+    fn push_deviations(
+        &mut self,
+        problem: &Problem<'_>,
+        rows: &[usize],
+        d: &[f64],
+    ) -> (f64, Vec<f64>) {
+        let (p, m) = (self.p, |i: usize| problem.multiplier[i]);
+        let mass: f64 = rows.iter().map(|&i| d[i] * m(i) * m(i)).sum();
+        let mut mean = vec![0.0; p + 1];
+        if let [i] = rows[..] {
+            let scale = problem.y[i] / m(i);
+            vector::axpy(scale, problem.x.row(i), &mut mean[..p]);
+            mean[p] = scale;
+            return (mass, mean);
+        }
+        for &i in rows {
+            let scale = d[i] * m(i) / mass * problem.y[i];
+            vector::axpy(scale, problem.x.row(i), &mut mean[..p]);
+            mean[p] += scale;
+        }
+        for &i in rows {
+            let terms = [(problem.y[i], problem.x.row(i)), (-m(i), &mean[..p])];
+            self.push(d[i], &terms, problem.y[i] - m(i) * mean[p]);
+        }
+        (mass, mean)
     }
 
     fn finish(self) -> (Dense, Vec<f64>) {

@@ -1,3 +1,4 @@
+//! What is minimised: a plain SVM whose rows may lie anywhere in their ellipsoids.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use rayon::prelude::*;
@@ -15,7 +16,7 @@ use crate::uncertainty::ellipsoid::{Spread, View};
 /// and $E$ is $(j, m)$.
 #[derive(Debug)]
 pub(super) struct Problem<'a> {
-    /// One row a sample.
+    /// One row per sample.
     pub x: &'a Dense,
     /// +1 or -1.
     pub y: &'a [f64],
@@ -29,16 +30,21 @@ pub(super) struct Problem<'a> {
     pub shapes: &'a [View<'a>],
 }
 
-/// Answer and multipliers.
+/// A primal point: the plane $w^\top x + b = 0$.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct Plane {
     /// Weights.
     pub w: Vec<f64>,
     /// Intercept.
     pub b: f64,
-    /// Multipliers of the margins.
+}
+
+/// A dual point.
+#[derive(Debug, Clone)]
+pub(super) struct Multipliers {
+    /// Of the margins, one per row.
     pub a: Vec<f64>,
-    /// Multipliers of $L_j^\top w$, one row a shape.
+    /// Of $L_j^\top w$, one row per shape.
     pub zeta: Dense,
 }
 
@@ -78,8 +84,24 @@ impl Problem<'_> {
 
     /// Total cap of the rows of either sign: (positive, negative).
     pub(super) fn caps(&self) -> (f64, f64) {
+        self.by_class(self.cap)
+    }
+
+    /// $\sum_{i \in j} m_i a_i$ for every shape: how far multipliers of this size move its points.
+    pub(super) fn reach(&self, a: &[f64]) -> Vec<f64> {
+        let mut reach = vec![0.0; self.shapes.len()];
+        for (i, a) in a.iter().enumerate() {
+            if self.multiplier[i] > 0.0 {
+                reach[self.of[i]] += self.multiplier[i] * a;
+            }
+        }
+        reach
+    }
+
+    /// Sums of `a` over the rows of either sign: (positive, negative).
+    pub(super) fn by_class(&self, a: &[f64]) -> (f64, f64) {
         let total = |sign: f64| -> f64 {
-            self.y.iter().zip(self.cap).filter(|(y, _)| **y == sign).map(|(_, c)| c).sum()
+            self.y.iter().zip(a).filter(|(y, _)| **y == sign).map(|(_, a)| a).sum()
         };
         (total(1.0), total(-1.0))
     }
@@ -118,11 +140,55 @@ impl Problem<'_> {
 /// Shapes added up by one task.
 const SHAPES: usize = 128;
 
-// With a full matrix a row these passes over all triangles are most of the work: the loops are compiled for
+// With a full matrix per row these passes over all triangles are most of the work: the loops are compiled for
 // the widest vectors.
 #[inline(always)]
 fn pull(shape: View<'_>, w: &[f64], own: &mut [f64], image: &mut [f64]) {
     shape.pull(w, own);
     image.fill(0.0);
     shape.push(1.0, own, image);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against every break point of the piecewise linear objective, one of which is a minimiser.
+    #[test]
+    fn the_best_intercept_is_best_among_all_break_points() {
+        let x = Dense::from_fn(7, 1, |i, _| ((5 * i) % 7) as f64 - 2.0);
+        let y = [1.0, -1.0, -1.0, 1.0, 1.0, -1.0, 1.0];
+        let problem = Problem {
+            x: &x,
+            y: &y,
+            cap: &[1.0, 2.0, 0.5, 3.0, 0.25, 1.5, 1.0],
+            of: &[0; 7],
+            multiplier: &[1.0, 0.0, 2.0, 0.5, 1.0, 1.0, 0.0],
+            shapes: &[View::Ball(0.3)],
+        };
+        for w in [-1.5, -0.2, 0.0, 0.4, 3.0] {
+            let scores = x.mul_vec(&[w]);
+            let spread = problem.spread(&[problem.shapes[0].support(&[w])]);
+            let value = |b: f64| problem.objective(&[w], &scores, b, &spread);
+            let found = value(problem.best_intercept(&scores, &spread));
+            let breaks = (0..7).map(|i| y[i] * (1.0 + spread[i]) - scores[i]);
+            let best = breaks.map(value).fold(f64::INFINITY, f64::min);
+            assert!((found - best).abs() < 1e-12, "w = {w}: {found} {best}");
+        }
+    }
+
+    #[test]
+    fn sums_by_class_and_by_shape_follow_labels_and_multipliers() {
+        let x = Dense::zeros(3, 1);
+        let problem = Problem {
+            x: &x,
+            y: &[1.0, -1.0, 1.0],
+            cap: &[1.0, 2.0, 4.0],
+            of: &[0, 1, 1],
+            multiplier: &[0.0, 0.5, 2.0],
+            shapes: &[View::Ball(1.0), View::Ball(2.0)],
+        };
+        assert_eq!(problem.caps(), (5.0, 2.0));
+        assert_eq!(problem.reach(&[1.0, 1.0, 1.0]), [0.0, 2.5]);
+    }
 }

@@ -24,7 +24,7 @@ impl Points {
         own(self.tail.row(j))
     }
 
-    /// All x1, one row a cone.
+    /// All x1, one row per cone.
     pub(super) fn vectors(&self) -> Dense {
         Dense::from_fn(self.len(), self.tail.ncols() / 2, |j, k| self.tail[(j, k)])
     }
@@ -131,12 +131,12 @@ impl Scaling {
     }
 
     /// The corrector's cone term $W^{-1}(\lambda \backslash (g e - \lambda \circ \lambda - W^{-1} dk \circ W dz))$ for
-    /// complementarity `goal` g and a predictor (dk, dz).
-    pub(super) fn corrector(&self, z: &Points, dk: &Points, dz: &Points, goal: f64) -> Points {
+    /// complementarities `goal` g, one per cone, and a predictor (dk, dz).
+    pub(super) fn corrector(&self, z: &Points, dk: &Points, dz: &Points, goal: &[f64]) -> Points {
         let width = z.tail.ncols();
         let mut out = Points::new(vec![0.0; z.len()], width / 2);
         let [mut lambda, mut a, mut b] = [(); 3].map(|()| vec![0.0; width]);
-        for j in 0..z.len() {
+        for (j, goal) in goal.iter().enumerate() {
             let l0 = self.apply(j, false, z.head[j], z.tail.row(j), &mut lambda);
             let a0 = self.apply(j, true, dk.head[j], dk.tail.row(j), &mut a);
             let b0 = self.apply(j, false, dz.head[j], dz.tail.row(j), &mut b);

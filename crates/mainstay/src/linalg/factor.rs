@@ -85,25 +85,42 @@ impl Lu {
     }
 }
 
+/// Eigenvalues and pivots below this multiple of order times machine precision are rounding, and count as 0.
+const ROUNDING: f64 = 8.0;
+
 /// A lower triangular L with `a` = L L' for a symmetric positive semidefinite `a` (its lower
 /// triangle is read); `None` if an eigenvalue is negative beyond rounding.
+///
+/// A matrix that is singular up to rounding gets a singular factor: an eigenvalue of 1e-16 that is rounding
+/// would otherwise be an axis of length 1e-8. What is rounding is decided at unit diagonal, so that a short axis
+/// along a feature measured in large units stays.
 pub fn psd_factor(a: &Dense) -> Option<Dense> {
     let n = a.nrows();
     let largest = a.max_abs();
     if largest == 0.0 {
         return Some(Dense::zeros(n, n));
     }
+    let noise = ROUNDING * n as f64 * f64::EPSILON;
     if let Some(factor) = Cholesky::new(a) {
-        return Some(factor.lower());
+        let lower = factor.lower();
+        if (0..n).all(|i| lower[(i, i)].powi(2) > noise * a[(i, i)]) {
+            return Some(lower);
+        }
     }
-    let eigen = SymmetricEigen::new(a).ok()?;
-    let top = eigen.values.last().copied().unwrap_or(0.0);
-    if eigen.values[0] < -1e-10 * largest.max(top) {
+    let values = SymmetricEigen::values(a).ok()?;
+    let top = values.last().copied().unwrap_or(0.0);
+    if values[0] < -1e-10 * largest.max(top) {
         return None;
     }
-    // a = F F' with F = V sqrt(values); the R of F' = Q R is the transposed triangle.
-    let transposed =
-        Dense::from_fn(n, n, |k, i| eigen.vectors[(i, k)] * eigen.values[k].max(0.0).sqrt());
+    let root: Vec<f64> = (0..n).map(|i| a[(i, i)].max(0.0).sqrt()).collect();
+    let unit = |i: usize, j: usize| {
+        if root[i] * root[j] > 0.0 { a[(i, j)] / root[i] / root[j] } else { 0.0 }
+    };
+    let eigen = SymmetricEigen::new(&Dense::from_fn(n, n, unit)).ok()?;
+    let floor = noise * eigen.values[n - 1];
+    let length = |k: usize| if eigen.values[k] > floor { eigen.values[k].sqrt() } else { 0.0 };
+    // a = F F' with F = diag(root) V sqrt(values); the R of F' = Q R is the transposed triangle.
+    let transposed = Dense::from_fn(n, n, |k, i| root[i] * eigen.vectors[(i, k)] * length(k));
     Some(qr_triangle(&transposed).transpose())
 }
 
@@ -146,11 +163,11 @@ impl SymmetricEigen {
 /// Thin singular value decomposition `a = u diag(s) v'`.
 #[derive(Debug, Clone)]
 pub struct Svd {
-    /// Left singular vectors, one a column.
+    /// Left singular vectors, one per column.
     pub u: Dense,
     /// Singular values, descending.
     pub s: Vec<f64>,
-    /// Right singular vectors, one a column.
+    /// Right singular vectors, one per column.
     pub v: Dense,
 }
 
@@ -231,6 +248,7 @@ fn finite(a: &Dense, what: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::vector;
     use super::*;
 
     fn close(a: &Dense, b: &Dense) -> bool {
@@ -288,6 +306,24 @@ mod tests {
         assert!((0..3).all(|i| (i + 1..3).all(|j| l[(i, j)] == 0.0)));
         assert!(psd_factor(&Dense::from_rows(2, 2, vec![1.0, 2.0, 2.0, 1.0])).is_none());
         assert_eq!(psd_factor(&Dense::zeros(2, 2)), Some(Dense::zeros(2, 2)));
+    }
+
+    /// P = f f' vanishes on what is orthogonal to f; an eigenvalue of 1e-17 there would be a length of 3e-9.
+    #[test]
+    fn a_singular_matrix_has_no_axis_made_of_rounding() {
+        for k in 0..200 {
+            let f = [0.1 + 0.013 * f64::from(k), 0.7, -0.3];
+            let outer = Dense::from_fn(3, 3, |i, j| f[i] * f[j]);
+            let l = psd_factor(&outer).unwrap();
+            let orthogonal = [f[1], -f[0], 0.0];
+            assert!(vector::norm(&l.tr_mul_vec(&orthogonal)) < 1e-14, "{k}");
+        }
+    }
+
+    #[test]
+    fn a_short_axis_of_a_graded_matrix_stays() {
+        let graded = Dense::from_rows(2, 2, vec![1.0, 0.0, 0.0, 1e-20]);
+        assert!((psd_factor(&graded).unwrap()[(1, 1)] - 1e-10).abs() < 1e-24);
     }
 
     #[test]

@@ -1,8 +1,10 @@
+//! Gram matrices of rows that arrive one by one.
+
 use faer::MatRef;
 
 use super::dense::{Dense, add_gram};
 
-/// Rows that wait to be added together: one symmetric product a block.
+/// Rows that wait to be added together: one symmetric product per block.
 const BLOCK: usize = 512;
 
 /// The sum of `r r'` over rows that arrive one by one, as fast as one matrix product.

@@ -1,3 +1,4 @@
+//! Cholesky factors that grow by one row at a time.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use super::{Cholesky, vector};

@@ -1,3 +1,5 @@
+//! Linear systems with a diagonal plus few weighted rows (Woodbury).
+
 use super::{Dense, Lu, vector};
 
 /// diag(d) + U' diag(c) U with few rows in U and weights c of any sign, solved through the small

@@ -4,6 +4,8 @@
 //! the crate compiles none of faer's generics and always runs them on one thread (parallelism
 //! lives in the outer loops, which keeps results independent of the number of threads).
 
+mod compensated;
+mod csr;
 mod dense;
 pub(crate) mod elementary;
 mod factor;
@@ -12,14 +14,19 @@ mod growing;
 mod low_rank;
 mod matrix;
 mod pivoted;
+mod products;
+mod row;
 mod stacked;
 mod storage;
 pub mod vector;
 
+pub use compensated::Compensated;
+pub use csr::Csr;
 pub use dense::Dense;
 pub use factor::{Cholesky, Lq, Lu, Svd, SymmetricEigen, psd_factor, qr_triangle, thin_qr};
 pub use gram::GramSum;
 pub use growing::GrowingCholesky;
 pub use low_rank::DiagonalPlusRows;
-pub use matrix::{Csr, Matrix, Row};
+pub use matrix::Matrix;
 pub use pivoted::PivotedCholesky;
+pub use row::Row;

@@ -16,7 +16,7 @@ impl Dense {
     /// `k p .. (k + 1) p`. Rows whose weights are all zero cost nothing. Summation order is fixed.
     #[must_use]
     pub fn stacked_grams(&self, weights: &Self) -> Self {
-        assert_eq!(self.nrows(), weights.nrows(), "one row of weights a row");
+        assert_eq!(self.nrows(), weights.nrows(), "one row of weights per row");
         let (p, m) = (self.ncols(), weights.ncols());
         let mut out = Self::zeros(m * p, p);
         let per_panel = (COLUMNS / p.max(1)).clamp(1, m.max(1));

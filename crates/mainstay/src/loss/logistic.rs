@@ -1,3 +1,5 @@
+//! The logistic loss.
+
 use super::MarginLoss;
 
 /// $\ln(1 + e^{-m})$, computed without overflow.

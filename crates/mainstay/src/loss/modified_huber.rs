@@ -1,3 +1,5 @@
+//! The modified Huber loss.
+
 use super::MarginLoss;
 
 /// $\max(0, 1 - m)^2$ for $m \ge -1$ and $-4m$ below: squared hinge that grows only linearly.

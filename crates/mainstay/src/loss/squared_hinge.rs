@@ -1,3 +1,5 @@
+//! The squared hinge loss.
+
 use super::MarginLoss;
 
 /// $\max(0, 1 - m)^2$.

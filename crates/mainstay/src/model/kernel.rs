@@ -1,3 +1,5 @@
+//! Kernel models: one weight per support row.
+
 use serde::{Deserialize, Serialize};
 
 use super::Link;
@@ -61,7 +63,7 @@ pub struct Kernel {
     pub indices: Vec<usize>,
     /// The support rows; empty for a precomputed kernel.
     pub support: Vec<Vec<f64>>,
-    /// One row for two classes, otherwise one row a class; one column a support row.
+    /// One row for two classes, otherwise one row per class; one column per support row.
     pub dual_coef: Vec<Vec<f64>>,
     /// The share of the constant feature.
     pub intercept: Vec<f64>,

@@ -1,3 +1,5 @@
+//! Linear models: one weight per feature, and how scores become probabilities.
+
 use serde::{Deserialize, Serialize};
 
 use super::choose;
@@ -60,7 +62,7 @@ impl Link {
 /// $x \mapsto$ `coef` $x$ + `intercept`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Linear {
-    /// One row for two classes, otherwise one row a class.
+    /// One row for two classes, otherwise one row per class.
     pub coef: Vec<Vec<f64>>,
     /// As many as `coef` has rows.
     pub intercept: Vec<f64>,

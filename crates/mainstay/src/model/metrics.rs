@@ -41,7 +41,7 @@ pub struct ClassEvaluation {
 }
 
 impl Evaluation {
-    /// Judges `predicted` (class indices) and `scores` (one column for two classes, else one a class)
+    /// Judges `predicted` (class indices) and `scores` (one column for two classes, else one per class)
     /// against `truth`.
     pub fn new(
         truth: &[usize],

@@ -72,7 +72,7 @@ impl Model {
         }
     }
 
-    /// Scores: one column for two classes (positive means class 1), otherwise one a class.
+    /// Scores: one column for two classes (positive means class 1), otherwise one per class.
     pub fn decision(&self, x: &Matrix) -> Result<Dense> {
         if x.ncols() != self.n_features() {
             return Err(Error::Mismatch(format!(

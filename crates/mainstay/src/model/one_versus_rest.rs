@@ -1,3 +1,5 @@
+//! Two-class solvers for any number of classes: one problem per class, against the rest.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
@@ -12,7 +14,7 @@ use crate::linalg::{Dense, Matrix};
 /// Two classes, told apart by sign; weights are positive.
 #[derive(Debug)]
 pub struct BinaryProblem<'a> {
-    /// One row a sample.
+    /// One row per sample.
     pub x: &'a Matrix,
     /// +1 or -1.
     pub y: Vec<f64>,
@@ -31,9 +33,9 @@ pub struct BinaryFit {
     pub certificate: Option<Certificate>,
     /// Iterations used.
     pub n_iter: usize,
-    /// Named results with one number a row.
+    /// Named results with one number per row.
     pub row_outputs: Vec<(&'static str, Vec<f64>)>,
-    /// Named results with one number a problem.
+    /// Named results with one number per problem.
     pub outputs: Vec<(&'static str, f64)>,
     /// Plain sentences the user should read.
     pub warnings: Vec<String>,
@@ -41,7 +43,7 @@ pub struct BinaryFit {
     pub route: Vec<&'static str>,
 }
 
-/// Solves one binary problem for two classes, and one a class (that class against the rest) for
+/// Solves one binary problem for two classes, and one per class (that class against the rest) for
 /// more, in parallel, and puts the answers together. Per-row results go back to the rows as given.
 pub fn one_versus_rest(
     merged: &Merged,
@@ -59,7 +61,7 @@ pub fn one_versus_rest(
     Ok(assemble(merged, model, tol, &fits))
 }
 
-/// Solves one binary problem for two classes, and one a class for more, in parallel.
+/// Solves one binary problem for two classes, and one per class for more, in parallel.
 pub fn each_class<T: Send>(
     merged: &Merged,
     control: &Control,
@@ -83,7 +85,7 @@ pub fn each_class<T: Send>(
     control.install(|| (0..data.n_classes()).into_par_iter().map(counted).collect())
 }
 
-/// The binary problems of merged data: one for two classes, otherwise one a class, against the rest.
+/// The binary problems of merged data: one for two classes, otherwise one per class, against the rest.
 /// For solvers that want them one at a time.
 pub fn binary_problems(data: &Dataset) -> Vec<BinaryProblem<'_>> {
     // Merged data always carry weights.

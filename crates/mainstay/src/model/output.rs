@@ -1,3 +1,5 @@
+//! Method-specific results by public name.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,14 +1,16 @@
+//! Models of one plane per class: the nearest decides.
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
 
-/// One plane a class; a row belongs to the class whose plane, or whose training points projected on
+/// One plane per class; a row belongs to the class whose plane, or whose training points projected on
 /// it, is nearest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Planes {
-    /// Unit normals, one a class.
+    /// Unit normals, one per class.
     pub planes: Vec<Vec<f64>>,
     /// Class k lies on `planes[k]` x = `offsets[k]`.
     pub offsets: Vec<f64>,

@@ -1,3 +1,5 @@
+//! Models of standardised features, for rows in raw units.
+
 use serde::{Deserialize, Serialize};
 
 use super::{Estimator, Fitted, Linear, Model};

@@ -18,6 +18,12 @@ pub fn power_of_two(size: f64) -> f64 {
     if size > 0.0 { power.clamp(f64::MIN_POSITIVE, 0.5 / f64::MIN_POSITIVE) } else { 1.0 }
 }
 
+/// The power of two at or above `size`; 1 for zero. Its inverse is a number too.
+pub fn power_of_two_above(size: f64) -> f64 {
+    let below = power_of_two(size);
+    if below < size { power_of_two(2.0 * below) } else { below }
+}
+
 /// [`power_of_two`] where `size` is extreme, 1 for ordinary numbers, which need no help.
 pub fn unit_if_extreme(size: f64) -> f64 {
     if ORDINARY.contains(&size) { 1.0 } else { power_of_two(size) }
@@ -85,6 +91,10 @@ mod tests {
             let power = power_of_two(size);
             assert!((1.0 / power).is_finite() && power > 0.0 && power.to_bits() << 12 == 0);
         }
+        for (size, power) in [(1.0, 1.0), (3.9, 4.0), (0.3, 0.5), (0.0, 1.0)] {
+            assert_eq!(power_of_two_above(size), power);
+        }
+        assert!((1.0 / power_of_two_above(f64::MAX)).is_normal());
         assert_eq!(unit_if_extreme(1e50), 1.0);
         assert_eq!(unit_if_extreme(2f64.powi(300)), 2f64.powi(300));
     }

@@ -1,3 +1,5 @@
+//! The best of several estimators by plain cross-validation.
+
 use rayon::prelude::*;
 
 use crate::control::Control;
@@ -42,5 +44,54 @@ impl Estimator for GridCv {
             return Err(first.unwrap_or_else(|| Error::BadParams("no candidates".into())));
         };
         self.candidates[best].fit(data, control)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::require;
+    use crate::linalg::Dense;
+    use crate::model::{Linear, Link, Model};
+
+    /// Says the sign of the first feature plus `shift`; cannot be fitted if that is not finite.
+    struct Threshold(f64);
+
+    impl Estimator for Threshold {
+        fn fit(&self, _data: &Dataset, _control: &Control) -> Result<Fitted> {
+            require(self.0.is_finite(), "shift", self.0, "finite")?;
+            let model = Linear { coef: vec![vec![1.0]], intercept: vec![self.0], link: Link::None };
+            Ok(Fitted::new(Model::Linear(model), 1))
+        }
+    }
+
+    /// Rows at -5 to 5 without 0; class 1 is positive.
+    fn data() -> Dataset {
+        let x: Vec<f64> = (-5..=5).filter(|v| *v != 0).map(f64::from).collect();
+        let labels = x.iter().map(|v| usize::from(*v > 0.0)).collect();
+        Dataset::new(Dense::from_rows(10, 1, x).into(), labels, 2)
+            .unwrap_or_else(|e| unreachable!("{e}"))
+    }
+
+    fn winner(shifts: &[f64]) -> Result<f64> {
+        let candidates =
+            shifts.iter().map(|s| Box::new(Threshold(*s)) as Box<dyn Estimator>).collect();
+        let fitted =
+            GridCv { candidates, folds: 5, random_state: 0 }.fit(&data(), &Control::new())?;
+        match fitted.model {
+            Model::Linear(model) => Ok(model.intercept[0]),
+            _ => unreachable!("linear models only"),
+        }
+    }
+
+    #[test]
+    fn the_fewest_errors_win_and_the_first_of_equals() {
+        assert_eq!(winner(&[3.5, -2.5, 0.5, 0.25]).ok(), Some(0.5));
+    }
+
+    #[test]
+    fn a_candidate_that_cannot_be_fitted_does_not_compete() {
+        assert_eq!(winner(&[f64::NAN, 4.5]).ok(), Some(4.5));
+        assert!(winner(&[f64::NAN]).is_err_and(|e| e.to_string().contains("shift")));
     }
 }

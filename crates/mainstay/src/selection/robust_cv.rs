@@ -1,3 +1,5 @@
+//! The best of several estimators by cross-validation that distrusts low averages.
+
 use rayon::prelude::*;
 
 use crate::control::Control;
@@ -38,9 +40,9 @@ pub struct RobustCv {
 pub struct Selection {
     /// The winner.
     pub choice: Choice,
-    /// One a candidate.
+    /// One per candidate.
     pub candidates: Vec<Judgement>,
-    /// One a baseline setting.
+    /// One per baseline setting.
     pub baseline: Vec<Judgement>,
     /// The winner on all rows.
     pub fitted: Fitted,
@@ -123,4 +125,59 @@ fn error_rate(model: &Model, data: &Dataset) -> Result<f64> {
     let predicted = model.predict(data.features())?;
     let wrong = predicted.iter().zip(data.labels()).filter(|(a, b)| a != b).count();
     Ok(wrong as f64 / data.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::require;
+    use crate::linalg::Dense;
+    use crate::model::{Linear, Link};
+
+    /// Says the sign of the first feature plus `shift`; cannot be fitted if that is not finite.
+    struct Threshold(f64);
+
+    impl Estimator for Threshold {
+        fn fit(&self, _data: &Dataset, _control: &Control) -> Result<Fitted> {
+            require(self.0.is_finite(), "shift", self.0, "finite")?;
+            let model = Linear { coef: vec![vec![1.0]], intercept: vec![self.0], link: Link::None };
+            Ok(Fitted::new(Model::Linear(model), 1))
+        }
+    }
+
+    /// Rows at -5 to 5 without 0; class 1 is positive.
+    fn data() -> Dataset {
+        let x: Vec<f64> = (-5..=5).filter(|v| *v != 0).map(f64::from).collect();
+        let labels = x.iter().map(|v| usize::from(*v > 0.0)).collect();
+        Dataset::new(Dense::from_rows(10, 1, x).into(), labels, 2)
+            .unwrap_or_else(|e| unreachable!("{e}"))
+    }
+
+    /// At shift 0.5 the margins are |x| + y/2: the hinge losses are 0 except at -1, where the margin is 1/2.
+    #[test]
+    fn losses_and_errors_of_a_model_match_the_hand_count() {
+        let model = |shift: f64| Threshold(shift).fit(&data(), &Control::new()).map(|f| f.model);
+        let loss = model(0.5).and_then(|m| mean_loss(&m, Loss::Hinge, &data()));
+        assert!(loss.is_ok_and(|l| (l - 0.05).abs() < 1e-15));
+        // Positive above -2.5: -1 and -2 are wrong.
+        let errors = model(2.5).and_then(|m| error_rate(&m, &data()));
+        assert!(errors.is_ok_and(|e| (e - 0.2).abs() < 1e-15));
+    }
+
+    #[test]
+    fn a_candidate_must_beat_the_baseline_by_the_gain() {
+        let select = |candidate: f64| {
+            let cv = RobustCv {
+                rules: Thresholds::default(),
+                n_folds: 5,
+                n_repeats: 1,
+                scoring: RobustScoring::ZeroOne(Loss::Hinge),
+                random_state: 0,
+            };
+            let (candidate, baseline) = (Threshold(candidate), Threshold(4.5));
+            cv.select(&[&candidate], &[&baseline], &data(), &Control::new()).map(|s| s.choice)
+        };
+        assert!(matches!(select(0.5), Ok(Choice::Candidate(0))));
+        assert!(matches!(select(4.5), Ok(Choice::Baseline(0))));
+    }
 }

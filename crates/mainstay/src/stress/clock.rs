@@ -1,3 +1,5 @@
+//! The time that the fits of one method may take.
+
 use std::sync::Mutex;
 
 use crate::control::Control;
@@ -24,5 +26,36 @@ impl Clock {
             *spent += end - start;
         }
         Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// A clock that every fit moves on by `seconds`.
+    fn fits_within(limit: Option<f64>, seconds: u64) -> usize {
+        let now = Arc::new(AtomicU64::new(0));
+        let shown = Arc::clone(&now);
+        let control = Control::new().with_clock(move || shown.load(Ordering::Relaxed) as f64);
+        let clock = Clock::new(limit);
+        let fit = |_: &Control| now.fetch_add(seconds, Ordering::Relaxed);
+        (0..10).filter(|_| clock.time(&control, fit).is_some()).count()
+    }
+
+    #[test]
+    fn fits_run_until_the_time_of_their_method_is_spent() {
+        assert_eq!(fits_within(Some(7.0), 2), 4);
+        assert_eq!(fits_within(Some(0.0), 2), 0);
+    }
+
+    #[test]
+    fn without_a_limit_or_a_clock_every_fit_runs() {
+        assert_eq!(fits_within(None, 2), 10);
+        let clock = Clock::new(Some(0.0));
+        assert_eq!(clock.time(&Control::new(), |_| 5), Some(5));
     }
 }

@@ -11,18 +11,18 @@
 //! fit that fails leaves cells that say why.
 
 mod clock;
-mod judged;
 mod run;
 mod scene;
+mod test_damage;
 mod threat;
 mod training;
 
 pub(crate) use clock::Clock;
-pub use judged::{
-    adversarial_deletion, corrupted_features, measurement_error, missing_features, spoiled,
-};
 pub(crate) use run::empty_the_slow;
 pub use run::{CLEAN, Cell, Entrant, Plan, TOO_SLOW, Trial, seed_of, split_of};
+pub use test_damage::{
+    adversarial_deletion, corrupted_features, measurement_error, missing_features, spoiled,
+};
 pub use threat::{Part, Threat};
 pub use training::{OutlierKind, few_samples, label_noise, outliers, unlucky_split};
 
@@ -35,4 +35,18 @@ pub use training::{OutlierKind, few_samples, label_noise, outliers, unlucky_spli
 fn share(level: f64, total: usize) -> usize {
     let count = (level * total as f64).round() as usize;
     if level > 0.0 { count.clamp(1.min(total), total) } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_positive_level_damages_at_least_one_and_at_most_all() {
+        let cases =
+            [(0.0, 10, 0), (0.01, 10, 1), (0.25, 10, 3), (0.24, 10, 2), (1.0, 10, 10), (0.5, 0, 0)];
+        for (level, total, expected) in cases {
+            assert_eq!(share(level, total), expected, "{level} of {total}");
+        }
+    }
 }

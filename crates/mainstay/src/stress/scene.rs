@@ -1,7 +1,7 @@
 //! The rows of one repeat, their damage, and what becomes of a method fitted to them.
 
-use super::judged::{adversarial_deletion, corrupted_features, measurement_error};
 use super::run::{Cell, Plan, seed_of, split_of};
+use super::test_damage::{adversarial_deletion, corrupted_features, measurement_error};
 use super::training::{few_samples, label_noise, outliers, unlucky_split};
 use super::{OutlierKind, Part, Threat, missing_features, spoiled};
 use crate::control::Control;
@@ -141,7 +141,8 @@ impl<'a> Fit<'a> {
             Threat::AdversarialDeletion => {
                 let Some(linear) = self.model.linear() else {
                     return Err(Error::BadData(
-                        "the adversary needs one weight a feature; this model is not linear".into(),
+                        "the adversary needs one weight per feature; this model is not linear"
+                            .into(),
                     ));
                 };
                 let place = |k: &usize| self.present.iter().position(|other| other == k);

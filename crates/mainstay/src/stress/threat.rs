@@ -1,3 +1,5 @@
+//! The eight threats by name, and the levels at which each makes sense.
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, require};
@@ -170,5 +172,21 @@ impl Threat {
                 require((0.0..=1.0).contains(&level), "level", level, rule)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_threat_is_found_by_its_name_and_accepts_its_default_levels() {
+        for threat in Threat::ALL {
+            assert_eq!(Threat::find(threat.name()).ok(), Some(threat));
+            assert!(threat.default_levels().iter().all(|level| threat.check_level(*level).is_ok()));
+            assert!(threat.check_level(-0.1).is_err() && threat.check_level(f64::NAN).is_err());
+        }
+        let message = Threat::find("rain").map_or_else(|e| e.to_string(), |t| t.name().to_owned());
+        assert!(message.contains("rain") && message.contains("label_noise"), "{message}");
     }
 }

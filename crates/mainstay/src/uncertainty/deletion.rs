@@ -314,6 +314,43 @@ mod tests {
         assert!(Deletions::new(vec![1.0], -1.0).is_err());
     }
 
+    #[test]
+    fn only_features_that_support_the_label_are_worth_deleting() {
+        let mut found = Vec::new();
+        gains(
+            Row::Dense(&[1.0, -2.0, 0.0, 3.0]),
+            &[2.0, 1.0, 9.0, 0.5],
+            1.0,
+            0.0,
+            &[1.0; 4],
+            &mut found,
+        );
+        assert_eq!(found, [Gain { feature: 0, gain: 2.0 }, Gain { feature: 3, gain: 1.5 }]);
+        gains(
+            Row::Sparse(&[1, 3], &[-2.0, 3.0]),
+            &[2.0, 1.0, 9.0, 0.5],
+            -1.0,
+            0.0,
+            &[1.0; 4],
+            &mut found,
+        );
+        assert_eq!(found, [Gain { feature: 1, gain: 2.0 }]);
+    }
+
+    /// Many are selected, few inserted: both find the largest gains.
+    #[test]
+    fn the_largest_gains_are_found_however_many_are_wanted() {
+        let all = |n: usize| -> Vec<Gain> {
+            (0..n).map(|feature| Gain { feature, gain: ((feature * 37) % 101) as f64 }).collect()
+        };
+        for count in [1, 3, FEW, FEW + 1, 60] {
+            let mut sorted: Vec<f64> = all(100).iter().map(|item| item.gain).collect();
+            sorted.sort_by(|a, b| b.total_cmp(a));
+            let wanted: f64 = sorted[..count].iter().sum();
+            assert_eq!(largest(&mut all(100), count).gain, wanted, "{count}");
+        }
+    }
+
     proptest! {
         /// Greedy is one of the sets, and deletion in part only helps the adversary.
         #[test]

@@ -149,3 +149,29 @@ impl<'a> Search<'a> {
         self.gain += self.items[k].gain;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(gains: &[f64]) -> Vec<Gain> {
+        gains.iter().enumerate().map(|(feature, &gain)| Gain { feature, gain }).collect()
+    }
+
+    /// By gain per value feature 0 comes first, but 1 and 2 together fill the budget and gain more.
+    #[test]
+    fn the_search_beats_the_greedy_choice_where_the_budget_does_not_fill() {
+        let (items, values) = (items(&[6.0, 5.0, 5.0]), [3.0, 2.9, 2.9]);
+        assert_eq!(greedy(&items, &values, 5.8).features, [0]);
+        let best = search(&items, &values, 5.8, None);
+        assert_eq!((best.features.as_slice(), best.gain, best.proven), (&[1, 2][..], 10.0, true));
+    }
+
+    #[test]
+    fn a_goal_that_is_out_of_reach_is_proven_so() {
+        let (items, values) = (items(&[6.0, 5.0, 5.0]), [3.0, 2.9, 2.9]);
+        let best = search(&items, &values, 5.8, Some(11.0));
+        assert!(best.proven && best.gain < 11.0);
+        assert!(search(&items, &values, 5.8, Some(9.0)).gain >= 9.0);
+    }
+}

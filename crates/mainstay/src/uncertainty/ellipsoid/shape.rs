@@ -155,6 +155,15 @@ impl View<'_> {
         out
     }
 
+    /// No point of the ellipsoid is farther from its centre.
+    pub fn radius_bound(self) -> f64 {
+        match self {
+            Self::Ball(r) => r,
+            Self::Axes(axes) => vector::norm_inf(axes),
+            Self::Full(factor, _) => vector::norm(factor),
+        }
+    }
+
     /// Whether the ellipsoid is a single point.
     pub fn is_zero(self) -> bool {
         match self {
@@ -207,6 +216,9 @@ impl View<'_> {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
 
     /// $P = \begin{pmatrix} 4 & 2\\ 2 & 5\end{pmatrix}$, a ball and axes as matrices.
@@ -246,6 +258,21 @@ mod tests {
                 let far = vector::dot(&w, &view.farthest(&x, &w, offset));
                 assert!((near - nearest).abs() < 1e-12 && (far - at - rho).abs() < 1e-12);
             }
+        }
+    }
+
+    #[test]
+    fn no_point_of_an_ellipsoid_goes_beyond_its_support_or_its_radius() {
+        let (w, mut rng) = ([0.6, -1.7], ChaCha8Rng::seed_from_u64(1));
+        for (shape, _) in shapes() {
+            let (view, mut most) = (shape.view(), 0.0_f64);
+            for _ in 0..2000 {
+                let point = view.sample_surface(2, &mut rng);
+                most = most.max(vector::dot(&w, &point));
+                assert!(vector::norm(&point) <= view.radius_bound() * (1.0 + 1e-12));
+            }
+            let support = view.support(&w);
+            assert!(most <= support * (1.0 + 1e-12) && most > 0.95 * support, "{most} {support}");
         }
     }
 

@@ -95,3 +95,22 @@ impl SpreadSum {
         Spread::Full(out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ball of radius 2, axes 1 and 3, and P = (1 1; 1 2), each with its multiple.
+    #[test]
+    fn sums_stay_diagonal_until_a_full_matrix_joins() {
+        let round = [(0.5, View::Ball(2.0)), (2.0, View::Axes(&[1.0, 3.0]))];
+        let Spread::Diagonal(diagonal) = Spread::sum(2, round.into_iter()) else {
+            unreachable!("balls and axes are diagonal");
+        };
+        assert_eq!(diagonal, [4.0, 20.0]);
+        let full = View::Full(&[1.0, 1.0, 1.0], &[1.0, 1.0, 2.0]);
+        let mut dense = Dense::zeros(2, 2);
+        Spread::sum(2, round.into_iter().chain([(3.0, full)])).add_to(1.0, &mut dense);
+        assert_eq!(dense.data(), [7.0, 3.0, 3.0, 26.0]);
+    }
+}

@@ -56,10 +56,10 @@ fn at_random(
     // The noise has a stream of its own, so that the choice of features does not depend on it.
     let (mut rng, mut noise) = (generator(seed), generator(seed));
     noise.set_stream(1);
-    let apart = Matrix::Dense(apart(x, scaling));
+    let deviations = Matrix::Dense(deviations(x, scaling));
     let mut damaged = x.clone();
     for i in 0..x.nrows() {
-        for j in deletions.random(apart.row(i), &mut rng) {
+        for j in deletions.random(deviations.row(i), &mut rng) {
             damaged[(i, j)] = scaling.means[j] + replacement.draw(j, &mut noise);
         }
     }
@@ -94,7 +94,7 @@ pub fn adversarial_deletion(
     };
     let known: Vec<usize> = labels.iter().map(|label| label.unwrap_or(0)).collect();
     let damage = Damage { deletions, attack, replacement: Replacement::Zero, seed: 0 };
-    let before = apart(x, scaling);
+    let before = deviations(x, scaling);
     let after = damage.apply(&shifted, &Matrix::Dense(before.clone()), &known)?;
     let mut damaged = x.clone();
     for i in (0..x.nrows()).filter(|&i| labels[i].is_some()) {
@@ -129,7 +129,8 @@ pub fn measurement_error(x: &Dense, scaling: &Standardize, level: f64, seed: u64
     Ok(damaged)
 }
 
-fn apart(x: &Dense, scaling: &Standardize) -> Dense {
+/// Every feature as its distance from the training mean.
+fn deviations(x: &Dense, scaling: &Standardize) -> Dense {
     Dense::from_fn(x.nrows(), x.ncols(), |i, j| x[(i, j)] - scaling.means[j])
 }
 
@@ -145,4 +146,30 @@ fn check_columns(x: &Dense, scaling: &Standardize) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scaling() -> Standardize {
+        Standardize { means: vec![1.0, -2.0], scales: vec![2.0, 0.5] }
+    }
+
+    #[test]
+    fn a_feature_at_its_mean_cannot_go_missing() {
+        let x = Dense::from_rows(2, 2, vec![1.0, 5.0, 4.0, -2.0]);
+        for seed in 0..10 {
+            let damaged = missing_features(&x, &scaling(), 0.5, seed);
+            assert_eq!(damaged.ok(), Some(Dense::from_rows(2, 2, vec![1.0, -2.0, 1.0, -2.0])));
+        }
+    }
+
+    #[test]
+    fn scalings_that_do_not_fit_the_rows_are_refused() {
+        let x = Dense::zeros(1, 3);
+        assert!(missing_features(&x, &scaling(), 0.5, 0).is_err());
+        let broken = Standardize { means: vec![0.0; 3], scales: vec![1.0, f64::NAN, 1.0] };
+        assert!(measurement_error(&x, &broken, 0.5, 0).is_err());
+    }
 }

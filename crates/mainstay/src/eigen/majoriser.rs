@@ -1,11 +1,11 @@
 //! The quadratic problem of one majorisation step, in the space of features or of rows.
 
-use super::monotone::Duel;
+use super::robust_ratio::RobustRatio;
 use crate::linalg::{Cholesky, Dense, DiagonalPlusRows, vector};
 use crate::uncertainty::ellipsoid::Spread;
 
 /// Numerator $\hat G$ and curvature Q of the majorised problem.
-pub(super) enum Majorised {
+pub(super) enum Majoriser {
     Tall { numerator: Dense, curvature: Dense },
     Wide { rows: Dense, weights: Vec<f64>, numerator: Vec<f64>, curvature: Vec<f64> },
 }
@@ -24,13 +24,20 @@ impl Factor {
     }
 }
 
-impl Majorised {
-    pub(super) fn new(duel: &Duel<'_>, gram: &[f64], own: &Spread, other: &Spread) -> Self {
-        let q = duel.own.rows.ncols();
+impl Majoriser {
+    pub(super) fn new(
+        problem: &RobustRatio<'_>,
+        gram: &[f64],
+        own: &Spread,
+        other: &Spread,
+    ) -> Self {
+        let q = problem.own.rows.ncols();
         match (own, other) {
-            (Spread::Diagonal(own), Spread::Diagonal(other)) if q > duel.own.rows.nrows() + 2 => {
-                let penalty = &duel.numerator;
-                let mut data = duel.own.rows.data().to_vec();
+            (Spread::Diagonal(own), Spread::Diagonal(other))
+                if q > problem.own.rows.nrows() + 2 =>
+            {
+                let penalty = &problem.numerator;
+                let mut data = problem.own.rows.data().to_vec();
                 data.extend_from_slice(&penalty.row);
                 let mut weights = gram.to_vec();
                 weights.push(penalty.weight);
@@ -45,9 +52,9 @@ impl Majorised {
                 }
             }
             _ => {
-                let mut numerator = duel.own.rows.weighted_gram(gram);
+                let mut numerator = problem.own.rows.weighted_gram(gram);
                 own.add_to(1.0, &mut numerator);
-                duel.numerator.add_to(&mut numerator);
+                problem.numerator.add_to(&mut numerator);
                 let mut curvature = Dense::zeros(q, q);
                 other.add_to(1.0, &mut curvature);
                 Self::Tall { numerator, curvature }

@@ -2,7 +2,7 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
-use super::pencil::Extreme;
+use super::generalized_eigen::Eigenpair;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::folds::generator;
@@ -10,12 +10,12 @@ use crate::linalg::{Dense, DiagonalPlusRows, SymmetricEigen, vector};
 
 /// A positive semidefinite form: rows'rows + diag.
 #[derive(Debug, Clone)]
-pub(super) struct Form {
+pub(super) struct DiagonalPlusGram {
     pub rows: Dense,
     pub diagonal: Vec<f64>,
 }
 
-impl Form {
+impl DiagonalPlusGram {
     fn value(&self, z: &[f64]) -> f64 {
         let diagonal: f64 = self.diagonal.iter().zip(z).map(|(d, z)| d * z * z).sum();
         vector::norm_sq(&self.rows.mul_vec(z)) + diagonal
@@ -39,7 +39,11 @@ const LIMIT: usize = 300;
 /// found by Lanczos iteration with full reorthogonalisation in the M inner product. The inverse is one
 /// factorisation of the order of the number of rows; a step costs $O(np)$. Besides at most n
 /// eigenvalues the spectrum is clustered, so that about n steps give all digits.
-pub(super) fn minimise(n: &Form, d: &Form, control: &Control) -> Result<Extreme> {
+pub(super) fn minimise(
+    n: &DiagonalPlusGram,
+    d: &DiagonalPlusGram,
+    control: &Control,
+) -> Result<Eigenpair> {
     let q = n.diagonal.len();
     let mut mass: Vec<f64> = n.diagonal.iter().zip(&d.diagonal).map(|(a, b)| a + b).collect();
     for rows in [&n.rows, &d.rows] {
@@ -72,7 +76,7 @@ pub(super) fn minimise(n: &Form, d: &Form, control: &Control) -> Result<Extreme>
     let z: Vec<f64> = z.iter().zip(&scale).map(|(z, s)| z * s).collect();
     let bottom = d.value(&z);
     let value = if bottom > 0.0 { n.value(&z) / bottom } else { f64::INFINITY };
-    if value.is_nan() { Err(breakdown()) } else { Ok(Extreme { z, value }) }
+    if value.is_nan() { Err(breakdown()) } else { Ok(Eigenpair { z, value }) }
 }
 
 /// Dominant eigenvector of `solve` after `apply`, self-adjoint in the inner product of `apply`.
@@ -115,22 +119,27 @@ fn lanczos(
         alpha.push(vector::dot(&forward, &image));
         basis.push(std::mem::replace(&mut next, forward));
         images.push(image);
-        let k = alpha.len();
-        let tridiagonal = Dense::from_fn(k, k, |i, j| match i.abs_diff(j) {
-            0 => alpha[i],
-            1 => beta[i.min(j)],
-            _ => 0.0,
-        });
-        let eigen = SymmetricEigen::new(&tridiagonal)?;
-        let ritz = eigen.vectors.column(k - 1);
-        // Residual of the Ritz pair for a coming beta of 1, relative to its value.
-        let residual = ritz[k - 1].abs() / eigen.values[k - 1].abs().max(1e-300);
-        answer = Some((ritz, residual));
+        answer = Some(dominant_ritz_pair(&alpha, &beta)?);
     }
     match answer {
         Some((ritz, _)) => Ok(combine(&basis, &ritz)),
         None => Err(Error::Numerical("the features are all constant: no plane exists".into())),
     }
+}
+
+/// The dominant eigenvector of the tridiagonal matrix, and the residual of its Ritz pair for a coming beta of 1,
+/// relative to its value.
+fn dominant_ritz_pair(alpha: &[f64], beta: &[f64]) -> Result<(Vec<f64>, f64)> {
+    let k = alpha.len();
+    let tridiagonal = Dense::from_fn(k, k, |i, j| match i.abs_diff(j) {
+        0 => alpha[i],
+        1 => beta[i.min(j)],
+        _ => 0.0,
+    });
+    let eigen = SymmetricEigen::new(&tridiagonal)?;
+    let ritz = eigen.vectors.column(k - 1);
+    let residual = ritz[k - 1].abs() / eigen.values[k - 1].abs().max(1e-300);
+    Ok((ritz, residual))
 }
 
 fn combine(basis: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {

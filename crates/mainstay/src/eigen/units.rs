@@ -1,34 +1,31 @@
+//! Columns centred and in powers of two, and planes inside and outside of these units.
+
 use serde::{Deserialize, Serialize};
 
 use crate::linalg::{Matrix, Row, vector};
+use crate::optim::design::power_of_two_above;
 
 /// Coordinates in which sums are accurate: columns centred, then divided by powers of two.
 ///
-/// A plane $\tilde w^\top \tilde x = \tilde\gamma$ in the frame is $w_j = \tilde w_j / s_j$, $\gamma = \tilde\gamma + w^\top c$
+/// A plane $\tilde w^\top \tilde x = \tilde\gamma$ in these units is $w_j = \tilde w_j / s_j$, $\gamma = \tilde\gamma + w^\top c$
 /// outside. Penalties are stated outside; $\gamma^2$ is the square of $(c/s, 1)^\top \tilde z$ inside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Frame {
+pub(super) struct PlaneUnits {
     /// Subtracted from every column.
     pub center: Vec<f64>,
     /// Every column is divided by its scale after centring.
     pub scale: Vec<f64>,
 }
 
-fn power_above(size: f64) -> f64 {
-    // Within the exponents whose inverse is a number too.
-    let exponent = size.log2().ceil().clamp(-1022.0, 1023.0);
-    if size > 0.0 && size.is_finite() { 2.0_f64.powf(exponent) } else { 1.0 }
-}
-
-/// A frame through which many rows are looked at.
-pub(super) struct Lens<'a> {
+/// Reads many rows in the same units.
+pub(super) struct RowReader<'a> {
     center: &'a [f64],
     /// Exact, as scales are powers of two.
     inverse: Vec<f64>,
 }
 
-impl Lens<'_> {
-    /// Appends row `i` of `x`, in the frame, to `out`.
+impl RowReader<'_> {
+    /// Appends row `i` of `x`, in these units, to `out`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
     pub(super) fn append(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
@@ -47,8 +44,8 @@ impl Lens<'_> {
     }
 }
 
-impl Frame {
-    /// Means and ranges of the rows, one scale a column.
+impl PlaneUnits {
+    /// Means and ranges of the rows, one scale per column.
     pub(super) fn learn(x: &Matrix, weights: Option<&[f64]>) -> Self {
         let (n, p) = (x.nrows(), x.ncols());
         let total = weights.map_or(n as f64, |w| w.iter().sum());
@@ -78,12 +75,12 @@ impl Frame {
             let zero = if seen[j] < n { center[j].abs() } else { 0.0 };
             (high[j] - center[j]).max(center[j] - low[j]).max(zero)
         };
-        let scale = (0..p).map(|j| power_above(range(j))).collect();
+        let scale = (0..p).map(|j| power_of_two_above(range(j))).collect();
         Self { center, scale }
     }
 
-    /// As [`Frame::learn`], from about `count` rows evenly spread: any frame is right, one near the data
-    /// is accurate.
+    /// As [`PlaneUnits::learn`], from about `count` rows evenly spread: any units are right, those near the data
+    /// are accurate.
     pub(super) fn glance(x: &Matrix, count: usize) -> Self {
         let step = (x.nrows() / count).max(1);
         let rows: Vec<usize> = (0..x.nrows()).step_by(step).collect();
@@ -98,8 +95,8 @@ impl Frame {
     }
 
     /// Ready to look at rows.
-    pub(super) fn lens(&self) -> Lens<'_> {
-        Lens { center: &self.center, inverse: self.scale.iter().map(|s| 1.0 / s).collect() }
+    pub(super) fn reader(&self) -> RowReader<'_> {
+        RowReader { center: &self.center, inverse: self.scale.iter().map(|s| 1.0 / s).collect() }
     }
 
     /// (c/s, 1): gamma outside as a function of z inside.
@@ -122,7 +119,7 @@ impl Frame {
         Some((raw.iter().map(|w| w / unit).collect(), gamma / unit))
     }
 
-    /// The plane (w, gamma) in the frame.
+    /// The plane (w, gamma) in the units.
     pub(super) fn inside(&self, w: &[f64], gamma: f64) -> Vec<f64> {
         let shift = vector::dot(w, &self.center);
         w.iter().zip(&self.scale).map(|(w, s)| w * s).chain([gamma - shift]).collect()

@@ -5,7 +5,7 @@ use crate::linalg::{Dense, Svd, SymmetricEigen, qr_triangle, thin_qr, vector};
 
 /// A minimiser and its quotient.
 #[derive(Debug, Clone)]
-pub(super) struct Extreme {
+pub(super) struct Eigenpair {
     pub z: Vec<f64>,
     pub value: f64,
 }
@@ -47,7 +47,7 @@ fn quotient(n: &Dense, d: &Dense, z: &[f64]) -> f64 {
 ///
 /// Both are ends of one spectrum: with N + D = I, N has eigenvalues in [0, 1]. `None` where the range of
 /// N + D is empty.
-pub(super) fn both_ends(n: &Dense, d: &Dense) -> Result<Option<([Extreme; 2], f64)>> {
+pub(super) fn both_ends(n: &Dense, d: &Dense) -> Result<Option<([Eigenpair; 2], f64)>> {
     let q = n.nrows();
     let sum = Dense::from_fn(q, q, |i, j| n[(i, j)] + d[(i, j)]);
     let (t, condition) = whiten(&sum)?;
@@ -58,8 +58,8 @@ pub(super) fn both_ends(n: &Dense, d: &Dense) -> Result<Option<([Extreme; 2], f6
     let (first, last) = ends(&eigen.values);
     let low = best_of(&t, &eigen.vectors, first, d);
     let high = best_of(&t, &eigen.vectors, last, n);
-    let a = Extreme { value: quotient(n, d, &low), z: low };
-    let b = Extreme { value: quotient(d, n, &high), z: high };
+    let a = Eigenpair { value: quotient(n, d, &low), z: low };
+    let b = Eigenpair { value: quotient(d, n, &high), z: high };
     Ok(Some(([a, b], condition)))
 }
 
@@ -86,7 +86,7 @@ fn best_of(t: &Dense, vectors: &Dense, which: std::ops::Range<usize>, rival: &De
 
 /// As [`both_ends`], for N = A'A and D = B'B given by rows: singular values of the rows themselves, so
 /// that the condition number is not squared.
-pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Extreme; 2]>> {
+pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Eigenpair; 2]>> {
     let q = a.ncols();
     let mut stacked = a.data().to_vec();
     stacked.extend_from_slice(b.data());
@@ -128,12 +128,12 @@ pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Extreme;
     let over = |top: f64, bottom: f64| if bottom > 0.0 { top / bottom } else { f64::INFINITY };
     let low_value = over(square(a, &low), square(b, &low));
     let high_value = over(square(b, &high), square(a, &high));
-    Ok(Some([Extreme { z: low, value: low_value }, Extreme { z: high, value: high_value }]))
+    Ok(Some([Eigenpair { z: low, value: low_value }, Eigenpair { z: high, value: high_value }]))
 }
 
 /// The smallest positive quotient of a positive definite N and an indefinite D; `None` if D is
 /// nowhere positive.
-pub(super) fn smallest_positive(n: &Dense, d: &Dense) -> Result<Option<Extreme>> {
+pub(super) fn smallest_positive(n: &Dense, d: &Dense) -> Result<Option<Eigenpair>> {
     let (t, _) = whiten(n)?;
     if t.ncols() == 0 {
         return Ok(None);
@@ -145,5 +145,5 @@ pub(super) fn smallest_positive(n: &Dense, d: &Dense) -> Result<Option<Extreme>>
         return Ok(None);
     }
     let z = t.mul_vec(&eigen.vectors.column(last));
-    Ok(Some(Extreme { value: quotient(n, d, &z), z }))
+    Ok(Some(Eigenpair { value: quotient(n, d, &z), z }))
 }

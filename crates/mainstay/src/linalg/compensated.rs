@@ -1,0 +1,85 @@
+//! Sums as if in twice the precision, for numbers that must be right where terms cancel.
+//!
+//! T. Ogita, S. M. Rump, S. Oishi (2005), *Accurate sum and dot product*, SIAM J. Sci. Comput. 26(6),
+//! Algorithms 4.3 and 5.3.
+
+/// A sum and the rounding errors made on the way.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Compensated {
+    sum: f64,
+    errors: f64,
+}
+
+/// Splits a number into two of half the digits each (Veltkamp).
+fn split(a: f64) -> (f64, f64) {
+    /// 2^27 + 1: half of the 53 digits, rounded up.
+    const HALF: f64 = 134_217_729.0;
+    let scaled = HALF * a;
+    let high = scaled - (scaled - a);
+    (high, a - high)
+}
+
+impl Compensated {
+    /// A sum that starts with `value`.
+    pub fn new(value: f64) -> Self {
+        Self { sum: value, errors: 0.0 }
+    }
+
+    /// Adds `value`.
+    #[inline]
+    pub fn add(&mut self, value: f64) {
+        let sum = self.sum + value;
+        let part = sum - self.sum;
+        self.errors += (self.sum - (sum - part)) + (value - part);
+        self.sum = sum;
+    }
+
+    /// Adds `a * b`.
+    #[inline]
+    pub fn add_product(&mut self, a: f64, b: f64) {
+        let product = a * b;
+        let ((a1, a2), (b1, b2)) = (split(a), split(b));
+        let error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+        self.add(product);
+        self.errors += error;
+    }
+
+    /// The sum, rounded once. Where an error term left the range of numbers it is the plain sum.
+    #[inline]
+    pub fn value(self) -> f64 {
+        let value = self.sum + self.errors;
+        if value.is_nan() { self.sum } else { value }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_that_cancel_leave_what_is_small() {
+        let mut sum = Compensated::new(1e100);
+        sum.add(3.0);
+        sum.add(-1e100);
+        assert_eq!(sum.value(), 3.0);
+    }
+
+    /// (2^51 + 3)(1 + 2^-52) = 2^51 + 3.5 + 3 * 2^-52: the last term is below what one number can hold.
+    #[test]
+    fn products_keep_the_digits_that_rounding_takes() {
+        let (a, b) = (2f64.powi(51) + 3.0, 1.0 + 2f64.powi(-52));
+        let mut sum = Compensated::default();
+        sum.add_product(a, b);
+        sum.add(-a);
+        assert_eq!(sum.value(), 0.5 + 3.0 * 2f64.powi(-52));
+    }
+
+    #[test]
+    fn sums_out_of_range_are_plain_sums() {
+        let mut sum = Compensated::new(1.0);
+        sum.add_product(1e300, 1e3);
+        assert_eq!(sum.value(), 1e303);
+        sum.add(f64::INFINITY);
+        assert_eq!(sum.value(), f64::INFINITY);
+    }
+}

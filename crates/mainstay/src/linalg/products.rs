@@ -1,0 +1,173 @@
+//! Products of feature matrices with vectors and with themselves, in parallel over fixed chunks of rows.
+
+use rayon::prelude::*;
+
+use super::{Dense, Matrix, vector};
+
+/// Rows per parallel task. Fixed, and partial results are added in order, so that sums do not
+/// depend on the number of threads.
+const CHUNK: usize = 2048;
+
+impl Matrix {
+    /// `self * w`.
+    pub fn mul_vec(&self, w: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.nrows()];
+        out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
+            vector::vectorized(|| {
+                let start = chunk * CHUNK;
+                if let Self::Dense(m) = self {
+                    return m.mul_rows(start, w, out);
+                }
+                for (k, out) in out.iter_mut().enumerate() {
+                    *out = self.row(start + k).dot(w);
+                }
+            });
+        });
+        out
+    }
+
+    /// `self' * r`.
+    pub fn tr_mul_vec(&self, r: &[f64]) -> Vec<f64> {
+        self.reduce_chunks(
+            self.ncols(),
+            |rows, out: &mut Vec<f64>| self.add_rows(rows, r, out),
+            |len| vec![0.0; len],
+            |total, part| vector::axpy(1.0, &part, total),
+        )
+    }
+
+    /// `self' * r` of two vectors in one pass over the rows, which is most of the cost.
+    pub fn tr_mul_pair(&self, r: [&[f64]; 2]) -> [Vec<f64>; 2] {
+        /// Few enough for the fast cache, a multiple of the rows that are added together.
+        const BLOCK: usize = 32;
+        self.reduce_chunks(
+            self.ncols(),
+            |rows, out: &mut [Vec<f64>; 2]| {
+                for start in rows.clone().step_by(BLOCK) {
+                    let block = start..rows.end.min(start + BLOCK);
+                    for (r, out) in r.iter().zip(&mut *out) {
+                        self.add_rows(block.clone(), r, out);
+                    }
+                }
+            },
+            |len| [vec![0.0; len], vec![0.0; len]],
+            |total, part| {
+                for (total, part) in total.iter_mut().zip(&part) {
+                    vector::axpy(1.0, part, total);
+                }
+            },
+        )
+    }
+
+    /// Adds `r` times some of the rows to `out`.
+    fn add_rows(&self, rows: std::ops::Range<usize>, r: &[f64], out: &mut [f64]) {
+        match self {
+            Self::Dense(m) => vector::vectorized(|| m.add_rows(rows, r, out)),
+            Self::Sparse(_) => {
+                for i in rows.filter(|&i| r[i] != 0.0) {
+                    self.row(i).add_scaled_to(r[i], out);
+                }
+            }
+        }
+    }
+
+    /// `self' * diag(d) * self`, both triangles; `d` may have any sign. Order `ncols`.
+    pub fn weighted_gram(&self, d: &[f64]) -> Dense {
+        let order = self.ncols();
+        let mut gram = self.reduce_chunks(
+            order,
+            |rows, out: &mut Dense| match self {
+                Self::Dense(m) => m.add_weighted_gram(rows, d, out),
+                Self::Sparse(m) => {
+                    for i in rows {
+                        add_sparse_outer(m.row(i), d[i], out);
+                    }
+                }
+            },
+            |order| Dense::zeros(order, order),
+            |total, part| vector::axpy(1.0, part.data(), total.data_mut()),
+        );
+        gram.mirror_lower();
+        gram
+    }
+
+    /// `self * self'`, both triangles. Order `nrows`.
+    pub fn outer_gram(&self) -> Dense {
+        match self {
+            Self::Dense(m) => m.outer_gram(),
+            Self::Sparse(m) => {
+                let mut out = Dense::zeros(m.nrows(), m.nrows());
+                let mut scattered = vec![0.0; m.ncols()];
+                for i in 0..m.nrows() {
+                    self.row(i).add_scaled_to(1.0, &mut scattered);
+                    for j in 0..=i {
+                        out[(i, j)] = self.row(j).dot(&scattered);
+                    }
+                    for &j in m.row(i).0 {
+                        scattered[j as usize] = 0.0;
+                    }
+                }
+                out.mirror_lower();
+                out
+            }
+        }
+    }
+
+    /// Sums `work` over fixed chunks of rows, in parallel, adding the parts in row order.
+    fn reduce_chunks<T: Send>(
+        &self,
+        size: usize,
+        work: impl Fn(std::ops::Range<usize>, &mut T) + Sync,
+        zero: impl Fn(usize) -> T + Sync,
+        add: impl Fn(&mut T, T),
+    ) -> T {
+        /// A bounded number of partial results keeps memory independent of n.
+        const IN_FLIGHT: usize = 8;
+        let n = self.nrows();
+        let part = |chunk: usize| {
+            let mut out = zero(size);
+            work(chunk * CHUNK..n.min((chunk + 1) * CHUNK), &mut out);
+            out
+        };
+        let chunks = n.div_ceil(CHUNK).max(1);
+        let mut total = part(0);
+        let mut next = 1;
+        while next < chunks {
+            let last = chunks.min(next + IN_FLIGHT);
+            let parts: Vec<T> = (next..last).into_par_iter().map(part).collect();
+            for p in parts {
+                add(&mut total, p);
+            }
+            next = last;
+        }
+        total
+    }
+}
+
+fn add_sparse_outer((indices, values): (&[u32], &[f64]), weight: f64, out: &mut Dense) {
+    if weight == 0.0 {
+        return;
+    }
+    for (a, (&i, &v)) in indices.iter().zip(values).enumerate() {
+        let scaled = weight * v;
+        let row = out.row_mut(i as usize);
+        for (&j, &u) in indices[..=a].iter().zip(values) {
+            row[j as usize] += scaled * u;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::matrix::tests::pair;
+
+    #[test]
+    fn a_pair_of_products_is_two_products() {
+        let (dense, sparse) = pair();
+        let r: Vec<f64> = (0..dense.nrows()).map(|i| (i % 13) as f64 - 5.5).collect();
+        let s: Vec<f64> = (0..dense.nrows()).map(|i| ((i % 7) as f64).sqrt()).collect();
+        for x in [&dense, &sparse] {
+            assert_eq!(x.tr_mul_pair([&r, &s]), [x.tr_mul_vec(&r), x.tr_mul_vec(&s)]);
+        }
+    }
+}
