@@ -15,7 +15,7 @@ use crate::args::Fit;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
-use crate::{measurement, settings};
+use crate::{measurement, settings, table};
 
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
@@ -24,11 +24,12 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     method.estimator(&Value::Object(params.clone()))?;
     let errors = measurement::Wanted { columns: &args.error_columns, scale: args.error_scale };
     errors.check(method)?;
+    console.make_way(&[args.output.as_deref(), args.suspects.as_deref()]);
     let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
     let wanted = Wanted {
         target: args.target.as_deref(),
         weights: args.weights.as_deref(),
-        drop: &args.drop,
+        encoding: &args.encoding,
         impute: args.impute,
         allows_nan: method.allows_nan,
         standardise: !args.raw,
@@ -48,16 +49,24 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         Some(k) => Some(cross_validate(estimator, &labelled.data, k, console, &control)?),
         None => None,
     };
-    let summary = Summary { method, labelled: &labelled, fitted: &fitted, training, folds };
+    let given = given(method, &params);
+    let standardised = !args.raw;
+    let summary = Summary {
+        method,
+        labelled: &labelled,
+        fitted: &fitted,
+        training,
+        folds,
+        given: &given,
+        standardised,
+    };
     let status = fitted.status();
     if let Some(path) = &args.suspects {
-        let names: Vec<String> = labelled.classes.names().iter().map(ToString::to_string).collect();
-        let table = suspects(&fitted, &names, method)?;
-        mainstay_io::write_file(path, |out| mainstay_io::write_csv(out, &table))?;
+        table::write(&suspects(&fitted, &labelled, method)?, Some(path), console)?;
     }
     let (text, value) = (summary.text(), summary.json());
     if let Some(path) = &args.output {
-        let file = ModelFile {
+        let mut file = ModelFile {
             method: method.name.into(),
             params: Value::Object(params),
             feature_names: labelled.encoder.as_ref().map(Encoder::feature_names),
@@ -66,24 +75,49 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
             encoder: labelled.encoder,
             fitted,
         };
+        if args.no_training_rows {
+            file.forget_training_rows();
+            if file.holds_training_rows() {
+                console.note("this model predicts by its training rows: they stay in the file");
+            }
+        }
         file.save(path)?;
     }
     console.print(&text, &value)?;
     Ok(if status == Status::NotCertified { Ending::NotCertified } else { Ending::Done })
 }
 
-/// The training rows, most suspicious label first, with classes by name.
-fn suspects(fitted: &Fitted, names: &[String], method: &Method) -> Outcome<Table> {
+/// Names of parameters whose value was settled before the fit, by the user or by default: it was not found.
+fn given(method: &Method, params: &serde_json::Map<String, Value>) -> Vec<String> {
+    let Value::Object(mut all) = method.defaults() else { return Vec::new() };
+    all.extend(params.clone());
+    let settled = |value: &Value| value.is_number() || value.is_boolean();
+    all.into_iter().filter(|(_, value)| settled(value)).map(|(name, _)| name).collect()
+}
+
+/// The training rows, most suspicious label first, by number and identifier, with classes by name.
+fn suspects(fitted: &Fitted, labelled: &Labelled, method: &Method) -> Outcome<Table> {
+    let names: Vec<String> = labelled.classes.names().iter().map(ToString::to_string).collect();
     let Some(Output::Table(parts)) = fitted.outputs.get("suspects") else {
         return Err(Failure::say(format!(
             "--suspects: method `{}` does not judge labels; use conic or conic-cv",
             method.name
         )));
     };
-    let columns = parts.iter().filter_map(|(name, values)| match values {
-        Output::Integers(values) if name == "row" => {
-            Some(Column::numbers(name, values.iter().map(|&v| v as f64).collect()))
-        }
+    let order: Vec<usize> = parts
+        .iter()
+        .find_map(|(name, values)| match values {
+            Output::Integers(values) if name == "row" => {
+                Some(values.iter().filter_map(|&v| usize::try_from(v).ok()).collect())
+            }
+            _ => None,
+        })
+        .unwrap_or_default();
+    let numbers = order.iter().map(|&i| labelled.row_number(i) as f64).collect();
+    let mut named = vec![Column::numbers("row", numbers)];
+    named.extend(labelled.ids.iter().map(|id| id.select_rows(&order)));
+    let others = parts.iter().filter(|(name, _)| name != "row");
+    let columns = others.filter_map(|(name, values)| match values {
         Output::Integers(values) => Some(Column::words(
             name,
             values
@@ -93,7 +127,8 @@ fn suspects(fitted: &Fitted, names: &[String], method: &Method) -> Outcome<Table
         Output::Vector(values) => Some(Column::numbers(name, values.clone())),
         _ => None,
     });
-    Ok(Table::new(columns.collect())?)
+    named.extend(columns);
+    Ok(Table::new(named)?)
 }
 
 /// How well the model does on `data`.
@@ -150,6 +185,9 @@ struct Summary<'a> {
     fitted: &'a Fitted,
     training: Evaluation,
     folds: Option<Folds>,
+    /// Parameters that were not found by the fit.
+    given: &'a [String],
+    standardised: bool,
 }
 
 impl Summary<'_> {
@@ -171,6 +209,9 @@ impl Summary<'_> {
                 names.join(", ")
             ),
         );
+        let scale =
+            if self.standardised { "standardised (--raw: as they are)" } else { "as they are" };
+        line("features", scale.into());
         if let Some(gap) = self.fitted.dual_gap() {
             let objective: Vec<String> =
                 self.fitted.certificates.iter().map(|c| format!("{:.6}", c.primal)).collect();
@@ -185,6 +226,7 @@ impl Summary<'_> {
             .fitted
             .outputs
             .iter()
+            .filter(|(name, _)| !self.given.contains(name))
             .filter_map(|(name, value)| Some(format!("{name} {}", one_value(value)?)))
             .collect();
         if !found.is_empty() {
