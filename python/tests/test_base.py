@@ -405,7 +405,7 @@ def test_the_compiled_module_checks_what_it_is_given():
     y = np.array([0, 1])
     with pytest.raises(ValueError, match="no method `l9`"):
         _core.fit("l9", {}, np.eye(2), y, 2)
-    with pytest.raises(ValueError, match="unknown field `alpha_`"):
+    with pytest.raises(ValueError, match="`alpha_` is not a parameter of l2; nearest is `alpha`"):
         _core.fit("l2", {"alpha_": 1}, np.eye(2), y, 2)
     with pytest.raises(ValueError, match="2-D float64"):
         _core.fit("l2", {}, np.eye(2, dtype=np.float32), y, 2)

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use crate::data_args::{Encoding, ImputeRule, Labels, Reading, Rows};
+
 /// Robust linear classifiers with proofs.
 #[derive(Debug, Parser)]
 #[command(name = "mainstay", version, propagate_version = true, max_term_width = 100)]
@@ -40,10 +42,15 @@ pub(crate) struct Global {
     /// No progress bar
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+    /// In CSV output put an apostrophe before text that a spreadsheet would run as a formula
+    #[arg(long, global = true)]
+    pub(crate) safe_csv: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Look at a table: what its columns hold, what `fit` will do with them, what is odd
+    Check(Check),
     /// Fit a classifier and save it
     Fit(Fit),
     /// Predict the class of every row
@@ -72,31 +79,24 @@ pub(crate) enum Command {
     },
 }
 
-/// How a data file is read.
-#[derive(Debug, Clone, ClapArgs)]
-pub(crate) struct Reading {
-    /// Column separator of a CSV file (default: detected; `\t` for tab)
-    #[arg(long, value_name = "CHAR")]
-    pub(crate) delimiter: Option<String>,
-    /// The CSV file has no header: columns are called x0, x1, ...
-    #[arg(long)]
-    pub(crate) no_header: bool,
-    /// Treat this column as categories even if it holds numbers (may be repeated)
-    #[arg(long, value_name = "COL")]
-    pub(crate) categorical: Vec<String>,
-}
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay check patients.csv --target outcome
+  mainstay check patients.xlsx --sheet March --json
 
-/// What to put into missing cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ImputeRule {
-    /// The column's mean (numbers) or most frequent category
-    Mean,
-    /// The column's median (numbers) or most frequent category
-    Median,
-    /// The column's most frequent value
-    MostFrequent,
-    /// Nothing: rows with a missing cell are left out
-    Drop,
+One line for every column: what it holds, missing cells, different values, range or most frequent categories, and
+what `fit` will do with it; then what is odd (constant columns, equal rows, columns that alone tell the class,
+cells that do not fit), the classes, and the `fit` command that follows.")]
+pub(crate) struct Check {
+    /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input; none: the embedded data
+    pub(crate) data: Option<PathBuf>,
+    /// Column that holds the class
+    #[arg(long, short, value_name = "COL")]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) encoding: Encoding,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -107,13 +107,16 @@ pub(crate) enum ImputeRule {
   zcat big.csv.gz | mainstay fit - --target y -o model.json
   mainstay fit lab.csv --target y --method ellipsoid-svm --error-columns _err -o model.json
 
-`mainstay methods` lists what --method and --set take. Features are standardised first unless --raw is
-given; linear models are saved in the units of the raw features. Categorical columns are one-hot encoded; a
-category that was not seen in training gets zero in all its columns when predicting. Error columns are in the
+`mainstay methods` lists what --method and --set take, `mainstay check` says what becomes of every column. Features
+are standardised first unless --raw is given (in Python they are not); linear models are saved in the units of the raw
+features. A column of at least 90 % numbers is one of numbers: other cells are missing if --na lists them and an error
+otherwise. Dates become days since the first one, identifiers are left out. Categorical columns are one-hot encoded; a
+category that was not seen in training gets zero in all its columns when predicting. Rows are counted from 1, as in
+the file, whatever was left out. Error columns are in the
 units of their features and are not needed for predicting; a parameter `uncertainty` is in standard deviations
 unless --raw is given.")]
 pub(crate) struct Fit {
-    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
+    /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input; none: the embedded data
     pub(crate) data: Option<PathBuf>,
     /// Column that holds the class (LIBSVM files name it themselves)
     #[arg(long, short, value_name = "COL")]
@@ -133,9 +136,6 @@ pub(crate) struct Fit {
     /// Column of row weights
     #[arg(long, value_name = "COL")]
     pub(crate) weights: Option<String>,
-    /// Columns to leave out (may be repeated)
-    #[arg(long, value_name = "COL")]
-    pub(crate) drop: Vec<String>,
     /// Known errors of the features (robust-regec, ellipsoid-svm): the ending of their columns (`_err`
     /// for x1_err beside x1), FEATURE=COLUMN, or a file with a column a feature (may be repeated)
     #[arg(long, value_name = "SPEC")]
@@ -147,12 +147,17 @@ pub(crate) struct Fit {
     /// Also judge the method by K-fold cross-validation
     #[arg(long, value_name = "K")]
     pub(crate) cv: Option<usize>,
-    /// Where to write the model
+    /// Where to write the model; `-` is standard output, the summary then goes to standard error
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Leave out of the model what it says about single training rows and prediction does not need
+    #[arg(long)]
+    pub(crate) no_training_rows: bool,
     /// Where to write the training rows by how suspicious their label is (conic, conic-cv)
     #[arg(long, value_name = "FILE")]
     pub(crate) suspects: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) encoding: Encoding,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -161,13 +166,14 @@ pub(crate) struct Fit {
 #[command(after_help = "Examples:
   mainstay predict model.json new.csv                     to standard output
   mainstay predict model.json new.csv --proba -o out.csv
+  mainstay predict model.json new.csv --id patient --keep ward --row patient=P-103
   cat new.csv | mainstay predict model.json -
 
 Columns may come in any order; columns the model does not know are ignored.")]
 pub(crate) struct Predict {
     /// A file written by `mainstay fit` or by mainstay.save in Python
     pub(crate) model: PathBuf,
-    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input
+    /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input
     pub(crate) data: PathBuf,
     /// Where to write the predictions, as CSV (default: standard output)
     #[arg(long, short, value_name = "FILE")]
@@ -178,6 +184,11 @@ pub(crate) struct Predict {
     /// Add the decision values
     #[arg(long)]
     pub(crate) scores: bool,
+    /// Copy this column to the output (may be repeated)
+    #[arg(long, value_name = "COL")]
+    pub(crate) keep: Vec<String>,
+    #[command(flatten)]
+    pub(crate) rows: Rows,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -194,6 +205,15 @@ pub(crate) struct Evaluate {
     /// Column that holds the class (default: the one the model was fitted with)
     #[arg(long, short, value_name = "COL")]
     pub(crate) target: Option<String>,
+    /// Where to write one line for every row: number, identifiers, true and predicted class, scores
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rows: Option<PathBuf>,
+    /// A column that names rows, for --rows (may be repeated)
+    #[arg(long, value_name = "COL")]
+    pub(crate) id: Vec<String>,
+    /// Leave out rows without a label
+    #[arg(long)]
+    pub(crate) drop_unlabelled: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -225,7 +245,7 @@ encoding. Exact for linear models.")]
 pub(crate) struct Certify {
     /// A file written by `mainstay fit` or by mainstay.save in Python
     pub(crate) model: PathBuf,
-    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input
+    /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input
     pub(crate) data: PathBuf,
     /// What deleting a feature costs, 1 if not said (may be repeated)
     #[arg(long = "value", value_name = "FEATURE=COST")]
@@ -233,6 +253,8 @@ pub(crate) struct Certify {
     /// Add the flipped row itself
     #[arg(long, value_name = "KIND")]
     pub(crate) witness: Option<WitnessKind>,
+    #[command(flatten)]
+    pub(crate) rows: Rows,
     /// Where to write the table, as CSV (default: standard output)
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -266,22 +288,6 @@ pub(crate) struct Reproduce {
     pub(crate) list: bool,
 }
 
-/// Where labelled rows come from.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Labels {
-    /// Column that holds the class (LIBSVM files name it themselves)
-    #[arg(long, short, value_name = "COL")]
-    pub(crate) target: Option<String>,
-    /// What to do about missing cells (default: refuse and name the first)
-    #[arg(long, value_name = "RULE")]
-    pub(crate) impute: Option<ImputeRule>,
-    /// Columns to leave out (may be repeated)
-    #[arg(long, value_name = "COL")]
-    pub(crate) drop: Vec<String>,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   mainstay stress data.csv --target y --method l2 --method conic-cv --threat label_noise
@@ -304,7 +310,7 @@ Features are standardised by what the training rows say. The table has one row a
 repeat, accuracy, log_loss, problem (why a cell is empty). With -o finished cells survive Ctrl-C: the same command
 goes on where it stopped. docs/workbench.md has the exact definitions.")]
 pub(crate) struct Stress {
-    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
+    /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input; none: the embedded data
     pub(crate) data: Option<PathBuf>,
     /// Which method; see `mainstay methods` (may be repeated)
     #[arg(long = "method", short, value_name = "NAME", required = true)]
@@ -344,7 +350,7 @@ decides how many splits are run (2 to 20) and leaves out methods that are too sl
 repeats a run exactly, with --repeats, --without and --seed, is printed at its end. Training sets are cut to
 30,000 cells, 200 to 1000 rows (--max-rows). With --report or -o finished cells survive Ctrl-C: the same command goes on where it stopped.")]
 pub(crate) struct Compare {
-    /// CSV (also .gz), Parquet or LIBSVM file; `-` is standard input; none: the embedded data
+    /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input; none: the embedded data
     pub(crate) data: Option<PathBuf>,
     /// Where to write the report, one HTML file
     #[arg(long, value_name = "FILE")]

@@ -1,11 +1,14 @@
 //! Standard output, progress on a terminal, and Ctrl-C.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mainstay::{Control, Error};
+use mainstay_io::CsvText;
 use serde::Serialize;
 
 use crate::args::Global;
@@ -19,13 +22,31 @@ pub(crate) struct Console {
     json: bool,
     quiet: bool,
     threads: usize,
+    /// How text is written to CSV.
+    pub(crate) csv: CsvText,
+    /// Whether a result goes to standard output, so that the text for people must not.
+    diverted: AtomicBool,
     /// Seed of everything random, if one was given.
     pub(crate) seed: Option<u64>,
 }
 
 impl Console {
     pub(crate) fn new(global: &Global) -> Self {
-        Self { json: global.json, quiet: global.quiet, threads: global.threads, seed: global.seed }
+        end_on_signals();
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            threads: global.threads,
+            csv: if global.safe_csv { CsvText::Safe } else { CsvText::Plain },
+            diverted: AtomicBool::new(false),
+            seed: global.seed,
+        }
+    }
+
+    /// Sends the text for people to standard error if one of the files of results is standard output.
+    pub(crate) fn make_way(&self, results: &[Option<&Path>]) {
+        let taken = results.iter().flatten().any(|path| path.as_os_str() == "-");
+        self.diverted.store(taken, Ordering::Relaxed);
     }
 
     /// Whether machines read the output.
@@ -35,13 +56,17 @@ impl Console {
 
     /// Prints text for people, or `value` as one JSON object with `--json`.
     pub(crate) fn print(&self, text: &str, value: &impl Serialize) -> Outcome<()> {
-        let mut out = io::stdout().lock();
+        let mut out: Box<dyn Write> = if self.diverted.load(Ordering::Relaxed) {
+            Box::new(io::stderr().lock())
+        } else {
+            Box::new(io::stdout().lock())
+        };
         if self.json {
             let json =
                 serde_json::to_string_pretty(value).map_err(|e| Failure::say(e.to_string()))?;
             writeln!(out, "{json}")?;
         } else {
-            write!(out, "{text}")?;
+            write!(out, "{}", failure::harmless(text))?;
         }
         Ok(out.flush()?)
     }
@@ -50,7 +75,7 @@ impl Console {
     #[expect(clippy::print_stderr, reason = "notes must not mix with results")]
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            eprintln!("note: {text}");
+            eprintln!("note: {}", failure::harmless(text));
         }
     }
 
@@ -83,20 +108,29 @@ impl Console {
                 }
             });
         }
-        let stop = control.clone();
-        // The first Ctrl-C lets the work end by itself for a moment, the second does not. Ending at once
-        // loses nothing: files are written under another name and renamed when they are complete. A
-        // second handler cannot be set; the first one's control then stays the one that stops.
-        let _ = ctrlc::set_handler(move || {
-            if stop.check().is_err() {
-                failure::exit(&Error::Interrupted.into());
-            }
-            stop.cancel();
-            std::thread::spawn(|| {
-                std::thread::sleep(GRACE);
-                failure::exit(&Error::Interrupted.into());
-            });
-        });
+        *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
         control
     }
+}
+
+/// The work that a signal stops.
+static CURRENT: Mutex<Option<Control>> = Mutex::new(None);
+
+/// Ctrl-C and a request to end: the first lets work that is under way end by itself for a moment, the second does
+/// not. Ending at once loses nothing: files are written under another name and renamed when they are complete.
+fn end_on_signals() {
+    // There is one console; were there two, the first one's handler would serve both.
+    let _ = ctrlc::set_handler(|| {
+        let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match current {
+            Some(control) if control.check().is_ok() => {
+                control.cancel();
+                std::thread::spawn(|| {
+                    std::thread::sleep(GRACE);
+                    failure::exit(&Error::Interrupted.into());
+                });
+            }
+            _ => failure::exit(&Error::Interrupted.into()),
+        }
+    });
 }

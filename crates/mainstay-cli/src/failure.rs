@@ -34,19 +34,34 @@ impl Failure {
 
 impl From<mainstay::Error> for Failure {
     fn from(error: mainstay::Error) -> Self {
-        // The library counts rows from 0, as arrays do; people count those of a table from 1.
-        Self::Said(match error {
-            mainstay::Error::BadCell { row, column, problem } => {
-                format!("row {} of the data, column {column}: {problem}", row + 1)
-            }
-            error => error.to_string(),
-        })
+        Self::Said(said(&error))
+    }
+}
+
+/// The library counts rows from 0, as arrays do; people count those of a table from 1.
+fn said(error: &mainstay::Error) -> String {
+    match error {
+        mainstay::Error::BadCell { row, column, problem } => {
+            format!("row {} of the data, column {column}: {problem}", row + 1)
+        }
+        error => error.to_string(),
     }
 }
 
 impl From<mainstay_io::Error> for Failure {
     fn from(error: mainstay_io::Error) -> Self {
-        Self::Said(error.to_string())
+        match &error {
+            mainstay_io::Error::Write { source, .. }
+                if source.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                Self::ClosedPipe
+            }
+            mainstay_io::Error::Core(source) => Self::Said(said(source)),
+            mainstay_io::Error::Content { name, source } => {
+                Self::Said(format!("{name}: {}", said(source)))
+            }
+            error => Self::Said(error.to_string()),
+        }
     }
 }
 
@@ -65,13 +80,41 @@ const FAILED: u8 = 2;
 /// Prints the failure on one line of standard error.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
     if let Failure::Said(message) = failure {
-        eprintln!("mainstay: {}", message.lines().collect::<Vec<_>>().join(" "));
+        eprintln!("mainstay: {}", harmless(&message.lines().collect::<Vec<_>>().join(" ")));
     }
     ExitCode::from(FAILED)
 }
 
-/// The same, ending the process on the spot.
+/// Text that a terminal shows and does not obey: control characters of cells and names become visible.
+pub(crate) fn harmless(text: &str) -> String {
+    let obeyed = |c: char| {
+        c.is_control() && c != '\n' && c != '\t'
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if obeyed(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// A decoder's panic that is caught and told as a damaged file needs no words of its own.
+pub(crate) fn keep_caught_panics_quiet() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !mainstay_io::panics_are_caught() {
+            usual(panic);
+        }
+    }));
+}
+
+/// The same, ending the process on the spot; files that were being written leave nothing behind.
 pub(crate) fn exit(failure: &Failure) -> ! {
+    mainstay_io::remove_unfinished();
     report(failure);
     std::process::exit(FAILED.into())
 }

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use mainstay::data::{Cells, Classes, Column, Dataset, Encoded, Encoder, Missing, Table};
+use mainstay::data::{
+    Classes, Column, Dataset, Encoded, Encoder, EncoderOptions, Gaps, Missing, Preparation, Table,
+};
 use mainstay::linalg::Matrix;
 use mainstay_io::{Input, ModelFile, ReadOptions, Source};
 
-use crate::args::{ImputeRule, Reading};
+use crate::args::{Encoding, ImputeRule, Labels, Reading};
 use crate::failure::{Failure, Outcome};
 use crate::measurement;
 
@@ -25,8 +27,17 @@ pub(crate) struct Labelled {
     pub(crate) target: Option<String>,
     /// What the user should know about the data.
     pub(crate) notes: Vec<String>,
-    /// Positions of the rows in the file, where some were left out.
+    /// Positions of the rows in the file, counted from 0; none for LIBSVM files, of which all are taken.
     pub(crate) kept: Option<Vec<usize>>,
+    /// What identifies the rows.
+    pub(crate) ids: Vec<Column>,
+}
+
+impl Labelled {
+    /// The number of row `i` of the data in its file, counted from 1.
+    pub(crate) fn row_number(&self, i: usize) -> usize {
+        self.kept.as_ref().map_or(i, |kept| kept[i]) + 1
+    }
 }
 
 /// What `fit` was told about the data.
@@ -35,8 +46,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) target: Option<&'a str>,
     /// Column of row weights.
     pub(crate) weights: Option<&'a str>,
-    /// Columns to leave out.
-    pub(crate) drop: &'a [String],
+    /// How columns become features.
+    pub(crate) encoding: &'a Encoding,
     /// Rule for missing cells.
     pub(crate) impute: Option<ImputeRule>,
     /// Whether the method takes a missing number as it is.
@@ -49,12 +60,15 @@ pub(crate) struct Wanted<'a> {
     pub(crate) reading: &'a Reading,
 }
 
-/// Reads `path`, or the embedded data if there is none. `text` names columns to keep as words.
-pub(crate) fn read<'a>(
-    path: Option<&Path>,
-    reading: &Reading,
-    text: impl Iterator<Item = &'a str>,
-) -> Outcome<Input> {
+/// Words for "no value" as given.
+fn gaps(reading: &Reading) -> Gaps {
+    match &reading.na {
+        None => Gaps::default(),
+        Some(words) => Gaps::new(words.split(',').map(str::to_owned)),
+    }
+}
+
+fn options(reading: &Reading) -> Outcome<ReadOptions> {
     let delimiter = match reading.delimiter.as_deref() {
         None => None,
         Some("\\t" | "tab") => Some(b'\t'),
@@ -63,53 +77,76 @@ pub(crate) fn read<'a>(
             _ => return Err(Failure::say(format!("--delimiter {text}: must be one character"))),
         },
     };
-    let mut categorical = reading.categorical.clone();
-    categorical.extend(text.map(str::to_owned));
-    let options = ReadOptions {
+    let decimal_comma = match reading.decimal.as_deref() {
+        None => None,
+        Some(",") => Some(true),
+        Some(".") => Some(false),
+        Some(text) => return Err(Failure::say(format!("--decimal {text}: must be `.` or `,`"))),
+    };
+    Ok(ReadOptions {
+        format: None,
         delimiter,
         header: !reading.no_header,
-        categorical,
-        ..ReadOptions::default()
-    };
+        categorical: reading.categorical.clone(),
+        gaps: gaps(reading),
+        decimal_comma,
+        sheet: reading.sheet.clone(),
+    })
+}
+
+/// Reads `path`, or the embedded data if there is none. `text` names columns to keep as words.
+pub(crate) fn read<'a>(
+    path: Option<&Path>,
+    reading: &Reading,
+    text: impl Iterator<Item = &'a str>,
+) -> Outcome<(Input, Vec<String>)> {
+    let mut options = options(reading)?;
+    options.categorical.extend(text.map(str::to_owned));
     let source = match path {
         None => Source::Bytes("demo.csv".into(), mainstay::data::demo().as_bytes().into()),
         Some(path) => Source::new(path),
     };
-    let input = mainstay_io::read(&source, &options)?;
+    let (input, notes) = mainstay_io::read_noted(&source, &options)?;
     if let Input::Table(table) = &input {
         for name in &reading.categorical {
             table.column(name)?;
         }
     }
-    Ok(input)
+    Ok((input, notes))
 }
 
 /// Reads rows for a model that is there already.
-pub(crate) fn read_for(file: &ModelFile, path: Option<&Path>, reading: &Reading) -> Outcome<Input> {
+pub(crate) fn read_for(
+    file: &ModelFile,
+    path: Option<&Path>,
+    reading: &Reading,
+) -> Outcome<(Input, Vec<String>)> {
     read(path, reading, file.encoder.iter().flat_map(Encoder::categorical))
 }
 
 /// Makes a data set to learn from.
-pub(crate) fn learn(input: Input, wanted: &Wanted<'_>, embedded: bool) -> Outcome<Labelled> {
+pub(crate) fn learn(
+    (input, notes): (Input, Vec<String>),
+    wanted: &Wanted<'_>,
+    embedded: bool,
+) -> Outcome<Labelled> {
     match input {
         Input::Sparse(rows) => {
-            let columns = !wanted.drop.is_empty() || !wanted.errors.columns.is_empty();
-            if columns || wanted.target.is_some() || wanted.weights.is_some() {
+            let named = wanted.target.is_some() || wanted.weights.is_some();
+            if named || names_columns(wanted.encoding) || !wanted.errors.columns.is_empty() {
                 return Err(Failure::say(
-                    "--target, --weights, --drop and --error-columns name columns; a LIBSVM file has none",
+                    "--target, --weights, --drop, --id and the like name columns; a LIBSVM file has none",
                 ));
             }
-            let classes = Classes::learn(&rows.labels)?;
+            rows.check_compact()?;
+            let mut classes = Classes::learn(&rows.labels)?;
+            if let Some(positive) = &wanted.encoding.positive {
+                classes = classes.with_positive(positive)?;
+            }
             let codes = classes.codes(&rows.labels)?;
             let data = Dataset::new(Matrix::Sparse(rows.features), codes, classes.names().len())?;
-            Ok(Labelled {
-                data,
-                classes,
-                encoder: None,
-                target: None,
-                notes: Vec::new(),
-                kept: None,
-            })
+            let (encoder, target, kept, ids) = (None, None, None, Vec::new());
+            Ok(Labelled { data, classes, encoder, target, notes, kept, ids })
         }
         Input::Table(table) => {
             let target = match wanted.target {
@@ -117,80 +154,112 @@ pub(crate) fn learn(input: Input, wanted: &Wanted<'_>, embedded: bool) -> Outcom
                 None if embedded => DEMO_TARGET,
                 None => return Err(no_target(&table)),
             };
-            learn_table(table, target, wanted)
+            learn_table(table, target, wanted, notes)
         }
     }
 }
 
-fn no_target(table: &Table) -> Failure {
+fn names_columns(encoding: &Encoding) -> bool {
+    let lists = [&encoding.drop, &encoding.id, &encoding.keep_feature, &encoding.reference];
+    lists.iter().any(|list| !list.is_empty())
+}
+
+pub(crate) fn no_target(table: &Table) -> Failure {
     let names: Vec<&str> = table.names().take(20).collect();
     Failure::say(format!("--target COL is needed; the columns are {}", names.join(", ")))
 }
 
-fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<Labelled> {
-    let mut labels = table.take(target)?;
-    let mut weights = wanted.weights.map(|name| table.take(name)).transpose()?;
-    let mut aside = vec![target];
-    aside.extend(wanted.weights);
-    aside.extend(wanted.drop.iter().map(String::as_str));
-    for name in wanted.drop {
-        table.take(name)?;
-    }
-    let errors = wanted.errors.take(&mut table, &aside, wanted.reading)?;
-    let missing = match wanted.impute {
-        // Standardised, the mean is 0: a missing feature contributes nothing.
-        None if wanted.allows_nan && wanted.standardise => Missing::Mean,
-        None if wanted.allows_nan => Missing::Keep,
-        None => Missing::Refuse,
-        Some(ImputeRule::Mean) => Missing::Mean,
-        Some(ImputeRule::Median) => Missing::Median,
-        Some(ImputeRule::MostFrequent) => Missing::MostFrequent,
-        Some(ImputeRule::Drop) => Missing::Drop,
-    };
-    let encoder = Encoder::learn(&table, missing)?;
-    let mut encoded = encoder.encode(&table)?;
-    let mut notes = encoder.advice(table.nrows());
-    if let Some(rows) = &encoded.kept {
-        notes.push(format!("{} rows with a missing cell were left out", encoded.dropped(&table)));
-        labels = labels.select_rows(rows);
-        weights = weights.map(|w| w.select_rows(rows));
-    }
-    let kept = encoded.kept.take();
-    let classes = Classes::learn(&labels)?;
-    let codes = classes.codes(&labels)?;
-    let count = classes.names().len();
-    let mut data = if wanted.allows_nan {
-        Dataset::with_missing(encoded.features, codes, count)?
-    } else {
-        Dataset::new(encoded.features, codes, count)?
-    };
-    if let Some(column) = weights {
-        data = data.with_weights(numbers(&column)?)?;
-    }
-    if let Some(errors) = errors {
-        let (kept, rows) = (encoded.kept.as_deref(), data.len());
-        data = data.with_uncertainty(errors.axes(&encoder, kept, rows, wanted.errors.scale)?)?;
-    }
-    let target = Some(target.to_owned());
-    Ok(Labelled { data, classes, encoder: Some(encoder), target, notes, kept })
-}
-
-fn numbers(column: &Column) -> Outcome<Vec<f64>> {
-    match &column.cells {
-        Cells::Numbers(values) => Ok(values.clone()),
-        Cells::Words(_) => {
-            Err(Failure::say(format!("--weights {}: the column must hold numbers", column.name)))
+/// The columns of `--drop`: each value is a column, or several apart by commas.
+pub(crate) fn dropped(table: &Table, drop: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for value in drop {
+        if table.names().any(|name| name == value) {
+            names.push(value.clone());
+        } else {
+            names.extend(value.split(',').map(|part| part.trim().to_owned()));
         }
     }
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| !name.is_empty() && seen.insert(name.clone()));
+    names
+}
+
+/// How columns become features, as the flags say.
+pub(crate) fn encoder_options(
+    encoding: &Encoding,
+    reading: &Reading,
+    missing: Missing,
+) -> Outcome<EncoderOptions> {
+    let pair = |setting: &String| match setting.split_once('=') {
+        Some((column, level)) => Ok((column.to_owned(), level.to_owned())),
+        None => Err(Failure::say(format!("--reference {setting}: must be COL=LEVEL"))),
+    };
+    Ok(EncoderOptions {
+        missing,
+        gaps: gaps(reading),
+        categorical: reading.categorical.clone(),
+        keep: encoding.keep_feature.clone(),
+        min_count: encoding.min_count,
+        reference: encoding.reference.iter().map(pair).collect::<Outcome<_>>()?,
+        drop_first: encoding.drop_first,
+    })
+}
+
+fn learn_table(
+    mut table: Table,
+    target: &str,
+    wanted: &Wanted<'_>,
+    mut notes: Vec<String>,
+) -> Outcome<Labelled> {
+    let impute = wanted.impute.map(|rule| match rule {
+        ImputeRule::Mean => Missing::Mean,
+        ImputeRule::Median => Missing::Median,
+        ImputeRule::MostFrequent => Missing::MostFrequent,
+        ImputeRule::Drop => Missing::Drop,
+    });
+    let missing = mainstay_io::missing_rule(impute, wanted.allows_nan, wanted.standardise);
+    let mut encoder = encoder_options(wanted.encoding, wanted.reading, missing)?;
+    let drop = dropped(&table, &wanted.encoding.drop);
+    let mut aside = vec![target];
+    aside.extend(wanted.weights);
+    aside.extend(drop.iter().chain(&wanted.encoding.id).map(String::as_str));
+    for name in &aside {
+        table.column(name)?;
+    }
+    encoder.categorical.retain(|name| !aside.contains(&name.as_str()));
+    let errors = wanted.errors.take(&mut table, &aside, wanted.reading)?;
+    let wishes = Preparation {
+        target: target.to_owned(),
+        weights: wanted.weights.map(str::to_owned),
+        ids: wanted.encoding.id.clone(),
+        drop,
+        drop_unlabelled: wanted.encoding.drop_unlabelled,
+        positive: wanted.encoding.positive.clone(),
+        allows_nan: wanted.allows_nan,
+        encoder,
+    };
+    let prepared = wishes.apply(table)?;
+    notes.extend(prepared.notes);
+    let mut data = prepared.data;
+    if let Some(errors) = errors {
+        let places = Some(prepared.places.as_slice());
+        let axes = errors.axes(&prepared.encoder, places, data.len(), wanted.errors.scale)?;
+        data = data.with_uncertainty(axes)?;
+    }
+    Ok(Labelled {
+        data,
+        classes: prepared.classes,
+        encoder: Some(prepared.encoder),
+        target: Some(target.to_owned()),
+        notes,
+        kept: Some(prepared.places),
+        ids: prepared.ids,
+    })
 }
 
 /// The features of rows for a model that is there already.
 pub(crate) fn encode(file: &ModelFile, input: &Input) -> Outcome<Encoded> {
-    let mut encoded = file.encode(input)?;
-    if mainstay::methods::find(&file.method)?.allows_nan {
-        encoded.features = encoded.features.nan_to_zero();
-    }
-    Ok(encoded)
+    Ok(file.encode(input)?)
 }
 
 /// Sentences about categories that the model has never seen.
@@ -201,4 +270,64 @@ pub(crate) fn unseen(counts: &[(String, usize)]) -> Vec<String> {
             format!("column `{column}`: {count} cells hold a category not seen when fitting; all its indicators are 0")
         })
         .collect()
+}
+
+/// A file that has a name: not standard output.
+pub(crate) fn named(path: Option<&Path>) -> Option<&Path> {
+    path.filter(|path| path.as_os_str() != "-")
+}
+
+/// The flags about data as they would be typed again, the target aside.
+pub(crate) fn flags(labels: &Labels) -> Vec<String> {
+    let mut words = encoding_flags(&labels.encoding);
+    if let Some(rule) = labels.impute {
+        use clap::ValueEnum;
+        let name = rule.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        words.extend(["--impute".into(), name]);
+    }
+    words.extend(reading_flags(&labels.reading));
+    words
+}
+
+pub(crate) fn encoding_flags(encoding: &Encoding) -> Vec<String> {
+    let mut words = Vec::new();
+    let lists = [
+        ("--drop", &encoding.drop),
+        ("--id", &encoding.id),
+        ("--keep-feature", &encoding.keep_feature),
+        ("--reference", &encoding.reference),
+    ];
+    for (flag, values) in lists {
+        words.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+    }
+    if encoding.min_count > 1 {
+        words.extend(["--min-count".into(), encoding.min_count.to_string()]);
+    }
+    let switches =
+        [("--drop-first", encoding.drop_first), ("--drop-unlabelled", encoding.drop_unlabelled)];
+    words.extend(switches.into_iter().filter(|(_, on)| *on).map(|(flag, _)| flag.to_owned()));
+    if let Some(positive) = &encoding.positive {
+        words.extend(["--positive".into(), positive.clone()]);
+    }
+    words
+}
+
+pub(crate) fn reading_flags(reading: &Reading) -> Vec<String> {
+    let mut words = Vec::new();
+    let single = [
+        ("--delimiter", &reading.delimiter),
+        ("--na", &reading.na),
+        ("--decimal", &reading.decimal),
+        ("--sheet", &reading.sheet),
+    ];
+    for (flag, value) in single {
+        words.extend(value.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+    }
+    if reading.no_header {
+        words.push("--no-header".into());
+    }
+    for column in &reading.categorical {
+        words.extend(["--categorical".into(), column.clone()]);
+    }
+    words
 }

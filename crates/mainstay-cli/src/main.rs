@@ -6,10 +6,12 @@
 mod args;
 mod commands;
 mod console;
+mod data_args;
 mod failure;
 mod input;
 mod journal;
 mod measurement;
+mod rows;
 mod settings;
 mod table;
 
@@ -25,8 +27,10 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return failure::report_usage(&error),
     };
+    failure::keep_caught_panics_quiet();
     let console = console::Console::new(&args.global);
     let outcome = match &args.command {
+        Command::Check(check) => commands::check::run(check, &console),
         Command::Fit(fit) => commands::fit::run(fit, &console),
         Command::Predict(predict) => commands::predict::run(predict, &console),
         Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),

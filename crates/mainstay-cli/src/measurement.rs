@@ -1,5 +1,6 @@
 //! `--error-columns`: the known error of every measurement, from columns or a file.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use mainstay::data::{Cells, Column, Encoder, Encoding, RowUncertainty, Table};
@@ -55,7 +56,7 @@ impl Wanted<'_> {
         for spec in self.columns {
             let more = match spec.split_once('=') {
                 Some((feature, column)) => vec![(feature.to_owned(), table.take(column)?)],
-                None => match by_suffix(table, spec)? {
+                None => match by_suffix(table, spec, aside)? {
                     taken if !taken.is_empty() => taken,
                     _ if Path::new(spec).is_file() => from_file(table, Path::new(spec), reading)?,
                     _ => {
@@ -87,10 +88,12 @@ impl Wanted<'_> {
 }
 
 /// Columns called like another one and `suffix`.
-fn by_suffix(table: &mut Table, suffix: &str) -> Outcome<Vec<(String, Column)>> {
+fn by_suffix(table: &mut Table, suffix: &str, aside: &[&str]) -> Outcome<Vec<(String, Column)>> {
     let base = |name: &str| name.strip_suffix(suffix).filter(|b| !b.is_empty()).map(str::to_owned);
-    let names: Vec<String> = table.names().map(str::to_owned).collect();
-    if suffix.is_empty() || !names.iter().any(|n| base(n).is_some_and(|b| names.contains(&b))) {
+    let all: HashSet<String> = table.names().map(str::to_owned).collect();
+    let names: Vec<String> =
+        table.names().filter(|name| !aside.contains(name)).map(str::to_owned).collect();
+    if suffix.is_empty() || !names.iter().any(|n| base(n).is_some_and(|b| all.contains(&b))) {
         return Ok(Vec::new());
     }
     let ends = names.iter().filter_map(|name| Some((base(name)?, name)));
@@ -100,7 +103,7 @@ fn by_suffix(table: &mut Table, suffix: &str) -> Outcome<Vec<(String, Column)>> 
 /// A table of the same rows, its columns called like the features.
 fn from_file(table: &Table, path: &Path, reading: &Reading) -> Outcome<Vec<(String, Column)>> {
     let plain = Reading { categorical: Vec::new(), ..reading.clone() };
-    let Input::Table(errors) = input::read(Some(path), &plain, std::iter::empty())? else {
+    let (Input::Table(errors), _) = input::read(Some(path), &plain, std::iter::empty())? else {
         return Err(say(format!("{}: errors must be a table with columns", path.display())));
     };
     let (rows, expected) = (errors.nrows(), table.nrows());
@@ -113,20 +116,18 @@ fn from_file(table: &Table, path: &Path, reading: &Reading) -> Outcome<Vec<(Stri
 
 impl Errors {
     /// Semi-axes of every row, in the order of the encoder's features; a feature without errors is exact.
+    /// `places` are the rows of the file that the data set holds.
     pub(crate) fn axes(
         &self,
         encoder: &Encoder,
-        kept: Option<&[usize]>,
+        places: Option<&[usize]>,
         rows: usize,
         scale: f64,
     ) -> Outcome<RowUncertainty> {
         let mut axes = Dense::zeros(rows, encoder.n_features());
         let mut place = 0;
         for (name, encoding) in encoder.columns() {
-            let width = match encoding {
-                Encoding::Numeric { .. } => 1,
-                Encoding::Categorical { categories, .. } => categories.len(),
-            };
+            let width = encoding.width();
             if let Some((_, column)) = self.0.iter().find(|(feature, _)| feature == name) {
                 if matches!(encoding, Encoding::Categorical { .. }) {
                     return Err(say(format!("`{name}` holds categories, which have no errors")));
@@ -135,7 +136,7 @@ impl Errors {
                     return Err(say(format!("column `{}` must hold numbers", column.name)));
                 };
                 for i in 0..rows {
-                    let row = kept.map_or(i, |kept| kept[i]);
+                    let row = places.map_or(i, |places| places[i]);
                     axes[(i, place)] = scale * length(&column.name, row, errors[row])?;
                 }
             }

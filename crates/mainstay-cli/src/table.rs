@@ -1,6 +1,6 @@
 //! Tables out: a CSV file, standard output, or JSON.
 
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
 
 use mainstay::data::{Cells, Table};
@@ -12,13 +12,14 @@ use crate::failure::Outcome;
 /// Writes `table` to `path`, or to standard output as CSV, or as JSON with `--json`.
 pub(crate) fn write(table: &Table, path: Option<&Path>, console: &Console) -> Outcome<()> {
     if let Some(path) = path {
-        return Ok(mainstay_io::write_file(path, |out| mainstay_io::write_csv(out, table))?);
+        let write = |out: &mut dyn Write| mainstay_io::write_csv_as(out, table, console.csv);
+        return Ok(mainstay_io::write_file(path, write)?);
     }
     if console.json() {
         return console.print("", &object(table));
     }
     let mut out = std::io::stdout().lock();
-    mainstay_io::write_csv(&mut out, table)?;
+    mainstay_io::write_csv_as(&mut out, table, console.csv)?;
     Ok(out.flush()?)
 }
 

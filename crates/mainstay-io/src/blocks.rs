@@ -156,7 +156,7 @@ impl<'a, R: Read> Blocks<'a, R> {
     pub(crate) fn parse<T: Send>(
         mut self,
         parse: impl Fn(&Block) -> Result<T> + Sync,
-        mut accept: impl FnMut(Vec<T>),
+        mut accept: impl FnMut(Vec<T>) -> Result<()>,
     ) -> Result<()>
     where
         R: Send,
@@ -169,7 +169,7 @@ impl<'a, R: Read> Blocks<'a, R> {
                 || batch.par_iter().map(&parse).collect::<Vec<Result<T>>>(),
                 || self.take(count),
             );
-            accept(parsed.into_iter().collect::<Result<_>>()?);
+            accept(parsed.into_iter().collect::<Result<_>>()?)?;
             let done = std::mem::replace(&mut batch, next?);
             self.spare.extend(done.into_iter().map(|block| emptied(block.bytes)));
         }

@@ -35,6 +35,14 @@ pub enum Error {
         /// What is wrong and what to do.
         problem: String,
     },
+    /// A cell is not UTF-8.
+    #[error("{name}, line {line}: not UTF-8; save the file as UTF-8")]
+    NotUtf8 {
+        /// The file.
+        name: String,
+        /// Counted from 1.
+        line: u64,
+    },
     /// The file as a whole cannot be used.
     #[error("{name}: {problem}")]
     BadFile {

@@ -1,25 +1,37 @@
-//! Readers and writers: CSV, LIBSVM and Parquet in, model files and CSV out.
+//! Readers and writers: CSV, LIBSVM, Parquet, Arrow and spreadsheets in, model files and CSV out.
 //!
 //! [`read`] turns a [`Source`] into an [`Input`]: raw columns, or sparse rows with their labels.
 //! [`ModelFile`] is a fitted model with everything needed to predict from raw rows. All files are
 //! written by [`write_file`]: complete or not at all.
 
+#[cfg(feature = "parquet")]
+mod arrow;
 mod atomic;
 mod blocks;
 mod csv;
+mod encoding;
 mod error;
+mod fit;
+mod guard;
 mod journal;
 mod libsvm;
+mod memory;
 mod model_file;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod reading;
 mod source;
+#[cfg(feature = "spreadsheet")]
+mod spreadsheet;
 mod write;
 
-pub use atomic::write_file;
+pub use atomic::{remove_unfinished, write_file};
 pub use error::{Error, Result};
+pub use fit::missing_rule;
+pub use guard::panics_are_caught;
 pub use journal::Journal;
 pub use libsvm::SparseRows;
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
-pub use source::{Format, Input, ReadOptions, Source, read};
-pub use write::write_csv;
+pub use reading::{Format, Input, ReadOptions, read, read_noted, read_table};
+pub use source::Source;
+pub use write::{CsvText, write_csv, write_csv_as};

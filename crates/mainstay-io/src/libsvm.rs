@@ -5,6 +5,7 @@ use mainstay::linalg::Csr;
 
 use crate::blocks::{Block, Blocks, Limits, Records};
 use crate::error::{Error, Result};
+use crate::memory::Allowance;
 use crate::source::Source;
 
 /// A weight vector of this length still fits into memory; a larger index is taken for damage.
@@ -17,6 +18,27 @@ pub struct SparseRows {
     pub features: Csr,
     /// The labels, as a column called `label`.
     pub labels: Column,
+}
+
+/// So many columns are harmless whatever the file holds.
+const HARMLESS_COLUMNS: usize = 1 << 20;
+/// Columns that one entry can answer for.
+const COLUMNS_PER_ENTRY: usize = 64;
+
+impl SparseRows {
+    /// Refuses to learn from indices that are far apart: a model has a weight for every index up to the largest,
+    /// so that a file of a few bytes could ask for gigabytes.
+    pub fn check_compact(&self) -> Result<()> {
+        let (columns, entries) = (self.features.ncols(), self.features.values().len());
+        if columns <= HARMLESS_COLUMNS || columns <= COLUMNS_PER_ENTRY.saturating_mul(entries) {
+            return Ok(());
+        }
+        let problem = format!(
+            "the largest index is {columns}, but there are only {entries} entries: number the features \
+             without gaps"
+        );
+        Err(mainstay::Error::BadData(problem).into())
+    }
 }
 
 #[derive(Default)]
@@ -32,7 +54,17 @@ pub(crate) fn read(source: &Source, limits: Limits) -> Result<SparseRows> {
     let name = source.name();
     let blocks = Blocks::new(source.open()?, &name, Records::Lines, limits);
     let mut parts = Vec::new();
-    blocks.parse(|block| parse(block, &name), |ready| parts.extend(ready))?;
+    let mut allowance = Allowance::now();
+    let accept = |ready: Vec<Part>| {
+        for part in &ready {
+            // Copied once into place: twice its size.
+            let size = 16 * part.labels.len() + 12 * part.indices.len();
+            allowance.take(2 * size as u64, &name)?;
+        }
+        parts.extend(ready);
+        Ok(())
+    };
+    blocks.parse(|block| parse(block, &name), accept)?;
     let count = |f: fn(&Part) -> usize| parts.iter().map(f).sum::<usize>();
     let mut labels = Vec::with_capacity(count(|p| p.labels.len()));
     let mut starts = Vec::with_capacity(labels.capacity() + 1);

@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::atomic::write_file;
 use crate::error::{Error, Result};
-use crate::source::Input;
+use crate::reading::Input;
 
 /// What the field `format` of every model file says.
 pub const FORMAT: &str = "mainstay-model";
-/// The version this library writes, and the newest it reads.
-pub const VERSION: u32 = 1;
+/// The newest version this library reads. Files that need nothing of it are written as version 1.
+pub const VERSION: u32 = 2;
 /// Larger files are refused unread.
 pub const MAX_BYTES: u64 = 1 << 30;
 
@@ -73,12 +73,19 @@ impl ModelFile {
     /// The content of the file; an error if the model is not one that could be read back.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.validate()?;
+        let version = self.version();
         let mut bytes =
-            format!("{{\"format\":\"{FORMAT}\",\"version\":{VERSION},\"model\":").into_bytes();
+            format!("{{\"format\":\"{FORMAT}\",\"version\":{version},\"model\":").into_bytes();
         serde_json::to_writer(&mut bytes, self).map_err(|e| bad(e.to_string()))?;
         let ending = ending(&bytes);
         bytes.extend(ending.as_bytes());
         Ok(bytes)
+    }
+
+    /// The oldest version that can hold this model.
+    fn version(&self) -> u32 {
+        let plain = self.encoder.as_ref().is_none_or(Encoder::is_plain);
+        if plain { 1 } else { VERSION }
     }
 
     /// Reads the content of a file and checks all of it. Runs no code from it.
@@ -208,7 +215,12 @@ impl ModelFile {
     fn numeric_columns(&self, table: &Table, names: Option<&[String]>) -> Result<Vec<Column>> {
         let target = self.target.as_deref();
         let columns: Vec<&Column> = if let Some(names) = names {
-            names.iter().map(|name| table.column(name)).collect::<Result<_, _>>()?
+            let index = table.index();
+            let find = |name: &String| match index.get(name.as_str()) {
+                Some(&j) => Ok(&table.columns()[j]),
+                None => table.column(name),
+            };
+            names.iter().map(find).collect::<Result<_, _>>()?
         } else {
             table.columns().iter().filter(|c| Some(c.name.as_str()) != target).collect()
         };
@@ -224,17 +236,17 @@ impl ModelFile {
 
     /// The true class of every row, from the column `target` or the one the model was fitted on.
     pub fn labels(&self, input: &Input, target: Option<&str>) -> Result<Vec<usize>> {
-        let column = match input {
-            Input::Sparse(rows) => &rows.labels,
+        match input {
+            Input::Sparse(rows) => Ok(self.classes.codes(&rows.labels)?),
             Input::Table(table) => {
                 let name = target.or(self.target.as_deref()).ok_or_else(|| {
                     CoreError::BadParams(
                         "the model does not know the target's name; give it".into(),
                     )
                 })?;
-                table.column(name)?
+                let column = table.column(name)?;
+                Ok(self.classes.codes(column).map_err(|e| table.at_place(e))?)
             }
-        };
-        Ok(self.classes.codes(column)?)
+        }
     }
 }

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mainstay::data::{Cells, Classes, Column, Encoder, Missing, Table};
-use mainstay_io::{Format, Input, ReadOptions, Source, SparseRows, read, write_csv};
+use mainstay_io::{
+    CsvText, Format, Input, ReadOptions, Source, SparseRows, read, read_noted, write_csv,
+    write_csv_as,
+};
 use proptest::prelude::*;
 
 fn source(name: &str, bytes: impl AsRef<[u8]>) -> Source {
@@ -148,11 +151,16 @@ fn bad_csv_gets_one_clear_line() {
         (b"a,b\n1,2\n\"x,4\n5,6\n", "t.csv, line 3: a quote is opened but never closed"),
         (b"a,b\r\n1,\"2\"\r\n\r\n3\r\n", "t.csv, line 4: 1 cell, but the first record has 2 cells"),
         (b"a,a\n1,2\n", "t.csv: two columns are called `a`; rename one"),
-        (b"a,b\n1,2\n3,\xff\n", "t.csv, line 3: not UTF-8; save the file as UTF-8"),
-        (b"a,\xff\n1,2\n", "t.csv, line 1: the header is not UTF-8; save the file as UTF-8"),
-        (b"\xff\xfea\0,\0", "t.csv: the file is UTF-16 text; save it as UTF-8"),
-        (b"PK\x03\x04...", "t.csv: the file is a zip archive or a spreadsheet; export it as CSV"),
-        (b"a,b\n1,\0\n", "t.csv: the file is binary; CSV, LIBSVM or Parquet is needed"),
+        (b"\xff\xfea\0,\0b\0", "t.csv: there is a header but no row of data"),
+        (
+            b"a,b\n1,\0\n",
+            "t.csv: the file is binary; CSV, LIBSVM, Parquet, Arrow or a spreadsheet is needed",
+        ),
+        (
+            b"5.1,3.5,setosa\n4.9,3.0,setosa\n",
+            "t.csv, line 1: `5.1` is a number where the name of a column should be: if the file has no header, \
+             add --no-header",
+        ),
     ];
     for (text, message) in cases {
         assert_eq!(csv(text).unwrap_err(), *message);
@@ -261,6 +269,93 @@ fn a_folder_of_formats_reads_alike_from_disk() {
     let text = b"a,b\n1,x\n2,y\n";
     assert_eq!(load(&write("d.csv", text)), load(&write("d.csv.gz", &gz(text))));
     assert_eq!(load(&write("d.tsv", b"a\tb\n1\tx\n2\ty\n")), load(&write("e.csv", text)));
+}
+
+fn noted(text: &[u8], options: &ReadOptions) -> (Table, Vec<String>) {
+    match read_noted(&source("t.csv", text), options).unwrap() {
+        (Input::Table(table), notes) => (table, notes),
+        (Input::Sparse(_), _) => panic!("read as LIBSVM"),
+    }
+}
+
+#[test]
+fn other_encodings_are_decoded_and_told() {
+    let text = "größe;ort\n1;Köln\n2;Bonn\n";
+    let utf8 = csv(text).unwrap();
+    let utf16 = |encode: fn(u16) -> [u8; 2], mark: [u8; 2]| -> Vec<u8> {
+        mark.into_iter().chain(text.encode_utf16().flat_map(encode)).collect()
+    };
+    let latin1: Vec<u8> = text.chars().map(|c| u8::try_from(c as u32).unwrap()).collect();
+    for (bytes, name) in [
+        (utf16(u16::to_le_bytes, [0xff, 0xfe]), "UTF-16"),
+        (utf16(u16::to_be_bytes, [0xfe, 0xff]), "UTF-16"),
+        (latin1, "Latin-1"),
+    ] {
+        let (table, notes) = noted(&bytes, &ReadOptions::default());
+        assert_eq!(table, utf8, "{name}");
+        assert!(notes.len() == 1 && notes[0].contains(name), "{notes:?}");
+    }
+}
+
+#[test]
+fn a_decimal_comma_is_found_with_semicolons_or_taken_as_told() {
+    let text = b"a;b;c\n1,5;2;x\n-3,25;4;y\n;5;z\n";
+    let (table, notes) = noted(text, &ReadOptions::default());
+    let a = numbers(&table.columns()[0]);
+    assert!(a[0] == 1.5 && a[1] == -3.25 && a[2].is_nan());
+    assert_eq!(numbers(&table.columns()[1]), [2.0, 4.0, 5.0]);
+    assert!(notes[0].contains("decimal comma"), "{notes:?}");
+    let told = |text: &str| {
+        let options = ReadOptions { decimal_comma: Some(true), ..ReadOptions::default() };
+        csv_with(text, &options)
+    };
+    assert_eq!(numbers(&told("a\tb\n1,5\t1\n2,5\t2\n").unwrap().columns()[0]), [1.5, 2.5]);
+    let message = told("a\tb\n1,5\t1.250\n2,5\t2.5\n").unwrap_err();
+    assert!(message.contains("row 1, column `b`: a number with a point"), "{message}");
+    let not = ReadOptions { decimal_comma: Some(false), ..ReadOptions::default() };
+    assert!(matches!(noted(text, &not).0.columns()[0].cells, Cells::Words(_)));
+}
+
+#[test]
+fn indices_far_apart_are_not_learned_from() {
+    let far = libsvm("1 1:1\n-1 100000000:1\n").unwrap();
+    let message = far.check_compact().unwrap_err().to_string();
+    assert!(message.contains("the largest index is 100000000, but there are only 2 entries"));
+    assert!(libsvm("1 1:1\n-1 70000:1\n").unwrap().check_compact().is_ok());
+}
+
+/// Forty thousand columns take about forty times as long as a thousand, not sixteen hundred times.
+#[test]
+fn many_columns_are_read_and_encoded_in_linear_time() {
+    let table = |p: usize| {
+        let names: Vec<String> = (0..p).map(|j| format!("c{j}")).collect();
+        let row = |k: usize| -> String {
+            (0..p).map(|j| ((j + k) % 7).to_string()).collect::<Vec<_>>().join(",")
+        };
+        csv(format!("{}\n{}\n{}\n", names.join(","), row(1), row(2))).unwrap()
+    };
+    let time = |p: usize| {
+        let start = std::time::Instant::now();
+        let table = table(p);
+        let encoder = Encoder::learn(&table, Missing::Refuse).unwrap();
+        encoder.encode(&table).unwrap();
+        start.elapsed().as_secs_f64()
+    };
+    let small = time(2_000).max(0.005);
+    let large = time(40_000);
+    assert!(large < 100.0 * small, "{large} s against {small} s");
+}
+
+#[test]
+fn text_that_a_spreadsheet_would_run_can_be_made_harmless() {
+    let table = Table::new(vec![
+        Column::words("=a", [Some("=1+1"), Some("@x"), Some("plain"), Some("-b")]),
+        Column::numbers("n", vec![-1.0, 2.0, -3.0, 4.0]),
+    ])
+    .unwrap();
+    let mut out = Vec::new();
+    write_csv_as(&mut out, &table, CsvText::Safe).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "'=a,n\n'=1+1,-1\n'@x,2\nplain,-3\n'-b,4\n");
 }
 
 /// Cells as the reader hands them out: no outer spaces, not a missing marker, not a number.

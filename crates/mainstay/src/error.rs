@@ -70,3 +70,72 @@ impl Error {
 pub fn require(holds: bool, name: &'static str, value: impl ToString, rule: &str) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::param(name, value, rule)) }
 }
+
+/// As many names are listed in full.
+const FEW_NAMES: usize = 20;
+
+/// What to say after "there is no such name": the nearest name, and all of them where they are few.
+pub(crate) fn suggest(wanted: &str, names: &[&str], what: &str) -> String {
+    const SHOWN: usize = 8;
+    let quoted = |names: &[&str]| {
+        let shown: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+        shown.join(", ")
+    };
+    let near = nearest(wanted, names);
+    let all = format!("the {} {what} are {}", names.len(), quoted(names));
+    match near.as_slice() {
+        [] if names.len() <= FEW_NAMES => all,
+        [] => format!("the {} {what} begin with {}", names.len(), quoted(&names[..SHOWN])),
+        near => format!("did you mean {}?", quoted(&near[..near.len().min(SHOWN)])),
+    }
+}
+
+/// The names that differ from `wanted` in a few letters, or not but for their case; nearest first.
+pub(crate) fn nearest<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let wanted = wanted.to_lowercase();
+    let limit = 1 + wanted.chars().count() / 4;
+    let mut near: Vec<(usize, &str)> = names
+        .iter()
+        .map(|name| (distance(&wanted, &name.to_lowercase()), *name))
+        .filter(|(steps, _)| *steps <= limit)
+        .collect();
+    near.sort_by_key(|(steps, _)| *steps);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Levenshtein distance; names longer than 64 characters only match themselves.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().max(b.len()) > 64 {
+        return if a == b { 0 } else { usize::MAX };
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_comes_first() {
+        assert_eq!(nearest("kapa", &["tol", "kappa_max", "Kappa"]), ["Kappa"]);
+        assert_eq!(nearest("ages", &["aged", "age", "ages"]), ["ages", "aged", "age"]);
+    }
+
+    #[test]
+    fn distances_match_hand_counts() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "ab"), 2);
+        assert_eq!(distance("abc", "abc"), 0);
+    }
+}

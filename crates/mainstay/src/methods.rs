@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::conic::{ConicCvParams, ConicParams};
 use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
 use crate::ellipsoid::EllipsoidParams;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, nearest};
 use crate::missing::{MissingFeatureCvParams, MissingFeatureSvcParams, MissingPerceptronParams};
 use crate::model::{Estimator, PathPoint};
 use crate::penalized::{PenalizedParams, Penalty};
@@ -192,7 +192,27 @@ pub fn find(name: &str) -> Result<&'static Method> {
 impl Method {
     /// Parses and checks parameters given as a JSON object; unknown names are errors.
     pub fn estimator(&self, params: &Value) -> Result<Box<dyn Estimator>> {
+        self.check_names(params)?;
         (self.build)(params)
+    }
+
+    /// Refuses a name that is not a parameter, with the nearest that is one.
+    fn check_names(&self, params: &Value) -> Result<()> {
+        let defaults = self.defaults();
+        let known: Vec<&str> =
+            defaults.as_object().into_iter().flatten().map(|(k, _)| k.as_str()).collect();
+        let given = params.as_object().into_iter().flatten().map(|(name, _)| name);
+        let Some(name) = given.into_iter().find(|name| !known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let near = match nearest(name, &known).first() {
+            Some(near) => format!("nearest is `{near}`; "),
+            None => String::new(),
+        };
+        let (method, all) = (self.name, known.join(", "));
+        Err(Error::BadParams(format!(
+            "`{name}` is not a parameter of {method}; {near}it has: {all}"
+        )))
     }
 
     /// Every parameter with its default, as a JSON object.
@@ -212,10 +232,12 @@ pub fn parse<T: DeserializeOwned>(params: &Value) -> Result<T> {
         let guilty = params.as_object().into_iter().flatten().find_map(|(name, value)| {
             let alone = Value::from_iter([(name.clone(), value.clone())]);
             let error = T::deserialize(&alone).err()?.to_string();
-            let unknown = error.starts_with("unknown field");
-            Some(if unknown { error } else { format!("`{name}` = {value}: {error}") })
+            Some(match unknown_field(&error) {
+                Some(text) => text,
+                None => format!("`{name}` = {value}: {}", plain_words(&error)),
+            })
         });
-        Error::BadParams(guilty.unwrap_or_else(|| error.to_string()))
+        Error::BadParams(guilty.unwrap_or_else(|| plain_words(&error.to_string())))
     })
 }
 
@@ -231,6 +253,40 @@ pub fn path_points(values: &Value) -> Result<Vec<PathPoint>> {
         _ => Err(bad("a point of a path is an object of parameters by name")),
     };
     values.iter().map(point).collect()
+}
+
+/// "unknown field `x`, expected one of ..." as a user would say it.
+fn unknown_field(error: &str) -> Option<String> {
+    let (name, known) = error.strip_prefix("unknown field ")?.split_once(", expected ")?;
+    let known = known.strip_prefix("one of ").unwrap_or(known).replace('`', "");
+    Some(format!("{name} is not a parameter; it has: {known}"))
+}
+
+/// What a value must be, without the words of the parser.
+fn plain_words(error: &str) -> String {
+    let expected = |text: &str| text.rsplit_once(", expected ").map(|(_, rule)| rule.to_owned());
+    if error.starts_with("unknown variant") {
+        let names = expected(error).unwrap_or_default();
+        return format!("must be {names}");
+    }
+    if error.starts_with("invalid type") || error.starts_with("invalid value") {
+        let rule = expected(error).unwrap_or_default();
+        return match rule.as_str() {
+            "f64" | "f32" => "must be a number".into(),
+            "a boolean" => "must be true or false".into(),
+            "a string" => "must be a word".into(),
+            rule if rule.starts_with(['u', 'i']) && rule[1..].parse::<u8>().is_ok() => {
+                "must be a whole number".into()
+            }
+            "usize" => "must be a whole number that is not negative".into(),
+            "a sequence" => "must be a list".into(),
+            rule => format!("must be {rule}"),
+        };
+    }
+    if error.contains("did not match any variant") {
+        return "is none of the values this parameter takes".into();
+    }
+    error.to_owned()
 }
 
 /// The method's name settles the penalty; a parameter that says otherwise is an error.
@@ -254,10 +310,13 @@ mod tests {
 
     #[test]
     fn a_bad_parameter_is_named_with_its_value() {
-        assert!(message(&json!({"tol": "small"})).starts_with("`tol` = \"small\": invalid type"));
+        assert!(
+            message(&json!({"tol": "small"})).starts_with("`tol` = \"small\": must be a number")
+        );
         assert!(message(&json!({"tol": 1e-3, "max_iter": -4})).starts_with("`max_iter` = -4: "));
         assert!(
-            message(&json!({"tols": 1e-3})).starts_with("unknown field `tols`, expected one of")
+            message(&json!({"tols": 1e-3}))
+                .starts_with("`tols` is not a parameter of l2; nearest is `tol`")
         );
     }
 
@@ -274,11 +333,30 @@ mod tests {
         let points = path_points(&json!([{"k": 20}, {"k": 0.5, "C": 2.0}])).unwrap();
         assert_eq!(points[0], PathPoint::k(crate::uncertainty::K::Count(20)));
         assert_eq!(points[1].c, Some(2.0));
-        let message = |values: Value| path_points(&values).unwrap_err().to_string();
-        assert!(message(json!([{"kapa": 0.1}])).starts_with("unknown field `kapa`"));
-        assert!(message(json!([{"alpha": "much"}])).starts_with("`alpha` = \"much\": "));
-        assert!(message(json!({"k": [1]})).contains("list of its points"));
-        assert!(message(json!([[0.1, 20]])).contains("by name"));
-        assert!(message(json!([{"k": null}])).contains("a value for each"));
+        let told = |values: Value| path_points(&values).unwrap_err().to_string();
+        assert!(told(json!([{"kapa": 0.1}])).starts_with("`kapa` is not a parameter; it has: "));
+        assert!(told(json!([{"alpha": "much"}])).starts_with("`alpha` = \"much\": "));
+        assert!(told(json!({"k": [1]})).contains("list of its points"));
+        assert!(told(json!([[0.1, 20]])).contains("by name"));
+        assert!(told(json!([{"k": null}])).contains("a value for each"));
+    }
+
+    fn of(method: &str, params: &Value) -> String {
+        find(method).unwrap().estimator(params).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_wrong_parameter_is_told_without_words_of_the_parser() {
+        let name = of("conic", &json!({"kapa": 0.5}));
+        assert!(
+            name.starts_with("`kapa` is not a parameter of conic; nearest is `kappa`; it has: "),
+            "{name}"
+        );
+        let far = message(&json!({"threshold": 1}));
+        assert!(far.starts_with("`threshold` is not a parameter of l2; it has: "), "{far}");
+        let loss = message(&json!({"loss": "hing"}));
+        assert!(loss.starts_with("`loss` = \"hing\": must be one of `"), "{loss}");
+        let kind = message(&json!({"max_iter": "many"}));
+        assert_eq!(kind, "`max_iter` = \"many\": must be a whole number that is not negative");
     }
 }

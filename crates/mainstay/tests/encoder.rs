@@ -3,7 +3,9 @@
 #![expect(clippy::float_cmp, reason = "encoding is exact")]
 
 use mainstay::Error;
-use mainstay::data::{Column, Encoder, Missing, Table};
+use mainstay::data::{
+    Column, Encoder, EncoderOptions, Missing, Preparation, Survey, Table, Treatment,
+};
 use mainstay::linalg::Matrix;
 
 fn table() -> Table {
@@ -176,6 +178,128 @@ fn a_column_of_names_draws_advice() {
     let table =
         Table::new(vec![Column::words("name", words.iter().map(|w| Some(w.as_str())))]).unwrap();
     let encoder = Encoder::learn(&table, Missing::Refuse).unwrap();
-    assert!(encoder.advice(40)[0].contains("`name` has 40 different words"));
-    assert!(encoder.advice(400).is_empty());
+    assert!(encoder.notes(40)[0].contains("`name` has 40 different words"));
+    assert!(encoder.notes(400).is_empty());
+}
+
+/// Thirty rows: an identifier, a saved index, a measurement, a date and a colour of which one is rare.
+fn patients() -> Table {
+    let text = |of: &dyn Fn(usize) -> String| -> Vec<String> { (0..30).map(of).collect() };
+    let words = |name: &str, cells: &[String]| {
+        Column::words(name, cells.iter().map(|cell| Some(cell.as_str())))
+    };
+    let ids = text(&|i| format!("P-{i}"));
+    let dates = text(&|i| format!("2024-03-{:02}", i % 28 + 1));
+    let colours = text(&|i| ["red", "blue", "green"][if i == 7 { 2 } else { i % 2 }].into());
+    Table::new(vec![
+        Column::numbers("Unnamed: 0", (0..30).map(f64::from).collect()),
+        words("patient", &ids),
+        Column::numbers("age", (0..30).map(|i| 40.5 + f64::from(i % 9)).collect()),
+        words("visit", &dates),
+        words("colour", &colours),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn identifiers_are_left_out_with_a_reason_and_kept_when_asked() {
+    let options = EncoderOptions::default();
+    let encoder = Encoder::learn_with(&patients(), &options).unwrap();
+    let left: Vec<&str> = encoder.left_out().iter().map(|l| l.column.as_str()).collect();
+    assert_eq!(left, ["Unnamed: 0", "patient"]);
+    let notes = encoder.notes(30);
+    assert!(notes.iter().any(|n| n.contains("--keep-feature patient")), "{notes:?}");
+    assert!(
+        notes
+            .iter()
+            .any(|n| n.contains("`visit` holds dates (year-month-day) as days since 2024-03-01"))
+    );
+    let names = encoder.feature_names();
+    assert_eq!(names, ["age", "visit", "colour=blue", "colour=green", "colour=red"]);
+    let encoded = rows(&encoder.encode(&patients()).unwrap().features);
+    assert_eq!(encoded[29], [42.5, 1.0, 1.0, 0.0, 0.0]);
+    let options = EncoderOptions { keep: vec!["Unnamed: 0".into()], ..options };
+    let encoder = Encoder::learn_with(&patients(), &options).unwrap();
+    assert_eq!(encoder.feature_names()[0], "Unnamed: 0");
+    assert_eq!(encoder.plan().last().unwrap().treatment, Treatment::LeftOut);
+}
+
+#[test]
+fn rare_categories_share_an_indicator_and_a_reference_has_none() {
+    let options = EncoderOptions { min_count: 2, drop_first: true, ..EncoderOptions::default() };
+    let encoder = Encoder::learn_with(&patients(), &options).unwrap();
+    assert_eq!(encoder.feature_names(), ["age", "visit", "colour=red", "colour=(rare)"]);
+    let found = encoder.encode(&patients()).unwrap();
+    assert!(found.unseen.is_empty());
+    let tail = |i: usize| rows(&found.features)[i][2..].to_vec();
+    assert_eq!((tail(0), tail(1), tail(7)), (vec![1.0, 0.0], vec![0.0, 0.0], vec![0.0, 1.0]));
+    let reference = vec![("colour".to_owned(), "red".to_owned())];
+    let options = EncoderOptions { reference, ..EncoderOptions::default() };
+    let encoder = Encoder::learn_with(&patients(), &options).unwrap();
+    assert_eq!(encoder.feature_names()[2..], ["colour=blue", "colour=green"]);
+    let text = serde_json::to_string(&encoder).unwrap();
+    assert_eq!(serde_json::from_str::<Encoder>(&text).unwrap(), encoder);
+    let wrong = vec![("colour".to_owned(), "rad".to_owned())];
+    let options = EncoderOptions { reference: wrong, ..EncoderOptions::default() };
+    let message = Encoder::learn_with(&patients(), &options).unwrap_err().to_string();
+    assert!(message.contains("did you mean `red`?"), "{message}");
+}
+
+#[test]
+fn rows_keep_their_place_and_identifier_through_every_loss() {
+    let mut columns = patients().columns().to_vec();
+    let label = |i: usize| match i {
+        3 => None,
+        i if i % 2 == 0 => Some("u"),
+        _ => Some("v"),
+    };
+    columns.push(Column::words("kind", (0..30).map(label)));
+    columns[2] = Column::numbers(
+        "age",
+        (0..30).map(|i| if i == 10 { f64::NAN } else { 40.0 + f64::from(i) / 7.0 }).collect(),
+    );
+    let mut wanted = Preparation {
+        target: "kind".into(),
+        ids: vec!["patient".into()],
+        positive: Some("u".into()),
+        ..Preparation::default()
+    };
+    wanted.encoder.missing = Missing::Drop;
+    let found = wanted.apply(Table::new(columns).unwrap()).unwrap();
+    let places: Vec<usize> = (0..30).filter(|i| *i != 3 && *i != 10).collect();
+    assert_eq!(found.places, places);
+    for (row, place) in places.iter().enumerate() {
+        assert_eq!(found.ids[0].text(row), Some(format!("P-{place}")));
+        // The positive class is the second.
+        assert_eq!(found.data.labels()[row], usize::from(place % 2 == 0));
+    }
+}
+
+#[test]
+fn a_survey_names_leaks_constants_and_equal_rows() {
+    let class: Vec<&str> = (0..30).map(|i| if i < 15 { "a" } else { "b" }).collect();
+    let words = |name: &str, cells: &[&'static str]| {
+        Column::words(name, cells.iter().map(|c| Some(*c)).collect::<Vec<_>>())
+    };
+    let code: Vec<&str> = (0..30).map(|i| if i < 15 { "I10" } else { "E11" }).collect();
+    let table = Table::new(vec![
+        Column::numbers("late", (0..30).map(|i| f64::from(i / 15) + 0.5).collect()),
+        Column::numbers("x", (0..30).map(|i| f64::from(i % 5) / 2.0).collect()),
+        Column::numbers("same", vec![1.0; 30]),
+        words("code", &code),
+        words("kind", &class),
+    ])
+    .unwrap();
+    let survey = Survey::new(&table, Some("kind"), &EncoderOptions::default()).unwrap();
+    let named = |of: fn(&mainstay::data::ColumnSurvey) -> bool| -> Vec<&str> {
+        survey.columns.iter().filter(|c| of(c)).map(|c| c.name.as_str()).collect()
+    };
+    assert_eq!(named(|c| c.leak), ["late", "code"]);
+    assert_eq!(named(|c| c.constant), ["same"]);
+    // Five values of x in each half.
+    assert_eq!(survey.duplicate_rows, 20);
+    assert_eq!(survey.columns[1].range, Some((0.0, 2.0)));
+    assert_eq!(survey.columns[3].top, [("E11".to_owned(), 15), ("I10".to_owned(), 15)]);
+    let classes = &survey.target.as_ref().unwrap().classes;
+    assert_eq!((classes[0].label.as_str(), classes[0].rows), ("a", 15));
 }

@@ -7,14 +7,15 @@ use mainstay_io::ModelFile;
 use crate::args::{Certify, WitnessKind};
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
-use crate::{input, table};
+use crate::{input, rows, table};
 
 pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
-    let loaded = input::read_for(&file, Some(&args.data), &args.reading)?;
+    let (loaded, notes) = input::read_for(&file, Some(&args.data), &args.reading)?;
+    let loaded = rows::choose(loaded, &args.rows)?;
     let rows = input::encode(&file, &loaded)?;
-    for note in input::unseen(&rows.unseen) {
-        console.note(&note);
+    for note in notes.iter().chain(&input::unseen(&rows.unseen)) {
+        console.note(note);
     }
     let features = feature_names(&file);
     let values = values(&args.values, &features)?;
@@ -33,10 +34,7 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     let found = certify_model(&file.fitted.model, &rows.features, &options, &control)
         .map_err(|e| Failure::say(format!("{} ({}): {e}", args.model.display(), file.method)))?;
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
-    let mut columns = Vec::new();
-    if let Some(kept) = &rows.kept {
-        columns.push(Column::numbers("row", kept.iter().map(|&i| i as f64).collect()));
-    }
+    let mut columns = rows::names(&loaded, &rows, !args.rows.row.is_empty(), &[])?;
     columns.extend(columns_of(found, &names, &features));
     table::write(&Table::new(columns)?, args.output.as_deref(), console)?;
     Ok(Ending::Done)

@@ -13,7 +13,7 @@ use crate::args::Compare;
 use crate::commands::stress;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
-use crate::input::Labelled;
+use crate::input::{self, Labelled};
 use crate::journal::Journal;
 use crate::table;
 
@@ -43,7 +43,8 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     }
     session.leave_out(&args.without)?;
     let output = args.report.as_deref().or(args.output.as_deref());
-    let journal = Journal::open(output, &identity, console)?;
+    console.make_way(&[args.report.as_deref(), args.output.as_deref()]);
+    let journal = Journal::open(input::named(output), &identity, console)?;
     let control = console.control("fits");
     let extent = match args.repeats {
         Some(repeats) => Extent::Repeats(repeats),
@@ -98,24 +99,7 @@ fn command(args: &Compare, seed: u64, session: &Session) -> String {
     if let Some(target) = &args.input.target {
         words.extend(["--target".into(), quoted(target)]);
     }
-    for column in &args.input.drop {
-        words.extend(["--drop".into(), quoted(column)]);
-    }
-    if let Some(rule) = args.input.impute {
-        use clap::ValueEnum;
-        let name = rule.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
-        words.extend(["--impute".into(), name]);
-    }
-    let reading = &args.input.reading;
-    if let Some(delimiter) = &reading.delimiter {
-        words.extend(["--delimiter".into(), quoted(delimiter)]);
-    }
-    if reading.no_header {
-        words.push("--no-header".into());
-    }
-    for column in &reading.categorical {
-        words.extend(["--categorical".into(), quoted(column)]);
-    }
+    words.extend(input::flags(&args.input).iter().map(|word| quoted(word)));
     words.extend(session.left_out().into_iter().map(|name| format!("--without {name}")));
     words.extend(args.max_rows.map(|rows| format!("--max-rows {rows}")));
     words.push(format!("--repeats {} --seed {seed}", session.repeats()));
@@ -123,7 +107,7 @@ fn command(args: &Compare, seed: u64, session: &Session) -> String {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

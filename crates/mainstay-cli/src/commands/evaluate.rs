@@ -2,22 +2,42 @@
 
 use std::fmt::Write as _;
 
+use mainstay::data::{Column, Missing, Table};
+use mainstay::linalg::Dense;
 use mainstay::model::metrics::Evaluation;
-use mainstay_io::ModelFile;
+use mainstay_io::{Input, ModelFile};
 use serde_json::{Value, json};
 
 use crate::args::Evaluate;
 use crate::console::Console;
 use crate::failure::{Ending, Outcome};
-use crate::input;
+use crate::{input, rows, table};
 
 pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
-    let loaded = input::read_for(&file, args.data.as_deref(), &args.reading)?;
+    console.make_way(&[args.rows.as_deref()]);
+    let (mut loaded, mut notes) = input::read_for(&file, args.data.as_deref(), &args.reading)?;
     let demo = args.data.is_none().then_some(input::DEMO_TARGET);
-    let mut truth = file.labels(&loaded, args.target.as_deref().or(demo))?;
+    let target = args.target.as_deref().or(demo);
+    if let Input::Table(table) = &mut loaded {
+        table.set_ids(&args.id)?;
+        let drops = file.encoder.as_ref().is_some_and(|e| e.missing() == Missing::Drop);
+        if let Some(name) =
+            target.or(file.target.as_deref()).filter(|_| args.drop_unlabelled || drops)
+        {
+            let labels = table.column(name)?;
+            let labelled: Vec<usize> =
+                (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
+            if labelled.len() < table.nrows() {
+                let count = table.nrows() - labelled.len();
+                notes.push(format!("{count} rows without a label were left out"));
+                *table = table.select_rows(&labelled);
+            }
+        }
+    }
+    let mut truth = file.labels(&loaded, target)?;
     let rows = input::encode(&file, &loaded)?;
-    let mut notes = input::unseen(&rows.unseen);
+    notes.extend(input::unseen(&rows.unseen));
     if let Some(kept) = &rows.kept {
         notes.push(format!("{} rows with a missing cell were left out", truth.len() - kept.len()));
         truth = kept.iter().map(|&i| truth[i]).collect();
@@ -28,8 +48,35 @@ pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
     let probabilities = model.probabilities(&rows.features)?;
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
     let found = Evaluation::new(&truth, &predicted, &scores, probabilities.as_ref(), names.len())?;
+    if let Some(path) = &args.rows {
+        let mut columns = rows::names(&loaded, &rows, true, &[])?;
+        let words =
+            |codes: &[usize]| -> Vec<String> { codes.iter().map(|&k| names[k].clone()).collect() };
+        let column = |title: &str, cells: &[String]| {
+            Column::words(title, cells.iter().map(|cell| Some(cell.as_str())))
+        };
+        columns.push(column("true", &words(&truth)));
+        columns.push(column("predicted", &words(&predicted)));
+        columns.extend(score_columns(&scores, probabilities.as_ref(), &names));
+        table::write(&Table::new(columns)?, Some(path), console)?;
+    }
     console.print(&text(&found, &names, &notes), &json(&found, &names, &notes))?;
     Ok(Ending::Done)
+}
+
+/// Decision values, and probabilities where the model has them.
+fn score_columns(scores: &Dense, probabilities: Option<&Dense>, names: &[String]) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for (k, class) in names.iter().enumerate().take(scores.ncols()) {
+        let name = if scores.ncols() == 1 { "score".into() } else { format!("score_{class}") };
+        columns.push(Column::numbers(name, scores.column(k)));
+    }
+    for (k, name) in names.iter().enumerate() {
+        columns.extend(
+            probabilities.map(|p| Column::numbers(format!("probability_{name}"), p.column(k))),
+        );
+    }
+    columns
 }
 
 fn show(value: Option<f64>) -> String {

@@ -15,7 +15,7 @@ use crate::args::Fit;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
-use crate::{measurement, settings};
+use crate::{measurement, settings, table};
 
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
@@ -24,11 +24,12 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     method.estimator(&Value::Object(params.clone()))?;
     let errors = measurement::Wanted { columns: &args.error_columns, scale: args.error_scale };
     errors.check(method)?;
+    console.make_way(&[args.output.as_deref(), args.suspects.as_deref()]);
     let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
     let wanted = Wanted {
         target: args.target.as_deref(),
         weights: args.weights.as_deref(),
-        drop: &args.drop,
+        encoding: &args.encoding,
         impute: args.impute,
         allows_nan: method.allows_nan,
         standardise: !args.raw,
@@ -48,16 +49,24 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         Some(k) => Some(cross_validate(estimator, &labelled.data, k, console, &control)?),
         None => None,
     };
-    let summary = Summary { method, labelled: &labelled, fitted: &fitted, training, folds };
+    let given = given(method, &params);
+    let standardised = !args.raw;
+    let summary = Summary {
+        method,
+        labelled: &labelled,
+        fitted: &fitted,
+        training,
+        folds,
+        given: &given,
+        standardised,
+    };
     let status = fitted.status();
     if let Some(path) = &args.suspects {
-        let names: Vec<String> = labelled.classes.names().iter().map(ToString::to_string).collect();
-        let table = suspects(&fitted, &names, method)?;
-        mainstay_io::write_file(path, |out| mainstay_io::write_csv(out, &table))?;
+        table::write(&suspects(&fitted, &labelled, method)?, Some(path), console)?;
     }
     let (text, value) = (summary.text(), summary.json());
     if let Some(path) = &args.output {
-        let file = ModelFile {
+        let mut file = ModelFile {
             method: method.name.into(),
             params: Value::Object(params),
             feature_names: labelled.encoder.as_ref().map(Encoder::feature_names),
@@ -66,29 +75,45 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
             encoder: labelled.encoder,
             fitted,
         };
+        if args.no_training_rows {
+            file.forget_training_rows();
+            if file.holds_training_rows() {
+                console.note("this model predicts by its training rows: they stay in the file");
+            }
+        }
         file.save(path)?;
     }
     console.print(&text, &value)?;
     Ok(if status == Status::NotCertified { Ending::NotCertified } else { Ending::Done })
 }
 
-/// The training rows, most suspicious label first, with classes by name.
-fn suspects(fitted: &Fitted, names: &[String], method: &Method) -> Outcome<Table> {
+/// Names of parameters whose value was settled before the fit, by the user or by default: it was not found.
+fn given(method: &Method, params: &serde_json::Map<String, Value>) -> Vec<String> {
+    let Value::Object(mut all) = method.defaults() else { return Vec::new() };
+    all.extend(params.clone());
+    let settled = |value: &Value| value.is_number() || value.is_boolean();
+    all.into_iter().filter(|(_, value)| settled(value)).map(|(name, _)| name).collect()
+}
+
+/// The training rows, most suspicious label first, by number and identifier, with classes by name.
+fn suspects(fitted: &Fitted, labelled: &Labelled, method: &Method) -> Outcome<Table> {
+    let names: Vec<String> = labelled.classes.names().iter().map(ToString::to_string).collect();
     let Some(found) = &fitted.suspects else {
         return Err(Failure::say(format!(
             "--suspects: method `{}` does not judge labels; use conic or conic-cv",
             method.name
         )));
     };
-    let named = |classes: &[usize]| {
-        classes.iter().map(|&k| names.get(k).map(String::as_str)).collect::<Vec<_>>()
+    let words = |name: &str, classes: &[usize]| {
+        Column::words(name, classes.iter().map(|&k| names.get(k).map(String::as_str)))
     };
-    Ok(Table::new(vec![
-        Column::numbers("row", found.row.iter().map(|&i| i as f64).collect()),
-        Column::words("label", named(&found.label)),
-        Column::numbers("score", found.score.clone()),
-        Column::words("predicted", named(&found.predicted)),
-    ])?)
+    let numbers = found.row.iter().map(|&i| labelled.row_number(i) as f64).collect();
+    let mut columns = vec![Column::numbers("row", numbers)];
+    columns.extend(labelled.ids.iter().map(|id| id.select_rows(&found.row)));
+    columns.push(words("label", &found.label));
+    columns.push(Column::numbers("score", found.score.clone()));
+    columns.push(words("predicted", &found.predicted));
+    Ok(Table::new(columns)?)
 }
 
 /// How well the model does on `data`.
@@ -145,6 +170,9 @@ struct Summary<'a> {
     fitted: &'a Fitted,
     training: Evaluation,
     folds: Option<Folds>,
+    /// Parameters that were not found by the fit.
+    given: &'a [String],
+    standardised: bool,
 }
 
 impl Summary<'_> {
@@ -166,6 +194,9 @@ impl Summary<'_> {
                 names.join(", ")
             ),
         );
+        let scale =
+            if self.standardised { "standardised (--raw: as they are)" } else { "as they are" };
+        line("features", scale.into());
         if let Some(gap) = self.fitted.dual_gap() {
             let objective: Vec<String> =
                 self.fitted.certificates.iter().map(|c| format!("{:.6}", c.primal)).collect();
@@ -180,6 +211,7 @@ impl Summary<'_> {
             .fitted
             .named_results()
             .iter()
+            .filter(|(name, _)| !self.given.contains(name))
             .filter_map(|(name, value)| Some(format!("{name} {}", one_value(value)?)))
             .collect();
         if !found.is_empty() {

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod certify;
+pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod evaluate;
 pub(crate) mod fit;

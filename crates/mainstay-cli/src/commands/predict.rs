@@ -6,22 +6,20 @@ use mainstay_io::ModelFile;
 use crate::args::Predict;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
-use crate::{input, table};
+use crate::{input, rows, table};
 
 pub(crate) fn run(args: &Predict, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
-    let loaded = input::read_for(&file, Some(&args.data), &args.reading)?;
+    let (loaded, notes) = input::read_for(&file, Some(&args.data), &args.reading)?;
+    let loaded = rows::choose(loaded, &args.rows)?;
     let rows = input::encode(&file, &loaded)?;
-    for note in input::unseen(&rows.unseen) {
-        console.note(&note);
+    for note in notes.iter().chain(&input::unseen(&rows.unseen)) {
+        console.note(note);
     }
     let model = &file.fitted.model;
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
     let predicted = model.predict(&rows.features)?;
-    let mut columns = Vec::new();
-    if let Some(kept) = &rows.kept {
-        columns.push(Column::numbers("row", kept.iter().map(|&i| i as f64).collect()));
-    }
+    let mut columns = rows::names(&loaded, &rows, !args.rows.row.is_empty(), &args.keep)?;
     columns.push(Column::words("predicted", predicted.iter().map(|&k| Some(names[k].as_str()))));
     if args.scores {
         let scores = model.decision(&rows.features)?;

@@ -34,7 +34,8 @@ pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
         "trials": plan.trials, "seed": plan.seed, "max_rows": args.max_rows,
         "data": fingerprint(&labelled),
     });
-    let journal = Journal::open(args.output.as_deref(), &identity, console)?;
+    console.make_way(&[args.output.as_deref()]);
+    let journal = Journal::open(input::named(args.output.as_deref()), &identity, console)?;
     let control = console.control("fits");
     let each = (entrants.len() * plan.fits_each()) as u64;
     let total = each * args.repeats as u64;
@@ -117,7 +118,7 @@ pub(crate) fn read(path: Option<&Path>, from: &crate::args::Labels) -> Outcome<L
     let wanted = Wanted {
         target: from.target.as_deref(),
         weights: None,
-        drop: &from.drop,
+        encoding: &from.encoding,
         impute: from.impute,
         allows_nan: false,
         standardise: true,

@@ -1,8 +1,9 @@
 //! One block of records into cells.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use mainstay::data::{Cells, WordList, is_missing};
+use mainstay::data::{Cells, Gaps, WordList};
 
 use super::{DELIMITERS, reader, record_start};
 use crate::blocks::Block;
@@ -20,6 +21,8 @@ pub(super) struct Grammar<'a> {
     pub(super) name: &'a str,
     pub(super) delimiter: u8,
     pub(super) kinds: Vec<Kind>,
+    /// Words for "no value".
+    pub(super) gaps: &'a Gaps,
     /// Columns of numbers that were handed over and copied: their memory serves the next block.
     pub(super) used: Mutex<Vec<Vec<f64>>>,
 }
@@ -39,7 +42,7 @@ impl Grammar<'_> {
         }
     }
 
-    fn sink(&self, kinds: &[Kind], rows: usize) -> Sink {
+    fn sink(&self, kinds: &[Kind], rows: usize) -> Sink<'_> {
         let mut used = self.used.lock().map_or_else(
             |_| Vec::new(),
             |mut used| {
@@ -47,7 +50,7 @@ impl Grammar<'_> {
                 used.split_off(keep)
             },
         );
-        Sink::new(kinds, || {
+        Sink::new(kinds, self.gaps, || {
             let mut values = used.pop().unwrap_or_default();
             values.reserve(rows);
             values
@@ -76,7 +79,7 @@ impl Grammar<'_> {
         }
     }
 
-    fn parse_quoted(&self, block: &Block, sink: &mut Sink) -> Result<()> {
+    fn parse_quoted(&self, block: &Block, sink: &mut Sink<'_>) -> Result<()> {
         let mut reader = reader(&block.bytes, self.delimiter);
         let mut record = ::csv::ByteRecord::new();
         loop {
@@ -94,7 +97,7 @@ impl Grammar<'_> {
         }
     }
 
-    fn parse_plain(&self, block: &Block, sink: &mut Sink) -> Result<()> {
+    fn parse_plain(&self, block: &Block, sink: &mut Sink<'_>) -> Result<()> {
         let bytes = block.bytes.as_slice();
         let ends = |byte: &u8| *byte == self.delimiter || *byte == b'\n' || *byte == b'\r';
         let last = self.kinds.len() - 1;
@@ -139,26 +142,27 @@ impl Grammar<'_> {
     }
 
     fn not_utf8(&self, line: u64) -> Error {
-        Error::line(self.name, line, "not UTF-8; save the file as UTF-8")
+        Error::NotUtf8 { name: self.name.to_owned(), line }
     }
 }
 
 /// Where cells go.
-struct Sink {
+struct Sink<'a> {
     columns: Vec<Cells>,
     /// Columns taken for numbers that hold a word.
-    words: Vec<usize>,
+    words: BTreeSet<usize>,
+    gaps: &'a Gaps,
 }
 
 struct NotUtf8;
 
-impl Sink {
-    fn new(kinds: &[Kind], mut numbers: impl FnMut() -> Vec<f64>) -> Self {
+impl<'a> Sink<'a> {
+    fn new(kinds: &[Kind], gaps: &'a Gaps, mut numbers: impl FnMut() -> Vec<f64>) -> Self {
         let empty = |kind: &Kind| match kind {
             Kind::Numbers => Cells::Numbers(numbers()),
             Kind::Words => Cells::Words(WordList::default()),
         };
-        Self { columns: kinds.iter().map(empty).collect(), words: Vec::new() }
+        Self { columns: kinds.iter().map(empty).collect(), words: BTreeSet::new(), gaps }
     }
 
     /// The number that `rest` begins with, and its length, if column `j` takes numbers.
@@ -178,14 +182,15 @@ impl Sink {
     fn push(&mut self, j: usize, cell: &[u8]) -> Result<(), NotUtf8> {
         let cell = cell.trim_ascii();
         match &mut self.columns[j] {
-            Cells::Numbers(values) => match number(cell) {
+            Cells::Numbers(values) => match number(cell, self.gaps) {
                 Some(value) => values.push(value),
-                None if self.words.contains(&j) => {}
-                None => self.words.push(j),
+                None => {
+                    self.words.insert(j);
+                }
             },
             Cells::Words(list) => {
                 let word = std::str::from_utf8(cell).map_err(|_| NotUtf8)?;
-                list.push(Some(word).filter(|w| !is_missing(w)));
+                list.push(Some(word).filter(|w| !self.gaps.in_words(w)));
             }
         }
         Ok(())
@@ -193,10 +198,10 @@ impl Sink {
 }
 
 /// The value of a cell, NaN if it is missing, `None` if it is a word.
-fn number(cell: &[u8]) -> Option<f64> {
+fn number(cell: &[u8], gaps: &Gaps) -> Option<f64> {
     match fast_float2::parse(cell) {
         Ok(value) => Some(value),
-        Err(_) => is_missing(std::str::from_utf8(cell).ok()?).then_some(f64::NAN),
+        Err(_) => gaps.in_numbers(std::str::from_utf8(cell).ok()?).then_some(f64::NAN),
     }
 }
 
@@ -206,12 +211,18 @@ mod tests {
     use proptest::prelude::*;
 
     /// Both ways of parsing the same block, with numbers compared by their bits.
-    fn both(text: &str, kinds: &[Kind]) -> [Result<(String, Vec<usize>), String>; 2] {
-        let grammar =
-            Grammar { name: "t", delimiter: b',', kinds: kinds.to_vec(), used: Mutex::default() };
+    fn both(text: &str, kinds: &[Kind]) -> [Result<(String, BTreeSet<usize>), String>; 2] {
+        let gaps = Gaps::default();
+        let grammar = Grammar {
+            name: "t",
+            delimiter: b',',
+            kinds: kinds.to_vec(),
+            gaps: &gaps,
+            used: Mutex::default(),
+        };
         let block = Block::new(text.as_bytes().to_vec(), 5);
         [Grammar::parse_plain, Grammar::parse_quoted].map(|parse| {
-            let mut sink = Sink::new(kinds, Vec::new);
+            let mut sink = Sink::new(kinds, &gaps, Vec::new);
             parse(&grammar, &block, &mut sink).map_err(|e| e.to_string())?;
             let shown = |cells: &Cells| match cells {
                 Cells::Numbers(values) => format!("{values:?}"),

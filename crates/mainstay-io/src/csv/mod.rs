@@ -5,14 +5,20 @@
 
 use std::sync::Mutex;
 
+use std::collections::HashSet;
+
 use mainstay::data::{Cells, Column, Table, WordList};
 use rayon::prelude::*;
 
 mod cells;
+mod comma;
+mod header;
 
 use crate::blocks::{Block, Blocks, Limits, Records};
 use crate::error::{Error, Result};
-use crate::source::{ReadOptions, Source};
+use crate::memory::Allowance;
+use crate::reading::ReadOptions;
+use crate::source::Source;
 use cells::{Grammar, Kind};
 
 /// Rows that columns are prepared for, at most.
@@ -21,18 +27,25 @@ const MOST_EXPECTED: u64 = 1 << 24;
 /// Candidates for a delimiter that was not given, the usual first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-pub(crate) fn read(source: &Source, options: &ReadOptions, limits: Limits) -> Result<Table> {
+/// Reads the table; the sentences say what was noticed on the way.
+pub(crate) fn read(
+    source: &Source,
+    options: &ReadOptions,
+    limits: Limits,
+) -> Result<(Table, Vec<String>)> {
     let name = source.name();
-    let mut text = options.categorical.clone();
+    let mut text: HashSet<String> = options.categorical.iter().cloned().collect();
     loop {
-        let columns = read_once(source, &name, options, &text, limits)?;
+        let (columns, delimiter) = read_once(source, &name, options, &text, limits)?;
         // A column whose first word comes late was first taken for numbers, and the exact text of
         // its numbers is lost: `01` and `1` would be one category. Those columns are read again.
         let late: Vec<String> =
             columns.iter().filter(|c| c.is_mixed).map(|c| c.name.clone()).collect();
         if late.is_empty() {
-            let columns = columns.into_par_iter().map(Growing::finish).collect();
-            return Table::new(columns).map_err(Error::content(&name));
+            let columns: Vec<Column> = columns.into_par_iter().map(Growing::finish).collect();
+            let (columns, notes) = comma::settle(columns, delimiter, options, &name)?;
+            let table = Table::new(columns).map_err(Error::content(&name))?;
+            return Ok((table, notes));
         }
         text.extend(late);
     }
@@ -42,9 +55,9 @@ fn read_once(
     source: &Source,
     name: &str,
     options: &ReadOptions,
-    text: &[String],
+    text: &HashSet<String>,
     limits: Limits,
-) -> Result<Vec<Growing>> {
+) -> Result<(Vec<Growing>, u8)> {
     let mut blocks = Blocks::new(source.open()?, name, Records::Lines, limits);
     if blocks.peek()?.starts_with(b"\xef\xbb\xbf") {
         blocks.skip(3);
@@ -55,26 +68,38 @@ fn read_once(
     };
     blocks.set_records(Records::Quoted(delimiter));
     let first = blocks.next()?.ok_or_else(|| Error::file(name, "the file is empty"))?;
-    let (names, body) = header(first, name, delimiter, options.header)?;
+    let (names, body) = header::take(first, name, delimiter, options.header)?;
     let kinds: Vec<Kind> =
         names.iter().map(|n| if text.contains(n) { Kind::Words } else { Kind::Numbers }).collect();
-    let grammar = Grammar { name, delimiter, kinds, used: Mutex::default() };
+    let gaps = &options.gaps;
+    let grammar = Grammar { name, delimiter, kinds, gaps, used: Mutex::default() };
     let rows = expected_rows(source, &body);
     let mut columns: Vec<Growing> = names.into_iter().map(|n| Growing::new(n, rows)).collect();
+    let mut allowance = Allowance::now();
     let mut accept = |ready: Vec<Vec<Cells>>| {
+        allowance.take(ready.iter().flatten().map(size).sum(), name)?;
         columns.par_iter_mut().enumerate().for_each(|(j, column)| {
             for cells in &ready {
                 column.append(&cells[j]);
             }
         });
         grammar.reuse(ready);
+        Ok(())
     };
-    accept(vec![grammar.parse(&body)?]);
+    accept(vec![grammar.parse(&body)?])?;
     blocks.parse(|block| grammar.parse(block), accept)?;
     if columns[0].is_empty() {
         return Err(Error::file(name, "there is a header but no row of data"));
     }
-    Ok(columns)
+    Ok((columns, delimiter))
+}
+
+/// Bytes that cells take in the end.
+fn size(cells: &Cells) -> u64 {
+    match cells {
+        Cells::Numbers(values) => 8 * values.len() as u64,
+        Cells::Words(list) => 4 * list.len() as u64,
+    }
 }
 
 /// About as many rows as the whole source has, if its first block is typical: columns that need not move while they
@@ -83,36 +108,6 @@ fn expected_rows(source: &Source, first: &Block) -> usize {
     let (bytes, rows) = (first.bytes.len() as u64, first.lines() as u64);
     let rows = source.size().map_or(rows, |size| (size / bytes.max(1) + 1).saturating_mul(rows));
     usize::try_from(rows.min(MOST_EXPECTED)).unwrap_or(0)
-}
-
-/// Names of the columns and the block without its header.
-fn header(block: Block, name: &str, delimiter: u8, given: bool) -> Result<(Vec<String>, Block)> {
-    let mut reader = reader(&block.bytes, delimiter);
-    let mut record = ::csv::ByteRecord::new();
-    let found =
-        reader.read_byte_record(&mut record).map_err(|e| Error::file(name, e.to_string()))?;
-    if !found {
-        return Err(Error::file(name, "the file is empty"));
-    }
-    if !given {
-        return Ok(((1..=record.len()).map(|j| format!("column{j}")).collect(), block));
-    }
-    let line = block.line_at(record_start(&block.bytes, &record));
-    let mut names = Vec::with_capacity(record.len());
-    for (j, cell) in record.iter().enumerate() {
-        let word = std::str::from_utf8(cell).map_err(|_| {
-            Error::line(name, line, "the header is not UTF-8; save the file as UTF-8")
-        })?;
-        names.push(match word.trim() {
-            "" => format!("column{}", j + 1),
-            word => word.to_owned(),
-        });
-    }
-    let end = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
-    let end = end.min(block.bytes.len());
-    let line = block.line_at(end);
-    let bytes = block.bytes[end..].to_vec();
-    Ok((names, Block::new(bytes, line)))
 }
 
 /// Where a record starts, after the line ends that the reader counts to it.

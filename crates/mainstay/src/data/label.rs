@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::table::number_word;
 use super::{Cells, Column};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, suggest};
 
 /// The name of a class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,6 +92,25 @@ impl Classes {
         Ok(Self(names))
     }
 
+    /// The same two classes with `positive` the second, whose probability and coefficients are told.
+    pub fn with_positive(mut self, positive: &str) -> Result<Self> {
+        let names: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        let Some(place) = names.iter().position(|name| name == positive) else {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let hint = suggest(positive, &names, "classes");
+            return Err(Error::BadData(format!("there is no class `{positive}`; {hint}")));
+        };
+        if names.len() != 2 {
+            let count = names.len();
+            let text = format!("a positive class needs two classes, there are {count}");
+            return Err(Error::BadData(text));
+        }
+        if place == 0 {
+            self.0.swap(0, 1);
+        }
+        Ok(self)
+    }
+
     /// The names, in class order.
     pub fn names(&self) -> &[Label] {
         &self.0
@@ -149,7 +168,10 @@ impl Classes {
 }
 
 fn missing_label(target: &Column, row: usize) -> Error {
-    target.bad_cell(row, "the label is missing; drop the row or fill it in")
+    target.bad_cell(
+        row,
+        "the label is missing; fill it in, or leave such rows out with --drop-unlabelled",
+    )
 }
 
 /// Labels of all cells, each at least once, in no order.

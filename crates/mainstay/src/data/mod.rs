@@ -2,24 +2,36 @@
 //! with weights, merging and scaling of rows.
 
 mod dataset;
+mod dates;
 mod demo;
 mod encoder;
 pub mod generate;
 mod label;
 mod merge;
+mod prepare;
 mod standardize;
+mod survey;
 mod synthetic;
 mod table;
+mod typing;
 mod uncertainty;
 mod weights;
+mod words;
 
 pub use dataset::Dataset;
+pub use dates::DateOrder;
 pub use demo::demo;
-pub use encoder::{Encoded, Encoder, Encoding, Missing};
+pub use encoder::{
+    ColumnPlan, Encoded, Encoder, EncoderOptions, Encoding, LeftOut, Missing, Treatment,
+};
 pub use label::{Classes, Label};
 pub use merge::Merged;
+pub use prepare::{Preparation, Prepared};
 pub use standardize::{Normalize, NormalizeRule, Standardize, deviations};
+pub use survey::{ClassCount, ColumnSurvey, Survey, TargetSurvey};
 pub use synthetic::{Outliers, make_label_noise, make_outliers, make_separable_copies};
-pub use table::{Cells, Column, MISSING, Table, WordList, is_missing};
+pub use table::{Cells, Column, Table};
+pub use typing::{ColumnType, Gaps};
 pub use uncertainty::{RowUncertainty, Shape};
 pub use weights::ClassWeight;
+pub use words::{MISSING, WordList};

@@ -1,16 +1,9 @@
-//! Raw columns as they were read: numbers, or words by their place in a list.
+//! Raw columns as they were read, with the place of every row in its file.
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::error::{Error, Result};
-
-/// The code of a missing word.
-pub const MISSING: u32 = u32::MAX;
-
-/// Whether a cell of text stands for "no value": empty, `NA`, `NaN`, `nan`, `null` or `?`.
-pub fn is_missing(cell: &str) -> bool {
-    matches!(cell, "" | "NA" | "NaN" | "nan" | "null" | "?")
-}
+use super::words::{MISSING, WordList};
+use crate::error::{Error, Result, suggest};
 
 /// The cells of one column.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,88 +12,6 @@ pub enum Cells {
     Numbers(Vec<f64>),
     /// Text: for every row its place in the list of distinct words, or [`MISSING`].
     Words(WordList),
-}
-
-/// Text cells, each distinct word stored once.
-#[derive(Debug, Clone, Default)]
-pub struct WordList {
-    codes: Vec<u32>,
-    words: Vec<String>,
-    places: HashMap<String, u32>,
-}
-
-impl PartialEq for WordList {
-    fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && (0..self.len()).all(|i| self.get(i) == other.get(i))
-    }
-}
-
-impl WordList {
-    /// Adds one row.
-    pub fn push(&mut self, word: Option<&str>) {
-        let code = word.map_or(MISSING, |w| self.place(w));
-        self.codes.push(code);
-    }
-
-    /// Adds all rows of `other`.
-    pub fn append(&mut self, other: &Self) {
-        let places: Vec<u32> = other.words.iter().map(|w| self.place(w)).collect();
-        let moved = |&code: &u32| if code == MISSING { MISSING } else { places[code as usize] };
-        self.codes.extend(other.codes.iter().map(moved));
-    }
-
-    fn place(&mut self, word: &str) -> u32 {
-        if let Some(&place) = self.places.get(word) {
-            return place;
-        }
-        // Distinct words are fewer than rows, and rows of text are far from 2^32 - 1 in memory.
-        let place = u32::try_from(self.words.len()).unwrap_or(MISSING);
-        self.words.push(word.to_owned());
-        self.places.insert(word.to_owned(), place);
-        place
-    }
-
-    /// The word of row `i`, if it has one.
-    pub fn get(&self, i: usize) -> Option<&str> {
-        self.words.get(self.codes[i] as usize).map(String::as_str)
-    }
-
-    /// For every row its place in [`WordList::words`], or [`MISSING`].
-    pub fn codes(&self) -> &[u32] {
-        &self.codes
-    }
-
-    /// The distinct words, in order of first appearance; after selecting rows some may be unused.
-    pub fn words(&self) -> &[String] {
-        &self.words
-    }
-
-    /// How many rows hold each word.
-    pub fn counts(&self) -> Vec<usize> {
-        let mut counts = vec![0; self.words.len()];
-        for &code in self.codes.iter().filter(|&&code| code != MISSING) {
-            counts[code as usize] += 1;
-        }
-        counts
-    }
-
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.codes.len()
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.codes.is_empty()
-    }
-}
-
-impl<'a> FromIterator<Option<&'a str>> for WordList {
-    fn from_iter<I: IntoIterator<Item = Option<&'a str>>>(rows: I) -> Self {
-        let mut list = Self::default();
-        rows.into_iter().for_each(|word| list.push(word));
-        list
-    }
 }
 
 /// A named column.
@@ -148,7 +59,15 @@ impl Column {
     pub fn is_missing(&self, i: usize) -> bool {
         match &self.cells {
             Cells::Numbers(values) => values[i].is_nan(),
-            Cells::Words(list) => list.codes[i] == MISSING,
+            Cells::Words(list) => list.codes()[i] == MISSING,
+        }
+    }
+
+    /// The cell of row `i` as text; a number as [`Column::into_words`] would write it.
+    pub fn text(&self, i: usize) -> Option<String> {
+        match &self.cells {
+            Cells::Numbers(values) => (!values[i].is_nan()).then(|| number_word(values[i])),
+            Cells::Words(list) => list.get(i).map(str::to_owned),
         }
     }
 
@@ -157,10 +76,7 @@ impl Column {
     pub fn select_rows(&self, rows: &[usize]) -> Self {
         let cells = match &self.cells {
             Cells::Numbers(values) => Cells::Numbers(rows.iter().map(|&i| values[i]).collect()),
-            Cells::Words(list) => Cells::Words(WordList {
-                codes: rows.iter().map(|&i| list.codes[i]).collect(),
-                ..list.clone()
-            }),
+            Cells::Words(list) => Cells::Words(list.select_rows(rows)),
         };
         Self { name: self.name.clone(), cells }
     }
@@ -193,11 +109,17 @@ pub(super) fn number_word(value: f64) -> String {
     format!("{}", value + 0.0)
 }
 
-/// Columns of equal length with distinct names.
+/// Columns of equal length with distinct names, the place of every row in the file and what identifies it.
+///
+/// A row keeps its number whatever is left out: [`Table::row_numbers`] counts from 1, as in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     columns: Vec<Column>,
     nrows: usize,
+    /// Where the rows were in the file, counted from 0; `None`: in order, all of them.
+    places: Option<Vec<usize>>,
+    /// Columns that name rows; they are never features.
+    ids: Vec<Column>,
 }
 
 impl Table {
@@ -218,7 +140,7 @@ impl Table {
             let name = &twice.name;
             return Err(Error::BadData(format!("two columns are called `{name}`; rename one")));
         }
-        Ok(Self { columns, nrows })
+        Ok(Self { columns, nrows, places: None, ids: Vec::new() })
     }
 
     /// Number of rows.
@@ -262,55 +184,85 @@ impl Table {
     /// The rows `rows`, in that order.
     #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {
-        let columns = self.columns.iter().map(|c| c.select_rows(rows)).collect();
-        Self { columns, nrows: rows.len() }
+        let select = |columns: &[Column]| columns.iter().map(|c| c.select_rows(rows)).collect();
+        let places = rows.iter().map(|&i| self.place(i)).collect();
+        Self {
+            columns: select(&self.columns),
+            nrows: rows.len(),
+            places: Some(places),
+            ids: select(&self.ids),
+        }
+    }
+
+    /// Where row `i` was in the file, counted from 0.
+    pub fn place(&self, i: usize) -> usize {
+        self.places.as_ref().map_or(i, |places| places[i])
+    }
+
+    /// The number of every row in its file, counted from 1.
+    pub fn row_numbers(&self) -> Vec<usize> {
+        (0..self.nrows).map(|i| self.place(i) + 1).collect()
+    }
+
+    /// The columns that identify rows, see [`Table::set_ids`].
+    pub fn ids(&self) -> &[Column] {
+        &self.ids
+    }
+
+    /// Makes columns the identifiers of the rows; they are no longer among [`Table::columns`].
+    pub fn set_ids<S: AsRef<str>>(&mut self, names: &[S]) -> Result<()> {
+        for name in names {
+            let name = name.as_ref();
+            if self.ids.iter().all(|id| id.name != name) {
+                let id = self.take(name)?;
+                self.ids.push(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows whose cell in `column` (an identifier or any other column) reads `cell`.
+    pub fn find_rows(&self, column: &str, cell: &str) -> Result<Vec<usize>> {
+        let found = match self.ids.iter().find(|id| id.name == column) {
+            Some(id) => id,
+            None => self.column(column)?,
+        };
+        let rows: Vec<usize> =
+            (0..self.nrows).filter(|&i| found.text(i).as_deref() == Some(cell)).collect();
+        if rows.is_empty() {
+            return Err(Error::Mismatch(format!("no row has `{cell}` in column `{column}`")));
+        }
+        Ok(rows)
+    }
+
+    /// The place of every column by its name.
+    pub fn index(&self) -> HashMap<&str, usize> {
+        self.names().enumerate().map(|(j, name)| (name, j)).collect()
+    }
+
+    /// The same rows with one column alone.
+    pub(super) fn only(&self, column: Column) -> Self {
+        let (nrows, places) = (self.nrows, self.places.clone());
+        Self { columns: vec![column], nrows, places, ids: Vec::new() }
+    }
+
+    /// The error with the row of the file where it names one of these rows.
+    #[must_use]
+    pub fn at_place(&self, mut error: Error) -> Error {
+        if let Error::BadCell { row, .. } = &mut error {
+            *row = self.place(*row);
+        }
+        error
     }
 
     fn no_column(&self, name: &str) -> Error {
         let names: Vec<&str> = self.names().collect();
-        Error::Mismatch(format!("there is no column `{name}`; {}", suggest(name, &names)))
+        let hint = match names.as_slice() {
+            [only] => format!("the only column is `{only}` (is the delimiter right?)"),
+            names => suggest(name, names, "columns"),
+        };
+        Error::Mismatch(format!("there is no column `{name}`; {hint}"))
     }
-}
-
-/// Names close to `wanted`, or the first few of all.
-fn suggest(wanted: &str, names: &[&str]) -> String {
-    const SHOWN: usize = 8;
-    let close = |name: &&&str| {
-        let (a, b) = (wanted.to_lowercase(), name.to_lowercase());
-        distance(&a, &b) <= 1 + wanted.chars().count() / 4
-    };
-    let quoted = |names: &[&str]| {
-        let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect();
-        shown.join(", ")
-    };
-    let near: Vec<&str> = names.iter().filter(close).copied().collect();
-    if !near.is_empty() {
-        return format!("did you mean {}?", quoted(&near));
-    }
-    if let [only] = names {
-        return format!("the only column is `{only}` (is the delimiter right?)");
-    }
-    let more = if names.len() > SHOWN { ", ..." } else { "" };
-    format!("the {} columns are {}{more}", names.len(), quoted(names))
-}
-
-/// Levenshtein distance; names longer than 64 characters only match themselves.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().max(b.len()) > 64 {
-        return if a == b { 0 } else { usize::MAX };
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -343,29 +295,10 @@ mod tests {
     }
 
     #[test]
-    fn word_lists_join_and_select() {
-        let mut list: WordList = [Some("x"), None, Some("y")].into_iter().collect();
-        list.append(&[Some("y"), Some("z"), None].into_iter().collect());
-        let rows: Vec<_> = (0..list.len()).map(|i| list.get(i)).collect();
-        assert_eq!(rows, [Some("x"), None, Some("y"), Some("y"), Some("z"), None]);
-        assert_eq!(list.counts(), [1, 2, 1]);
-        let column = Column { name: "w".into(), cells: Cells::Words(list) };
-        let few = column.select_rows(&[4, 1]);
-        assert_eq!(few, Column::words("w", [Some("z"), None]));
-    }
-
-    #[test]
     fn numbers_become_categories_by_value() {
         let mut t = table();
         t.make_categorical("age").unwrap();
         assert_eq!(t.columns()[0], Column::words("age", [Some("1"), None, Some("2.5")]));
         assert_eq!(number_word(-0.0), "0");
-    }
-
-    #[test]
-    fn distances_match_hand_counts() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "ab"), 2);
-        assert_eq!(distance("abc", "abc"), 0);
     }
 }

@@ -1,53 +1,27 @@
 //! From raw columns to features, learned once and applied to rows that come later.
 
 mod assemble;
+mod identifier;
+mod options;
+mod plan;
 mod rule;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 pub use rule::Encoding;
-use rule::Rule;
+use rule::{Rule, typed};
 
-use super::{Cells, Column, Table};
+pub(super) use identifier::left_out;
+pub use options::{EncoderOptions, Missing};
+pub use plan::{ColumnPlan, LeftOut, Treatment};
+
+use super::typing::{self, Gaps};
+use super::{Cells, Column, ColumnType, Table};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-
-/// What to do about a cell without a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Missing {
-    /// An error that names the first such cell.
-    #[default]
-    Refuse,
-    /// Numbers stay NaN, for methods to which that means something; a missing category leaves all
-    /// its indicators 0.
-    Keep,
-    /// The column's mean over the rows learned from; its most frequent category.
-    Mean,
-    /// The column's median over the rows learned from; its most frequent category.
-    Median,
-    /// The column's most frequent value over the rows learned from; the smallest if several are.
-    MostFrequent,
-    /// Rows with a missing cell are left out.
-    Drop,
-}
-
-impl FromStr for Missing {
-    type Err = Error;
-
-    fn from_str(word: &str) -> Result<Self> {
-        match word {
-            "mean" => Ok(Self::Mean),
-            "median" => Ok(Self::Median),
-            "most-frequent" => Ok(Self::MostFrequent),
-            "drop" => Ok(Self::Drop),
-            _ => Err(Error::param("impute", word, "mean, median, most-frequent or drop")),
-        }
-    }
-}
 
 /// Turns tables into features the same way every time.
 ///
@@ -60,6 +34,12 @@ pub struct Encoder {
     columns: Vec<Rule>,
     missing: Missing,
     sparse: bool,
+    /// Words for "no value", unless they are the usual ones.
+    #[serde(default, skip_serializing_if = "Gaps::is_usual")]
+    gaps: Gaps,
+    /// Columns that did not become features, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
 }
 
 /// Encoded rows.
@@ -85,23 +65,73 @@ const SPARSE_DENSITY: f64 = 0.3;
 const MANY_FEATURES: usize = 32;
 
 impl Encoder {
-    /// Learns categories, stand-ins for missing cells and the storage from a table of features
-    /// (the target taken out). Text columns are categorical, all others numeric.
+    /// Learns from a table of features (the target taken out), every column of it: text columns are
+    /// categorical, all others numeric. [`Encoder::learn_with`] looks closer.
     pub fn learn(table: &Table, missing: Missing) -> Result<Self> {
-        let kept = complete_rows(table.columns().iter(), table.nrows(), missing);
-        let selected = kept.as_ref().map(|rows| table.select_rows(rows));
-        let table = selected.as_ref().unwrap_or(table);
-        if table.nrows() == 0 {
+        let kind = |column: &Column| match column.cells {
+            Cells::Numbers(_) => ColumnType::Number,
+            Cells::Words(_) => ColumnType::Category,
+        };
+        let kinds: Vec<ColumnType> = table.columns().iter().map(kind).collect();
+        let options = EncoderOptions { missing, ..EncoderOptions::default() };
+        let columns: Vec<Cow<'_, Column>> = table.columns().iter().map(Cow::Borrowed).collect();
+        Self::learn_columns(table, &columns, &kinds, &options, Vec::new())
+    }
+
+    /// Learns from a table of features (the target taken out) as its owner would mean it: text columns of numbers
+    /// or dates are read as such, identifiers are left out, and [`Encoder::plan`] says what was done and why.
+    pub fn learn_with(table: &Table, options: &EncoderOptions) -> Result<Self> {
+        options.check(table)?;
+        let left_out = identifier::left_out(table, options);
+        let place = |i: usize| table.place(i);
+        let (mut columns, mut kinds) = (Vec::new(), Vec::new());
+        for column in table.columns() {
+            if left_out.iter().any(|l| l.column == column.name) {
+                continue;
+            }
+            let (column, kind) = if options.categorical.contains(&column.name) {
+                (Cow::Owned(column.clone().into_words()), ColumnType::Category)
+            } else {
+                let kind = typing::type_of(column, &options.gaps, &place)?;
+                (typed(column, kind, &options.gaps).map_err(|e| table.at_place(e))?, kind)
+            };
+            columns.push(column);
+            kinds.push(kind);
+        }
+        let mut encoder = Self::learn_columns(table, &columns, &kinds, options, left_out)?;
+        encoder.gaps = options.gaps.clone();
+        Ok(encoder)
+    }
+
+    fn learn_columns(
+        table: &Table,
+        columns: &[Cow<'_, Column>],
+        kinds: &[ColumnType],
+        options: &EncoderOptions,
+        left_out: Vec<LeftOut>,
+    ) -> Result<Self> {
+        let missing = options.missing;
+        let kept = complete_rows(columns, table.nrows(), missing);
+        if kept.as_ref().is_some_and(Vec::is_empty) || table.nrows() == 0 {
             return Err(Error::BadData("every row has a missing cell; impute instead".into()));
         }
-        let columns = table
-            .columns()
-            .iter()
-            .map(|column| Rule::learn(column, missing))
-            .collect::<Result<_>>()?;
-        let mut encoder = Self { columns, missing, sparse: false };
+        let mut rules = Vec::with_capacity(columns.len());
+        let mut stored = 0;
+        for (column, kind) in columns.iter().zip(kinds) {
+            let column = match &kept {
+                Some(rows) => &Cow::Owned(column.select_rows(rows)),
+                None => column,
+            };
+            rules.push(Rule::learn(column, *kind, options).map_err(|e| table.at_place(e))?);
+            stored += nonzeros(column);
+        }
+        let gaps = Gaps::default();
+        let mut encoder = Self { columns: rules, missing, sparse: false, gaps, left_out };
         encoder.validate().map_err(|e| Error::BadData(e.to_string()))?;
-        encoder.sparse = encoder.pays_sparse(table);
+        let rows = kept.as_ref().map_or(table.nrows(), Vec::len);
+        let all = encoder.n_features() as f64 * rows as f64;
+        encoder.sparse =
+            encoder.n_features() >= MANY_FEATURES && (stored as f64) < SPARSE_DENSITY * all;
         Ok(encoder)
     }
 
@@ -128,48 +158,46 @@ impl Encoder {
 
     /// Names of the features: `column`, or `column=category`.
     pub fn feature_names(&self) -> Vec<String> {
-        let names = |rule: &Rule| match &rule.encoding {
-            Encoding::Numeric { .. } => vec![rule.column.clone()],
-            Encoding::Categorical { categories, .. } => {
-                categories.iter().map(|c| format!("{}={c}", rule.column)).collect()
-            }
-        };
-        self.columns.iter().flat_map(names).collect()
+        self.columns.iter().flat_map(|rule| rule.encoding.names(&rule.column)).collect()
     }
 
-    /// Sentences about columns that look like a mistake, given the number of rows learned from.
-    pub fn advice(&self, nrows: usize) -> Vec<String> {
-        let many = |(name, encoding): (&str, &Encoding)| match encoding {
-            Encoding::Categorical { categories, .. }
-                if categories.len() > 20 && 2 * categories.len() > nrows =>
-            {
-                Some(format!(
-                    "column `{name}` has {} different words in {nrows} rows; \
-                     if it is a name or a number badly written, drop or repair it",
-                    categories.len()
-                ))
-            }
-            _ => None,
-        };
-        self.columns().filter_map(many).collect()
+    /// Words for "no value" in the tables it takes.
+    pub fn gaps(&self) -> &Gaps {
+        &self.gaps
     }
 
     /// Encodes a table.
     pub fn encode(&self, table: &Table) -> Result<Encoded> {
-        let find = |rule: &Rule| {
-            table.column(&rule.column).map_err(|e| {
-                Error::Mismatch(format!("a column the model was fitted on is missing: {e}"))
-            })
-        };
-        let columns: Vec<&Column> = self.columns.iter().map(find).collect::<Result<_>>()?;
-        let kept = complete_rows(columns.iter().copied(), table.nrows(), self.missing);
+        let index = table.index();
+        let mut columns = Vec::with_capacity(self.columns.len());
+        let mut first_bad: Option<Error> = None;
+        for rule in &self.columns {
+            let column = match index.get(rule.column.as_str()) {
+                Some(&j) => &table.columns()[j],
+                None => table.column(&rule.column).map_err(|e| {
+                    Error::Mismatch(format!("a column the model was fitted on is missing: {e}"))
+                })?,
+            };
+            match typed(column, rule.kind(), &self.gaps) {
+                Ok(column) => columns.push(column),
+                Err(error) => keep_first(&mut first_bad, error, None),
+            }
+        }
+        if let Some(error) = first_bad {
+            return Err(table.at_place(error));
+        }
+        self.encode_typed(table, &columns).map_err(|e| table.at_place(e))
+    }
+
+    fn encode_typed(&self, table: &Table, columns: &[Cow<'_, Column>]) -> Result<Encoded> {
+        let kept = complete_rows(columns, table.nrows(), self.missing);
         let nrows = kept.as_ref().map_or(table.nrows(), Vec::len);
         let mut unseen = Vec::new();
         let mut parts = Vec::with_capacity(columns.len());
         let mut first_bad: Option<Error> = None;
         for (rule, column) in self.columns.iter().zip(columns) {
             let column = match &kept {
-                Some(rows) => &column.select_rows(rows),
+                Some(rows) => &Cow::Owned(column.select_rows(rows)),
                 None => column,
             };
             match rule.encode(column, self.missing) {
@@ -206,15 +234,25 @@ impl Encoder {
                 Encoding::Numeric { fill } if fill.is_some_and(|v| !v.is_finite()) => {
                     return bad(format!("the stand-in of column `{name}` is not finite"));
                 }
-                Encoding::Categorical { categories, fill } => {
-                    if categories.windows(2).any(|pair| pair[0] >= pair[1]) {
+                Encoding::Date { origin, fill, .. }
+                    if !origin.is_finite() || fill.is_some_and(|v| !v.is_finite()) =>
+                {
+                    return bad(format!("the dates of column `{name}` are not finite"));
+                }
+                Encoding::Categorical { categories, fill, rare, reference } => {
+                    let sorted = |list: &[String]| list.windows(2).all(|pair| pair[0] < pair[1]);
+                    let twice = rare.iter().any(|r| categories.binary_search(r).is_ok());
+                    if !sorted(categories) || !sorted(rare) || twice {
                         return bad(format!("the categories of column `{name}` are not sorted"));
                     }
-                    if categories.is_empty() || fill.is_some_and(|k| k >= categories.len()) {
+                    let levels = categories.len() + usize::from(!rare.is_empty());
+                    let lacks = fill.is_some_and(|k| k >= levels)
+                        || reference.is_some_and(|k| k >= categories.len() || levels < 2);
+                    if levels == 0 || lacks {
                         return bad(format!("column `{name}` lacks a category"));
                     }
                 }
-                Encoding::Numeric { .. } => {}
+                Encoding::Numeric { .. } | Encoding::Date { .. } => {}
             }
         }
         if self.columns.is_empty() {
@@ -227,21 +265,19 @@ impl Encoder {
             None => Ok(()),
         }
     }
+}
 
-    fn pays_sparse(&self, table: &Table) -> bool {
-        let stored = |column: &Column| match &column.cells {
-            Cells::Numbers(values) => values.iter().filter(|v| **v != 0.0).count(),
-            Cells::Words(list) => list.len(),
-        };
-        let nonzeros: usize = table.columns().iter().map(stored).sum();
-        let all = self.n_features() as f64 * table.nrows() as f64;
-        self.n_features() >= MANY_FEATURES && (nonzeros as f64) < SPARSE_DENSITY * all
+/// Entries of a column that sparse storage would hold.
+fn nonzeros(column: &Column) -> usize {
+    match &column.cells {
+        Cells::Numbers(values) => values.iter().filter(|v| **v != 0.0).count(),
+        Cells::Words(list) => list.len(),
     }
 }
 
 /// Under [`Missing::Drop`] the rows without a gap, if there are gaps.
-fn complete_rows<'a>(
-    columns: impl Iterator<Item = &'a Column>,
+fn complete_rows(
+    columns: &[Cow<'_, Column>],
     nrows: usize,
     missing: Missing,
 ) -> Option<Vec<usize>> {

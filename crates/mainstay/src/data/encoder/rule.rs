@@ -1,14 +1,20 @@
 //! One raw column: what is learned from it and how it is encoded.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Missing;
 use super::assemble::Part;
+use super::{EncoderOptions, Missing};
+use crate::data::dates::DateOrder;
 use crate::data::table::number_word;
-use crate::data::{Cells, Column, MISSING, is_missing};
-use crate::error::{Error, Result};
+use crate::data::typing::{self, Gaps};
+use crate::data::{Cells, Column, ColumnType, MISSING, WordList};
+use crate::error::{Error, Result, suggest};
+
+/// What the indicator of grouped rare categories is called.
+const RARE: &str = "(rare)";
 
 /// How one raw column becomes features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,13 +25,60 @@ pub enum Encoding {
         /// Stands in for a missing cell.
         fill: Option<f64>,
     },
+    /// One feature, the days since `origin`.
+    Date {
+        /// How the column writes dates.
+        order: DateOrder,
+        /// Days from 1 January 1970 to the first date learned from.
+        origin: f64,
+        /// Stands in for a missing cell, in days since `origin`.
+        fill: Option<f64>,
+    },
     /// One indicator a category.
     Categorical {
         /// In the order of their bytes.
         categories: Vec<String>,
-        /// Index of the category that stands in for a missing cell.
+        /// Index of the category that stands in for a missing cell; one past the last is the rare ones.
         fill: Option<usize>,
+        /// Categories that share one indicator because few rows had them, in the order of their bytes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rare: Vec<String>,
+        /// Index of the category that has no indicator: effects of the others are relative to it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reference: Option<usize>,
     },
+}
+
+impl Encoding {
+    /// Number of features.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Numeric { .. } | Self::Date { .. } => 1,
+            Self::Categorical { categories, rare, reference, .. } => {
+                categories.len() + usize::from(!rare.is_empty()) - usize::from(reference.is_some())
+            }
+        }
+    }
+
+    /// What the features of column `name` are called.
+    pub(super) fn names(&self, name: &str) -> Vec<String> {
+        let Self::Categorical { categories, rare, reference, .. } = self else {
+            return vec![name.to_owned()];
+        };
+        let rare = (!rare.is_empty()).then_some(RARE);
+        let levels = categories.iter().map(String::as_str).chain(rare);
+        let kept = levels.enumerate().filter(|(k, _)| Some(*k) != *reference);
+        kept.map(|(_, level)| format!("{name}={level}")).collect()
+    }
+
+    /// Whether files of version 1 know it.
+    pub(super) fn is_plain(&self) -> bool {
+        match self {
+            Self::Numeric { .. } => true,
+            Self::Date { .. } => false,
+            Self::Categorical { rare, reference, .. } => rare.is_empty() && reference.is_none(),
+        }
+    }
 }
 
 /// A raw column and how it becomes features.
@@ -38,15 +91,25 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Learns the encoding of `column`.
-    pub(super) fn learn(column: &Column, missing: Missing) -> Result<Self> {
-        Ok(Self { column: column.name.clone(), encoding: learn(column, missing)? })
+    /// Learns the encoding of `column`, whose cells are as [`typed`] gives them.
+    pub(super) fn learn(
+        column: &Column,
+        kind: ColumnType,
+        options: &EncoderOptions,
+    ) -> Result<Self> {
+        Ok(Self { column: column.name.clone(), encoding: learn(column, kind, options)? })
     }
 
     pub(super) fn width(&self) -> usize {
-        match &self.encoding {
-            Encoding::Numeric { .. } => 1,
-            Encoding::Categorical { categories, .. } => categories.len(),
+        self.encoding.width()
+    }
+
+    /// What the column's cells are taken for.
+    pub(super) fn kind(&self) -> ColumnType {
+        match self.encoding {
+            Encoding::Numeric { .. } => ColumnType::Number,
+            Encoding::Date { order, .. } => ColumnType::Date(order),
+            Encoding::Categorical { .. } => ColumnType::Category,
         }
     }
 
@@ -54,24 +117,14 @@ impl Rule {
     pub(super) fn encode(&self, column: &Column, missing: Missing) -> Result<(Part, usize)> {
         match &self.encoding {
             Encoding::Numeric { fill } => {
-                let mut values = numbers(column)?;
-                for (row, value) in values.iter_mut().enumerate() {
-                    if value.is_nan() {
-                        match fill {
-                            Some(fill) => *value = *fill,
-                            None if missing == Missing::Keep => {}
-                            None => return Err(refuse(column, row)),
-                        }
-                    }
-                    if value.is_infinite() {
-                        return Err(infinite(column, row, *value));
-                    }
-                }
-                Ok((Part::Number(values), 0))
+                Ok((Part::Number(filled(column, 0.0, *fill, missing)?), 0))
             }
-            Encoding::Categorical { categories, fill } => {
-                let places: HashMap<&str, u32> =
-                    (0..).zip(categories).map(|(k, c)| (c.as_str(), k)).collect();
+            Encoding::Date { origin, fill, .. } => {
+                Ok((Part::Number(filled(column, *origin, *fill, missing)?), 0))
+            }
+            Encoding::Categorical { categories, fill, rare, reference } => {
+                let places = places(categories, rare, *reference);
+                let level = |k: usize| if k < categories.len() { &categories[k] } else { &rare[0] };
                 let mut unseen = 0;
                 let mut place = |word: &str| {
                     let found = places.get(word).copied();
@@ -79,7 +132,7 @@ impl Rule {
                     found.unwrap_or(MISSING)
                 };
                 let gap = match fill {
-                    Some(k) => u32::try_from(*k).ok(),
+                    Some(k) => places.get(level(*k).as_str()).copied(),
                     None => (missing == Missing::Keep).then_some(MISSING),
                 };
                 let codes = match &column.cells {
@@ -93,45 +146,172 @@ impl Rule {
                 };
                 let codes = codes
                     .ok_or_else(|| refuse(column, column.first_missing().unwrap_or_default()))?;
-                Ok((Part::OneOf(codes, categories.len()), unseen))
+                Ok((Part::OneOf(codes, self.width()), unseen))
             }
         }
     }
 }
 
-fn learn(column: &Column, missing: Missing) -> Result<Encoding> {
-    let fills = !matches!(missing, Missing::Refuse | Missing::Keep | Missing::Drop);
-    let empty = || {
-        Error::BadData(format!("column `{}` has no value in any row; drop the column", column.name))
-    };
-    match &column.cells {
-        Cells::Numbers(values) => {
-            if !fills {
-                return Ok(Encoding::Numeric { fill: None });
-            }
-            if let Some(row) = values.iter().position(|v| v.is_infinite()) {
-                return Err(infinite(column, row, values[row]));
-            }
-            let mut present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
-            if present.is_empty() {
-                return Err(empty());
-            }
-            let fill = match missing {
-                Missing::Mean => mean(&present),
-                Missing::Median => median(&mut present),
-                _ => most_frequent(&mut present),
-            };
-            Ok(Encoding::Numeric { fill: Some(fill) })
+/// The indicator of every category; the reference has none.
+fn places<'a>(
+    categories: &'a [String],
+    rare: &'a [String],
+    reference: Option<usize>,
+) -> HashMap<&'a str, u32> {
+    let mut next = 0;
+    let mut places = HashMap::new();
+    for (k, category) in categories.iter().enumerate() {
+        if Some(k) == reference {
+            places.insert(category.as_str(), MISSING);
+        } else {
+            places.insert(category.as_str(), next);
+            next += 1;
         }
-        Cells::Words(list) => {
-            let counts = list.counts();
-            let mut used: Vec<(&String, usize)> =
-                list.words().iter().zip(counts).filter(|(_, n)| *n > 0).collect();
-            used.sort_unstable();
-            let largest = used.iter().map(|(_, n)| *n).max().ok_or_else(empty)?;
-            let common = used.iter().position(|(_, n)| *n == largest);
-            let categories = used.into_iter().map(|(word, _)| word.clone()).collect();
-            Ok(Encoding::Categorical { categories, fill: common.filter(|_| fills) })
+    }
+    places.extend(rare.iter().map(|category| (category.as_str(), next)));
+    places
+}
+
+/// Numbers less `origin`, with gaps filled or refused.
+fn filled(column: &Column, origin: f64, fill: Option<f64>, missing: Missing) -> Result<Vec<f64>> {
+    let Cells::Numbers(values) = &column.cells else { return Err(refuse(column, 0)) };
+    let mut values = values.clone();
+    for (row, value) in values.iter_mut().enumerate() {
+        *value -= origin;
+        if value.is_nan() {
+            match fill {
+                Some(fill) => *value = fill,
+                None if missing == Missing::Keep => {}
+                None => return Err(refuse(column, row)),
+            }
+        }
+        if value.is_infinite() {
+            return Err(infinite(column, row, *value));
+        }
+    }
+    Ok(values)
+}
+
+/// The column with its cells as `kind` says: numbers, days or words.
+pub(super) fn typed<'a>(
+    column: &'a Column,
+    kind: ColumnType,
+    gaps: &Gaps,
+) -> Result<Cow<'a, Column>> {
+    let name = || column.name.clone();
+    Ok(match (kind, &column.cells) {
+        (ColumnType::Number, Cells::Numbers(_)) if gaps.is_usual() => Cow::Borrowed(column),
+        (ColumnType::Number, _) => {
+            Cow::Owned(Column::numbers(name(), typing::numbers(column, gaps)?))
+        }
+        (ColumnType::Date(order), _) => {
+            Cow::Owned(Column::numbers(name(), typing::days(column, gaps, order)?))
+        }
+        (ColumnType::Category, Cells::Words(list))
+            if list.words().iter().any(|word| gaps.in_words(word)) =>
+        {
+            let words = list.map(|word| (!gaps.in_words(word)).then(|| word.to_owned()));
+            Cow::Owned(Column { name: name(), cells: Cells::Words(words) })
+        }
+        (ColumnType::Category, _) => Cow::Borrowed(column),
+    })
+}
+
+fn learn(column: &Column, kind: ColumnType, options: &EncoderOptions) -> Result<Encoding> {
+    match (&column.cells, kind) {
+        (Cells::Numbers(values), ColumnType::Date(order)) => {
+            let origin = values.iter().copied().fold(f64::INFINITY, f64::min);
+            if origin.is_infinite() {
+                return Err(empty(column));
+            }
+            let since: Vec<f64> = values.iter().map(|v| v - origin).collect();
+            let fill = stand_in(column, &since, options.missing)?;
+            Ok(Encoding::Date { order, origin, fill })
+        }
+        (Cells::Numbers(values), _) => {
+            Ok(Encoding::Numeric { fill: stand_in(column, values, options.missing)? })
+        }
+        (Cells::Words(list), _) => learn_categories(column, list, options),
+    }
+}
+
+fn empty(column: &Column) -> Error {
+    let name = &column.name;
+    Error::BadData(format!(
+        "column `{name}` has no value in any row; leave it out with --drop {name}"
+    ))
+}
+
+/// What stands in for a missing number, if something does.
+fn stand_in(column: &Column, values: &[f64], missing: Missing) -> Result<Option<f64>> {
+    if !missing.fills() {
+        return Ok(None);
+    }
+    if let Some(row) = values.iter().position(|v| v.is_infinite()) {
+        return Err(infinite(column, row, values[row]));
+    }
+    let mut present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+    if present.is_empty() {
+        return Err(empty(column));
+    }
+    Ok(Some(match missing {
+        Missing::Mean => mean(&present),
+        Missing::Median => median(&mut present),
+        _ => most_frequent(&mut present),
+    }))
+}
+
+fn learn_categories(
+    column: &Column,
+    list: &WordList,
+    options: &EncoderOptions,
+) -> Result<Encoding> {
+    let mut used: Vec<(&str, usize)> = list.used().collect();
+    used.sort_unstable();
+    if used.is_empty() {
+        return Err(empty(column));
+    }
+    let is_rare = |count: usize| count < options.min_count;
+    let names = |rare: bool| -> Vec<String> {
+        let kept = used.iter().filter(|(_, n)| is_rare(*n) == rare);
+        kept.map(|(word, _)| (*word).to_owned()).collect()
+    };
+    let (categories, rare) = (names(false), names(true));
+    let mut counts: Vec<usize> =
+        used.iter().filter(|(_, n)| !is_rare(*n)).map(|(_, n)| *n).collect();
+    if !rare.is_empty() {
+        counts.push(used.iter().filter(|(_, n)| is_rare(*n)).map(|(_, n)| n).sum());
+    }
+    let largest = counts.iter().max().copied();
+    let fill = counts.iter().position(|n| Some(*n) == largest);
+    let reference = reference(column, &categories, counts.len(), options)?;
+    Ok(Encoding::Categorical {
+        fill: fill.filter(|_| options.missing.fills()),
+        categories,
+        rare,
+        reference,
+    })
+}
+
+/// The category without an indicator that `options` asks for.
+fn reference(
+    column: &Column,
+    categories: &[String],
+    levels: usize,
+    options: &EncoderOptions,
+) -> Result<Option<usize>> {
+    let wanted = options.reference.iter().find(|(name, _)| *name == column.name);
+    let Some((name, level)) = wanted else {
+        return Ok((options.drop_first && levels > 1 && !categories.is_empty()).then_some(0));
+    };
+    match categories.iter().position(|c| c == level) {
+        Some(place) => Ok((levels > 1).then_some(place)),
+        None => {
+            let names: Vec<&str> = categories.iter().map(String::as_str).collect();
+            let hint = suggest(level, &names, "categories");
+            Err(Error::BadData(format!(
+                "column `{name}` has no category `{level}` to refer to; {hint}"
+            )))
         }
     }
 }
@@ -158,31 +338,6 @@ fn most_frequent(values: &mut [f64]) -> f64 {
         }
     }
     best.1
-}
-
-/// The column's cells as numbers.
-fn numbers(column: &Column) -> Result<Vec<f64>> {
-    match &column.cells {
-        Cells::Numbers(values) => Ok(values.clone()),
-        Cells::Words(list) => {
-            let read = |word: &String| match word.trim() {
-                cell if is_missing(cell) => Some(f64::NAN),
-                cell => cell.parse::<f64>().ok(),
-            };
-            let values: Vec<Option<f64>> = list.words().iter().map(read).collect();
-            let cell = |(row, &code): (usize, &u32)| {
-                if code == MISSING {
-                    return Ok(f64::NAN);
-                }
-                values[code as usize].ok_or_else(|| {
-                    let word: String = list.words()[code as usize].chars().take(40).collect();
-                    let problem = format!("`{word}` is not a number, but the model needs one here");
-                    column.bad_cell(row, problem)
-                })
-            };
-            list.codes().iter().enumerate().map(cell).collect()
-        }
-    }
 }
 
 fn refuse(column: &Column, row: usize) -> Error {

@@ -1,0 +1,124 @@
+//! `mainstay check`: a look at a table before it is fitted.
+
+use std::fmt::Write as _;
+
+use mainstay::data::{ColumnSurvey, Missing, Survey, Treatment};
+use mainstay_io::Input;
+use serde_json::json;
+
+use crate::args::Check;
+use crate::commands::compare::quoted;
+use crate::console::Console;
+use crate::failure::{Ending, Failure, Outcome};
+use crate::input;
+
+pub(crate) fn run(args: &Check, console: &Console) -> Outcome {
+    let (loaded, notes) = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
+    let Input::Table(mut table) = loaded else {
+        return Err(Failure::say("check looks at columns; a LIBSVM file has none"));
+    };
+    table.set_ids(&args.encoding.id)?;
+    for name in input::dropped(&table, &args.encoding.drop) {
+        table.take(&name)?;
+    }
+    let demo = args.data.is_none().then_some(input::DEMO_TARGET);
+    let target = args.target.as_deref().or(demo);
+    let options = input::encoder_options(&args.encoding, &args.reading, Missing::Keep)?;
+    let survey = Survey::new(&table, target, &options)?;
+    let command = command(args, &survey);
+    let mut value = json!(survey);
+    value["notes"] = json!(notes);
+    value["command"] = json!(command);
+    console.print(&text(&survey, &notes, &command), &value)?;
+    Ok(Ending::Done)
+}
+
+fn text(survey: &Survey, notes: &[String], command: &str) -> String {
+    let mut text = format!("{} rows, {} columns\n\n", survey.rows, survey.columns.len());
+    let width =
+        survey.columns.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).clamp(6, 30);
+    let _ = writeln!(
+        text,
+        "{:<width$}  {:<8} {:>7} {:>8}  {:<34} fit",
+        "column", "holds", "missing", "distinct", "range or top categories"
+    );
+    for column in &survey.columns {
+        let _ = writeln!(
+            text,
+            "{:<width$}  {:<8} {:>7} {:>8}  {:<34} {}",
+            column.name,
+            column.kind,
+            column.missing,
+            column.distinct,
+            content(column),
+            becomes(column)
+        );
+    }
+    if let Some(target) = &survey.target {
+        let classes: Vec<String> =
+            target.classes.iter().map(|c| format!("{} ({})", c.label, c.rows)).collect();
+        let _ = writeln!(text, "\nclasses of `{}`: {}", target.name, classes.join(", "));
+    }
+    for note in notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    if !survey.remarks.is_empty() {
+        text.push_str("\nLook at:\n");
+        for remark in &survey.remarks {
+            let _ = writeln!(text, "- {remark}");
+        }
+    }
+    let _ = writeln!(text, "\nnext: {command}");
+    text
+}
+
+fn content(column: &ColumnSurvey) -> String {
+    if let Some((low, high)) = column.range {
+        return format!("{low} to {high}");
+    }
+    let top: Vec<String> = column.top.iter().map(|(word, n)| format!("{word} ({n})")).collect();
+    let line = top.join(", ");
+    if line.chars().count() <= 34 {
+        line
+    } else {
+        line.chars().take(33).collect::<String>() + "…"
+    }
+}
+
+fn becomes(column: &ColumnSurvey) -> String {
+    let Some(plan) = &column.plan else { return "stops: see below".into() };
+    match plan.treatment {
+        Treatment::Number => "1 feature".into(),
+        Treatment::Days => format!("1 feature: {}", plan.why),
+        Treatment::Indicators(1) => "1 feature".into(),
+        Treatment::Indicators(count) => format!("{count} features"),
+        Treatment::LeftOut => format!("left out: {}", plan.why),
+    }
+}
+
+/// The `fit` command that follows from what was found.
+fn command(args: &Check, survey: &Survey) -> String {
+    let mut words = vec!["mainstay".to_owned(), "fit".into()];
+    words.extend(args.data.as_ref().map(|path| path.to_string_lossy().into_owned()));
+    if args.data.is_some() {
+        let target = survey.target.as_ref().map_or("COLUMN", |t| t.name.as_str());
+        words.extend(["--target".into(), target.to_owned()]);
+    }
+    words.extend(input::encoding_flags(&args.encoding));
+    words.extend(input::reading_flags(&args.reading));
+    let useless = survey.columns.iter().filter(|c| c.constant || c.leak);
+    let useless: Vec<&str> = useless.map(|c| c.name.as_str()).collect();
+    if !useless.is_empty() && useless.len() < survey.columns.len() {
+        words.extend(["--drop".into(), useless.join(",")]);
+    }
+    let kept =
+        |c: &&ColumnSurvey| c.plan.as_ref().is_some_and(|p| p.treatment != Treatment::LeftOut);
+    if survey.columns.iter().filter(kept).any(|c| c.missing > 0) {
+        words.extend(["--impute".into(), "median".into()]);
+    }
+    if survey.target.as_ref().is_some_and(|t| t.missing > 0) && !args.encoding.drop_unlabelled {
+        words.push("--drop-unlabelled".into());
+    }
+    words.extend(["-o".into(), "model.json".into()]);
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,124 @@
+//! Arrow columns into raw columns, and Arrow IPC files (Feather) and streams.
+//!
+//! Numbers and decimals are read as numbers; text, booleans, dates and times as words.
+
+use std::io::Cursor;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, Schema};
+use mainstay::data::{Cells, Column, Table, WordList};
+
+use crate::error::{Error, Result};
+use crate::guard::guarded;
+use crate::memory::Allowance;
+use crate::source::Source;
+
+/// Reads an Arrow IPC file or stream.
+pub(crate) fn read(source: &Source) -> Result<Table> {
+    let name = source.name();
+    let bytes = source.bytes()?;
+    guarded(|| read_bytes(&bytes, &name))
+        .unwrap_or_else(|| Err(damaged(&name, "the decoder gave up")))
+}
+
+fn read_bytes(bytes: &[u8], name: &str) -> Result<Table> {
+    if bytes.starts_with(b"ARROW1") {
+        let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(|e| damaged(name, e))?;
+        let schema = reader.schema();
+        return collect(&schema, reader, name, damaged);
+    }
+    let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(|e| damaged(name, e))?;
+    let schema = reader.schema();
+    collect(&schema, reader, name, damaged)
+}
+
+fn damaged(name: &str, why: impl std::fmt::Display) -> Error {
+    let why = why.to_string().replace('\n', " ");
+    Error::file(name, format!("the Arrow data are damaged or cut short ({why})"))
+}
+
+/// All batches as one table; `damaged` turns a decoder's error into ours.
+pub(crate) fn collect(
+    schema: &Schema,
+    batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
+    name: &str,
+    damaged: fn(&str, ArrowError) -> Error,
+) -> Result<Table> {
+    let mut columns = empty_columns(schema, name)?;
+    let mut allowance = Allowance::now();
+    for batch in batches {
+        let batch = batch.map_err(|e| damaged(name, e))?;
+        allowance.take(batch.get_array_memory_size() as u64 + 8 * batch.num_rows() as u64, name)?;
+        for (column, array) in columns.iter_mut().zip(batch.columns()) {
+            append(&mut column.cells, array).map_err(|e| damaged(name, e))?;
+        }
+    }
+    if columns[0].is_empty() {
+        return Err(Error::file(name, "there is no row of data"));
+    }
+    Table::new(columns).map_err(Error::content(name))
+}
+
+fn empty_columns(schema: &Schema, name: &str) -> Result<Vec<Column>> {
+    let mut columns = Vec::with_capacity(schema.fields().len());
+    for field in schema.fields() {
+        let cells = match kind(field.data_type()) {
+            Some(Kind::Numbers) => Cells::Numbers(Vec::new()),
+            Some(Kind::Words) => Cells::Words(WordList::default()),
+            None => {
+                let problem = format!(
+                    "column `{}` has type {}; numbers, booleans, text and dates can be read: convert or drop it",
+                    field.name(),
+                    field.data_type()
+                );
+                return Err(Error::file(name, problem));
+            }
+        };
+        columns.push(Column { name: field.name().clone(), cells });
+    }
+    if columns.is_empty() {
+        return Err(Error::file(name, "there is no column"));
+    }
+    Ok(columns)
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Numbers,
+    Words,
+}
+
+fn kind(data_type: &DataType) -> Option<Kind> {
+    match data_type {
+        DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View
+        | DataType::Boolean
+        | DataType::Date32
+        | DataType::Date64
+        | DataType::Timestamp(..) => Some(Kind::Words),
+        DataType::Dictionary(_, values) => kind(values),
+        DataType::Null | DataType::Decimal128(..) | DataType::Decimal256(..) => Some(Kind::Numbers),
+        other if other.is_integer() || other.is_floating() => Some(Kind::Numbers),
+        _ => None,
+    }
+}
+
+fn append(cells: &mut Cells, array: &ArrayRef) -> Result<(), ArrowError> {
+    match cells {
+        Cells::Numbers(values) => {
+            let cast = arrow_cast::cast(array, &DataType::Float64)?;
+            values.extend(cast.as_primitive::<Float64Type>().iter().map(|v| v.unwrap_or(f64::NAN)));
+        }
+        Cells::Words(list) => {
+            let cast = arrow_cast::cast(array, &DataType::Utf8)?;
+            for word in cast.as_string::<i32>() {
+                list.push(word.map(str::trim).filter(|w| !w.is_empty()));
+            }
+        }
+    }
+    Ok(())
+}

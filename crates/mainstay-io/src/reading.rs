@@ -1,0 +1,231 @@
+//! The door to all readers: which format a source has, and what was noticed on the way.
+
+use mainstay::data::{Gaps, Table};
+
+use crate::blocks::Limits;
+use crate::error::{Error, Result};
+use crate::libsvm::{self, SparseRows};
+use crate::source::{Source, first_bytes};
+use crate::{csv, encoding};
+
+/// The formats that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Text with one record a line, cells apart by a delimiter.
+    Csv,
+    /// `label index:value index:value ...`.
+    Libsvm,
+    /// Columns in Apache's binary format for disks.
+    Parquet,
+    /// Columns in Apache's binary format for memory: Arrow IPC files and streams, Feather.
+    Arrow,
+    /// Spreadsheets: xlsx, xlsb, xls, ods.
+    Spreadsheet,
+}
+
+/// How to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// `None`: by extension, or else by content.
+    pub format: Option<Format>,
+    /// CSV: what separates cells; `None`: the one of `,` `;` tab `|` that fits the first lines.
+    pub delimiter: Option<u8>,
+    /// Whether the first record names the columns; otherwise they are `column1`, `column2`, ...
+    pub header: bool,
+    /// Columns kept as text even if every cell is a number. Names that do not occur are ignored.
+    pub categorical: Vec<String>,
+    /// Words for "no value".
+    pub gaps: Gaps,
+    /// CSV: whether numbers have a decimal comma; `None`: only if the delimiter is `;` and they do.
+    pub decimal_comma: Option<bool>,
+    /// Spreadsheets: name of the sheet; `None`: the first.
+    pub sheet: Option<String>,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            delimiter: None,
+            header: true,
+            categorical: Vec::new(),
+            gaps: Gaps::default(),
+            decimal_comma: None,
+            sheet: None,
+        }
+    }
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// Named raw columns (CSV, Parquet, Arrow, spreadsheets).
+    Table(Table),
+    /// Sparse numeric features without names, and labels (LIBSVM).
+    Sparse(SparseRows),
+}
+
+impl Input {
+    /// Number of rows.
+    pub fn nrows(&self) -> usize {
+        match self {
+            Self::Table(table) => table.nrows(),
+            Self::Sparse(rows) => rows.features.nrows(),
+        }
+    }
+}
+
+/// Reads a whole source.
+pub fn read(source: &Source, options: &ReadOptions) -> Result<Input> {
+    read_noted(source, options).map(|(input, _)| input)
+}
+
+/// Reads a table; sparse rows are an error.
+pub fn read_table(source: &Source, options: &ReadOptions) -> Result<Table> {
+    match read(source, options)? {
+        Input::Table(table) => Ok(table),
+        Input::Sparse(_) => {
+            Err(Error::file(&source.name(), "LIBSVM rows have no columns; a table is needed"))
+        }
+    }
+}
+
+/// Reads a whole source; the sentences say what was noticed and decided on the way.
+pub fn read_noted(source: &Source, options: &ReadOptions) -> Result<(Input, Vec<String>)> {
+    let source = source.clone().hold()?;
+    let name = source.name();
+    let start = first_bytes(&mut source.open()?, 64 << 10, &name)?;
+    let mut notes = Vec::new();
+    if let Some(text) = encoding::utf16(&source, &start)? {
+        notes.push(format!("{name} is UTF-16 text and was decoded as such"));
+        return read_text(&text, options, notes);
+    }
+    match options.format.map_or_else(|| detect(&name, &start), Ok)? {
+        Format::Csv => read_text(&source, options, notes),
+        Format::Libsvm => {
+            libsvm::read(&source, Limits::default()).map(|rows| (Input::Sparse(rows), notes))
+        }
+        Format::Parquet => columns(&source, options, binary::parquet).map(|t| (t, notes)),
+        Format::Arrow => columns(&source, options, binary::arrow).map(|t| (t, notes)),
+        Format::Spreadsheet => columns(&source, options, binary::spreadsheet).map(|t| (t, notes)),
+    }
+}
+
+/// CSV text; bytes that are not UTF-8 are read as Windows-1252, which contains Latin-1.
+fn read_text(
+    source: &Source,
+    options: &ReadOptions,
+    mut notes: Vec<String>,
+) -> Result<(Input, Vec<String>)> {
+    let found = match csv::read(source, options, Limits::default()) {
+        Err(Error::NotUtf8 { name, line }) => {
+            notes.push(format!("{name} is not UTF-8 (line {line}); it was read as Latin-1"));
+            csv::read(&encoding::latin1(source)?, options, Limits::default())
+        }
+        found => found,
+    };
+    let (table, more) = found?;
+    notes.extend(more);
+    Ok((Input::Table(table), notes))
+}
+
+type Reader = fn(&Source, &ReadOptions) -> Result<Table>;
+
+/// A table of a binary format, with the columns that are to be text as text.
+fn columns(source: &Source, options: &ReadOptions, reader: Reader) -> Result<Input> {
+    let mut table = reader(source, options)?;
+    for column in &options.categorical {
+        if table.names().any(|n| n == column) {
+            table.make_categorical(column)?;
+        }
+    }
+    Ok(Input::Table(table))
+}
+
+/// The format by content, or else by extension.
+fn detect(name: &str, start: &[u8]) -> Result<Format> {
+    let lower = name.to_ascii_lowercase();
+    let stem = lower.strip_suffix(".gz").unwrap_or(&lower);
+    let extension = stem.rsplit_once('.').map_or("", |(_, e)| e);
+    let by_content = match start {
+        [] => return Err(Error::file(name, "the file is empty")),
+        [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
+        // A stream begins with a continuation mark and the length of its schema.
+        [0xff, 0xff, 0xff, 0xff, ..] if matches!(extension, "arrow" | "arrows" | "ipc") => {
+            Some(Format::Arrow)
+        }
+        [b'P', b'K', 3, 4, ..] | [0xd0, 0xcf, 0x11, 0xe0, ..] => Some(Format::Spreadsheet),
+        _ => None,
+    };
+    if let Some(format) = by_content {
+        return Ok(format);
+    }
+    let binary = match start {
+        [b'F', b'E', b'A', b'1', ..] => {
+            Some("Feather of version 1; write it as version 2 or Parquet")
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("compressed with zstd; unpack it or use gzip"),
+        _ if extension == "parquet" => Some("not a Parquet file, whatever its name says"),
+        _ if start.contains(&0) => {
+            Some("binary; CSV, LIBSVM, Parquet, Arrow or a spreadsheet is needed")
+        }
+        _ => None,
+    };
+    if let Some(what) = binary {
+        return Err(Error::file(name, format!("the file is {what}")));
+    }
+    Ok(match extension {
+        "libsvm" | "svm" | "svmlight" => Format::Libsvm,
+        "csv" | "tsv" => Format::Csv,
+        _ if libsvm::looks_like(start) => Format::Libsvm,
+        _ => Format::Csv,
+    })
+}
+
+/// Formats that may not be built in.
+mod binary {
+    use mainstay::data::Table;
+
+    use super::ReadOptions;
+    #[cfg(not(all(feature = "parquet", feature = "spreadsheet")))]
+    use crate::error::Error;
+    use crate::error::Result;
+    use crate::source::Source;
+
+    #[cfg(not(all(feature = "parquet", feature = "spreadsheet")))]
+    fn not_built(source: &Source, what: &str, feature: &str) -> Result<Table> {
+        let problem = format!("this build cannot read {what}; build with the feature `{feature}`");
+        Err(Error::file(&source.name(), problem))
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(super) fn parquet(source: &Source, _: &ReadOptions) -> Result<Table> {
+        crate::parquet::read(source)
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    pub(super) fn parquet(source: &Source, _: &ReadOptions) -> Result<Table> {
+        not_built(source, "Parquet", "parquet")
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(super) fn arrow(source: &Source, _: &ReadOptions) -> Result<Table> {
+        crate::arrow::read(source)
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    pub(super) fn arrow(source: &Source, _: &ReadOptions) -> Result<Table> {
+        not_built(source, "Arrow", "parquet")
+    }
+
+    #[cfg(feature = "spreadsheet")]
+    pub(super) fn spreadsheet(source: &Source, options: &ReadOptions) -> Result<Table> {
+        crate::spreadsheet::read(source, options)
+    }
+
+    #[cfg(not(feature = "spreadsheet"))]
+    pub(super) fn spreadsheet(source: &Source, _: &ReadOptions) -> Result<Table> {
+        not_built(source, "spreadsheets", "spreadsheet")
+    }
+}

@@ -1,0 +1,352 @@
+//! A look at a raw table before it is fitted: what its columns hold, what will become of them, what is odd.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::{
+    Cells, Classes, Column, ColumnPlan, Encoder, EncoderOptions, Encoding, Missing, Table,
+    Treatment,
+};
+use crate::error::{Error, Result};
+
+/// With fewer rows a feature may separate the classes by chance.
+const MIN_ROWS: usize = 20;
+/// How many categories are listed.
+const TOP: usize = 3;
+
+/// What a table holds.
+#[derive(Debug, Clone, Serialize)]
+pub struct Survey {
+    /// Number of rows.
+    pub rows: usize,
+    /// Rows that are equal to an earlier one in every column, identifiers aside.
+    pub duplicate_rows: usize,
+    /// The classes, if a target was named.
+    pub target: Option<TargetSurvey>,
+    /// All other columns, in the order of the table.
+    pub columns: Vec<ColumnSurvey>,
+    /// What the owner should look at.
+    pub remarks: Vec<String>,
+}
+
+/// What a target column holds.
+#[derive(Debug, Clone, Serialize)]
+pub struct TargetSurvey {
+    /// The column.
+    pub name: String,
+    /// Rows without a label.
+    pub missing: usize,
+    /// The classes in order.
+    pub classes: Vec<ClassCount>,
+}
+
+/// A class and how many rows it has.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassCount {
+    /// Its name.
+    pub label: String,
+    /// Its rows.
+    pub rows: usize,
+}
+
+/// What a column holds and what becomes of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ColumnSurvey {
+    /// The column.
+    pub name: String,
+    /// `number`, `date`, `category`, or `unclear` where `problem` says why.
+    pub kind: &'static str,
+    /// Cells without a value.
+    pub missing: usize,
+    /// Number of different values.
+    pub distinct: usize,
+    /// Smallest and largest number.
+    pub range: Option<(f64, f64)>,
+    /// The most frequent categories.
+    pub top: Vec<(String, usize)>,
+    /// What `fit` does with it; none where it would stop.
+    pub plan: Option<ColumnPlan>,
+    /// Why `fit` would stop at it.
+    pub problem: Option<String>,
+    /// Whether all present values are equal.
+    pub constant: bool,
+    /// Whether the column alone tells the class of every row.
+    pub leak: bool,
+}
+
+impl Survey {
+    /// Looks at `table`; `options` as they would be given for fitting, missing cells never stop it.
+    pub fn new(table: &Table, target: Option<&str>, options: &EncoderOptions) -> Result<Self> {
+        let mut features = table.clone();
+        let labels = target.map(|name| features.take(name)).transpose()?;
+        let options = EncoderOptions { missing: Missing::Keep, ..options.clone() };
+        let left_out = super::encoder::left_out(&features, &options);
+        let known = labels.as_ref().map(known_classes).transpose()?;
+        let columns: Vec<ColumnSurvey> = features
+            .columns()
+            .iter()
+            .map(|column| {
+                let why = left_out.iter().find(|l| l.column == column.name).map(|l| l.why.as_str());
+                survey_column(&features, column, why, known.as_ref(), &options)
+            })
+            .collect();
+        let target =
+            labels.as_ref().zip(known.as_ref()).map(|(labels, known)| known.survey(labels));
+        let mut survey = Self {
+            rows: table.nrows(),
+            duplicate_rows: duplicates(table),
+            target,
+            columns,
+            remarks: Vec::new(),
+        };
+        survey.remarks = survey.remarks();
+        Ok(survey)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        for column in &self.columns {
+            let name = &column.name;
+            remarks.extend(column.problem.clone());
+            if column.constant {
+                remarks.push(format!("column `{name}` has one value only: it cannot help"));
+            }
+            if column.leak {
+                remarks.push(leak_note(name));
+            }
+        }
+        if self.duplicate_rows > 0 {
+            remarks.push(format!("{} rows are equal to an earlier one", self.duplicate_rows));
+        }
+        if let Some(target) = &self.target
+            && target.missing > 0
+        {
+            remarks.push(format!("{} rows have no label (--drop-unlabelled)", target.missing));
+        }
+        remarks
+    }
+}
+
+/// The class of every row that has one.
+struct Known {
+    classes: Classes,
+    codes: Vec<Option<usize>>,
+}
+
+fn known_classes(labels: &Column) -> Result<Known> {
+    let rows: Vec<usize> = (0..labels.len()).filter(|&i| !labels.is_missing(i)).collect();
+    let present = labels.select_rows(&rows);
+    let classes = Classes::learn(&present)?;
+    let mut codes = vec![None; labels.len()];
+    for (&i, code) in rows.iter().zip(classes.codes(&present)?) {
+        codes[i] = Some(code);
+    }
+    Ok(Known { classes, codes })
+}
+
+impl Known {
+    fn survey(&self, labels: &Column) -> TargetSurvey {
+        let rows = |k: usize| self.codes.iter().filter(|code| **code == Some(k)).count();
+        let names = self.classes.names().iter().enumerate();
+        TargetSurvey {
+            name: labels.name.clone(),
+            missing: self.codes.iter().filter(|code| code.is_none()).count(),
+            classes: names
+                .map(|(k, name)| ClassCount { label: name.to_string(), rows: rows(k) })
+                .collect(),
+        }
+    }
+}
+
+fn survey_column(
+    table: &Table,
+    column: &Column,
+    left_out: Option<&str>,
+    known: Option<&Known>,
+    options: &EncoderOptions,
+) -> ColumnSurvey {
+    let (plan, problem) = match left_out {
+        Some(why) => {
+            let column = column.name.clone();
+            (Some(ColumnPlan { column, treatment: Treatment::LeftOut, why: why.into() }), None)
+        }
+        None => match plan_alone(table, column, options) {
+            Ok(plan) => (Some(plan), None),
+            Err(Error::BadCell { row, column, problem }) => {
+                (None, Some(format!("row {}, column {column}: {problem}", row + 1)))
+            }
+            Err(error) => (None, Some(error.to_string())),
+        },
+    };
+    let kind = match (plan.as_ref().map(|p| p.treatment), &column.cells) {
+        (Some(Treatment::Number), _) | (Some(Treatment::LeftOut), Cells::Numbers(_)) => "number",
+        (Some(Treatment::Days), _) => "date",
+        (Some(_), _) => "category",
+        (None, _) => "unclear",
+    };
+    let values = values(column, options);
+    let missing = values.iter().filter(|v| v.is_none()).count();
+    let distinct: HashSet<&Value<'_>> = values.iter().flatten().collect();
+    let leak = left_out.is_none()
+        && known.is_some_and(|known| {
+            tells_class(column, &known.codes, known.classes.names().len(), options)
+        });
+    ColumnSurvey {
+        name: column.name.clone(),
+        kind,
+        missing,
+        distinct: distinct.len(),
+        range: (kind == "number").then(|| range(&values)).flatten(),
+        top: if kind == "category" { top(&values) } else { Vec::new() },
+        constant: distinct.len() == 1 && column.len() > 1,
+        plan,
+        problem,
+        leak,
+    }
+}
+
+fn plan_alone(table: &Table, column: &Column, options: &EncoderOptions) -> Result<ColumnPlan> {
+    let alone = table.only(column.clone());
+    let named = |list: &[String]| -> Vec<String> {
+        list.iter().filter(|name| **name == column.name).cloned().collect()
+    };
+    let options = EncoderOptions {
+        categorical: named(&options.categorical),
+        keep: vec![column.name.clone()],
+        reference: options.reference.iter().filter(|(c, _)| *c == column.name).cloned().collect(),
+        ..options.clone()
+    };
+    let encoder = Encoder::learn_with(&alone, &options)?;
+    encoder.plan().pop().ok_or_else(|| Error::BadData("no column".into()))
+}
+
+/// A cell to compare by.
+#[derive(PartialEq, Eq, Hash)]
+enum Value<'a> {
+    Number(u64),
+    Word(&'a str),
+}
+
+fn values<'a>(column: &'a Column, options: &EncoderOptions) -> Vec<Option<Value<'a>>> {
+    match &column.cells {
+        Cells::Numbers(values) => {
+            let value = |v: &f64| (!v.is_nan()).then(|| Value::Number((v + 0.0).to_bits()));
+            values.iter().map(value).collect()
+        }
+        Cells::Words(list) => {
+            let word = |i| list.get(i).filter(|w| !options.gaps.in_words(w)).map(Value::Word);
+            (0..list.len()).map(word).collect()
+        }
+    }
+}
+
+fn range(values: &[Option<Value<'_>>]) -> Option<(f64, f64)> {
+    let number = |value: &Value<'_>| match value {
+        Value::Number(bits) => Some(f64::from_bits(*bits)),
+        Value::Word(word) => word.parse().ok(),
+    };
+    let mut found: Option<(f64, f64)> = None;
+    for v in values.iter().flatten().filter_map(number) {
+        let (low, high) = found.unwrap_or((v, v));
+        found = Some((low.min(v), high.max(v)));
+    }
+    found
+}
+
+fn top(values: &[Option<Value<'_>>]) -> Vec<(String, usize)> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for value in values.iter().flatten() {
+        let word = match value {
+            Value::Word(word) => (*word).to_owned(),
+            Value::Number(bits) => super::table::number_word(f64::from_bits(*bits)),
+        };
+        *counts.entry(word).or_default() += 1;
+    }
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    counts.truncate(TOP);
+    counts
+}
+
+/// Rows that are equal to an earlier one.
+fn duplicates(table: &Table) -> usize {
+    let row = |i: usize| -> Vec<u64> {
+        let cell = |column: &Column| match &column.cells {
+            Cells::Numbers(values) => (values[i] + 0.0).to_bits(),
+            Cells::Words(list) => u64::from(list.codes()[i]),
+        };
+        table.columns().iter().map(cell).collect()
+    };
+    let mut seen = HashSet::new();
+    (0..table.nrows()).filter(|&i| !seen.insert(row(i))).count()
+}
+
+/// Notes about features that alone tell the class of every row.
+pub(super) fn leak_notes(
+    table: &Table,
+    encoder: &Encoder,
+    codes: &[usize],
+    n_classes: usize,
+) -> Vec<String> {
+    let codes: Vec<Option<usize>> = codes.iter().copied().map(Some).collect();
+    let index = table.index();
+    let mut notes = Vec::new();
+    for (name, encoding) in encoder.columns() {
+        let Some(column) = index.get(name).map(|&j| &table.columns()[j]) else { continue };
+        let categorical = match encoding {
+            Encoding::Categorical { .. } => vec![name.to_owned()],
+            _ => Vec::new(),
+        };
+        let options = EncoderOptions {
+            gaps: encoder.gaps().clone(),
+            categorical,
+            ..EncoderOptions::default()
+        };
+        if tells_class(column, &codes, n_classes, &options) {
+            notes.push(leak_note(name));
+        }
+    }
+    notes
+}
+
+fn leak_note(name: &str) -> String {
+    format!(
+        "column `{name}` alone tells the class of every row: if it is known only after the outcome, leave it \
+         out with --drop {name}"
+    )
+}
+
+/// Whether the values of the classes lie in separate intervals, or every category has one class.
+fn tells_class(
+    column: &Column,
+    codes: &[Option<usize>],
+    n_classes: usize,
+    options: &EncoderOptions,
+) -> bool {
+    if codes.iter().flatten().count() < MIN_ROWS || column.first_missing().is_some() {
+        return false;
+    }
+    let rows = codes.iter().enumerate().filter_map(|(i, code)| Some((i, (*code)?)));
+    match &column.cells {
+        Cells::Numbers(values) if !options.categorical.contains(&column.name) => {
+            let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); n_classes];
+            for (i, k) in rows {
+                ends[k] = (ends[k].0.min(values[i]), ends[k].1.max(values[i]));
+            }
+            ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+            ends.windows(2).all(|pair| pair[0].1 < pair[1].0)
+        }
+        _ => {
+            let words = column.clone().into_words();
+            let Cells::Words(list) = &words.cells else { return false };
+            let mut class: Vec<Option<usize>> = vec![None; list.words().len()];
+            // A word for every other row tells nothing new.
+            2 * class.len() <= column.len()
+                && rows.into_iter().all(|(i, k)| {
+                    let place = list.codes()[i] as usize;
+                    *class[place].get_or_insert(k) == k
+                })
+        }
+    }
+}
