@@ -10,7 +10,7 @@ use crate::error::{Error, Result, require};
 use crate::folds::{Split, stratified};
 use crate::missing::estimator::{MissingFeatureSvcParams, check_shared, side_by_side};
 use crate::missing::values::Values;
-use crate::model::{Estimator, Fitted, Output};
+use crate::model::{Estimator, Fitted};
 use crate::optim::{Candidates, Scores};
 use crate::uncertainty::Attack;
 
