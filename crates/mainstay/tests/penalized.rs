@@ -1,6 +1,10 @@
 //! Penalised mean loss: closed forms, a conic solver as judge, invariances.
 #![cfg(test)]
-#![expect(clippy::needless_range_loop, reason = "indices are those of the formulas")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::needless_range_loop,
+    reason = "small counts; indices are those of the formulas"
+)]
 
 use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT};
 use mainstay::data::Dataset;
