@@ -204,7 +204,7 @@ mod tests {
         let z = Matrix::from(Dense::from_fn(4, 3, |i, j| ((5 * i + 3 * j + 1) as f64).cos()));
         let (weights, ridge, l1) = ([0.2, 0.5, 0.1, 0.4], [0.3, 0.3, 0.3], [0.05, 0.1, 0.2]);
         let h = vec![0.5, -1.0, 0.1, 0.2];
-        let ones = vec![1.0; 4];
+        let ones = [1.0; 4];
         let full = Matrix::from(Dense::from_fn(4, 4, |i, j| {
             if j < 3 { z.row(i).dot(&unit(j)) } else { ones[i] }
         }));

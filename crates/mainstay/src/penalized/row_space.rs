@@ -123,7 +123,9 @@ mod tests {
         // At a stationary point u = L' (s a y) / l2.
         let duals = vec![0.9, 0.2, 0.4, 1.1];
         let mut u = space.basis.tr_mul_vec(&inner.signed_duals(&duals));
-        u.iter_mut().for_each(|u| *u /= l2);
+        for u in &mut u {
+            *u /= l2;
+        }
         let scores = space.basis.mul_vec(&u);
         let lifted = space.lift(&design, &inner, Solution::new(u, 0.0, duals), l2);
         let again = design.z.mul_vec(&lifted.v);
