@@ -130,3 +130,48 @@ fn the_papers_method_takes_one_stage() {
     assert_eq!(fitted.route, ["cutting planes"]);
     assert!(fitted.dual_gap().unwrap() <= 1e-4);
 }
+
+/// Six factors far from zero and a little noise that alone decides about the class: nothing in the Newton
+/// system keeps rows from being thrown over the kink.
+#[test]
+fn small_differences_of_large_numbers_need_short_steps() {
+    const FACTORS: usize = 6;
+    let (n, p) = (400, 80);
+    let fits = (0..4).map(|seed| {
+        let mut rng = rng(seed);
+        let (left, right) = (normal(&mut rng, n * FACTORS), normal(&mut rng, FACTORS * p));
+        let (own, weights) = (normal(&mut rng, n * p), normal(&mut rng, p));
+        let x = Dense::from_fn(n, p, |i, j| {
+            let common: f64 = (0..FACTORS).map(|l| left[i * FACTORS + l] * right[l * p + j]).sum();
+            100.0 * (common + 0.03 * own[i * p + j]) + 300.0 * (1.0 + (j % 7) as f64 / 7.0)
+        });
+        let score = |row: &[f64]| row.iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
+        let labels = own.chunks(p).map(|row| usize::from(score(row) > 0.0)).collect();
+        let data = Dataset::new(x.into(), labels, 2).unwrap();
+        fit(svm(0.1, 100.0, SvmLoss::SquaredHinge), &data)
+    });
+    let short: Vec<Fitted> =
+        fits.filter(|f| f.route.last().is_some_and(|stage| stage == "short steps")).collect();
+    assert!(!short.is_empty());
+    assert!(short.iter().all(|f| f.dual_gap().unwrap() <= 1e-6));
+}
+
+/// A few rows in many columns, separable by a wide margin: the objective is far below 1, and the classical fit
+/// is close enough to the stable one in absolute terms.
+#[test]
+fn a_small_objective_is_left_to_the_classical_fit() {
+    let (n, p, unit) = (40, 60, [1.0, 300.0, 1e4]);
+    let fits = (0..12).map(|at| {
+        let noise = normal(&mut rng(at / 3), n * p);
+        let unit = unit[(at % 3) as usize];
+        let x = Dense::from_fn(n, p, |i, j| {
+            unit * (noise[i * p + j] + if i % 2 == 0 { 3.0 } else { 0.5 })
+        });
+        let data = Dataset::new(x.into(), (0..n).map(|i| i % 2).collect(), 2).unwrap();
+        fit(svm(0.1, 100.0, SvmLoss::SquaredHinge), &data)
+    });
+    let small: Vec<Fitted> =
+        fits.filter(|f| f.route.last().is_some_and(|stage| stage == "small objective")).collect();
+    assert!(!small.is_empty());
+    assert!(small.iter().all(|f| f.dual_gap().unwrap() <= 1e-6));
+}

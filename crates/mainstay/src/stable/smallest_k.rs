@@ -107,13 +107,11 @@ impl SmallestK {
         let reduced = Reduced::new(&x, problem.fit_intercept)?;
         let enclosed = budget
             .stage(budget.tol(), STEPS, |budget| enclose(problem, &reduced.features, budget))?;
-        match enclosed.filter(|found| found.decides(problem)) {
-            Some(found) => Ok(Some(found)),
-            None => {
-                let (tol, left) = (budget.tol().min(ENOUGH), budget.left());
-                budget.stage(tol, left, |budget| solve(problem, &x, &reduced, budget))
-            }
+        if let Some(found) = enclosed.filter(|found| found.decides(problem)) {
+            return Ok(Some(found));
         }
+        let (tol, left) = (budget.tol().min(ENOUGH), budget.left());
+        budget.stage(tol, left, |budget| solve(problem, &x, &reduced, budget))
     }
 }
 

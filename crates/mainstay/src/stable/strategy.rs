@@ -87,7 +87,6 @@ const NEWTON: &[Stage] = &[
             Ok(())
         },
     },
-    Stage { name: "polish", applies: two_classes, run: by_polish },
     // Nothing in the Newton system keeps rows from being thrown over the kink of a squared hinge.
     Stage {
         name: "short steps",
@@ -105,7 +104,6 @@ const NEWTON: &[Stage] = &[
             interior::solve_by_continuation(task.problem, task.reduced, found, budget)
         },
     },
-    Stage { name: "polish", applies: two_classes, run: by_polish },
 ];
 
 /// The paper's own method.
@@ -151,10 +149,6 @@ impl State<'_> {
         let near = self.found.certificate().gap() <= NEAR;
         Start::of(&self.found).filter(|_| near).or(task.neighbour)
     }
-}
-
-fn two_classes(task: &Task<'_, '_>, _: &State<'_>) -> bool {
-    task.problem.q() == 1
 }
 
 fn by_multipliers(
@@ -204,10 +198,6 @@ fn by_warm_interior_point(
     let (iterate, dual) = (iterate.clone(), dual.clone());
     let start = Some(Start { iterate: &iterate, dual: &dual });
     interior::solve_from(task.problem, task.reduced, start, USUAL, &mut state.found, budget)
-}
-
-fn by_polish(task: &Task<'_, '_>, state: &mut State<'_>, budget: &mut Budget<'_>) -> Result<()> {
-    multipliers::polish(task.problem, task.reduced, &mut state.found, budget)
 }
 
 /// A few more steps from a classical fit that is good enough already.

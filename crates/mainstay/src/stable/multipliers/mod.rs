@@ -82,23 +82,6 @@ pub(super) fn solve(
     finish(newton, reduced, found, budget)
 }
 
-/// The same from an answer to `problem` itself, however many rows share the threshold.
-pub(super) fn polish(
-    problem: &Problem<'_>,
-    reduced: &Reduced<'_>,
-    found: &mut Found,
-    budget: &mut Budget<'_>,
-) -> Result<()> {
-    let ridge = 2.0 * reduced.ridge(problem.ridge) / problem.scale;
-    let Some(answer) = Start::of(found) else { return Ok(()) };
-    let start = NewtonStart { v: answer.iterate.v.clone(), width: WARM_WIDTH, theta: None };
-    let mut newton = Newton::new(problem, &reduced.features, ridge, start);
-    newton.accept_crowding = true;
-    newton.set_reference(&answer.dual.share);
-    finish(newton, reduced, found, budget)?;
-    Ok(())
-}
-
 /// Newton steps on all rows, and in turn on those near the threshold, until the gap is proven.
 fn finish(
     mut newton: Newton<'_, '_>,
