@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{EncoderOptions, LeftOut};
-use crate::data::{Cells, Column, Table};
+use crate::data::{Cells, Column, Table, typing};
 
 /// With fewer rows all values of a measurement may well differ.
 const MIN_ROWS: usize = 20;
@@ -50,7 +50,9 @@ fn all_differ(column: &Column) -> bool {
         Cells::Words(list) => {
             let present = list.used().map(|(_, n)| n).sum();
             let names = |word: &str| !looks_like_value(word);
-            enough(present) && list.used().all(|(word, n)| n == 1 && names(word))
+            enough(present)
+                && list.used().all(|(word, n)| n == 1 && names(word))
+                && !typing::is_decorated(list)
         }
         Cells::Numbers(values) => {
             let present = values.iter().filter(|v| !v.is_nan());
