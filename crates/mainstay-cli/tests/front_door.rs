@@ -482,7 +482,7 @@ fn check_says_what_becomes_of_every_column_and_what_to_type() {
         ",",
         &[
             ("id", &|i| format!("P{i}")),
-            ("x", &measure),
+            ("x", &|i| format!("{}.5", i * 5 % 7)),
             ("after", &|i| format!("{}", usize::from(label(i) == "yes") * 10 + i % 3)),
             ("same", &|_| "4".into()),
             ("y", &label),

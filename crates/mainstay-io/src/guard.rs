@@ -1,6 +1,7 @@
 //! Decoders of others that panic on damaged files: their panic is caught and is not printed.
 
 use std::cell::Cell;
+#[cfg(any(feature = "parquet", feature = "spreadsheet"))]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
@@ -8,6 +9,7 @@ thread_local! {
 }
 
 /// What `work` returns; `None` if it panicked.
+#[cfg(any(feature = "parquet", feature = "spreadsheet"))]
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     GUARDED.with(|flag| flag.set(true));
     let found = catch_unwind(AssertUnwindSafe(work)).ok();

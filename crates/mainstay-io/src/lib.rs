@@ -3,6 +3,27 @@
 //! [`read`] turns a [`Source`] into an [`Input`]: raw columns, or sparse rows with their labels.
 //! [`ModelFile`] is a fitted model with everything needed to predict from raw rows. All files are
 //! written by [`write_file`]: complete or not at all.
+//!
+//! The short way from a file to a judged and saved model:
+//!
+//! ```
+//! use mainstay_io::{ModelFile, ReadOptions, Source, read_table};
+//!
+//! # fn main() -> mainstay_io::Result<()> {
+//! # let text = "size,colour,kind\n1.5,red,a\n2.5,red,a\n2.0,green,a\n4.0,blue,b\n3.5,blue,b\n5.0,green,b\n";
+//! # let folder = tempfile::tempdir().expect("a folder");
+//! # let (path, output) = (folder.path().join("shapes.csv"), folder.path().join("model.json"));
+//! # std::fs::write(&path, text).expect("a file");
+//! let table = read_table(&Source::new(&path), &ReadOptions::default())?;
+//! let model = ModelFile::fit(&table, "kind", "l2")?;
+//! assert_eq!(model.evaluate(&table)?.accuracy, 1.0);
+//! model.save(&output)?;
+//!
+//! let again = ModelFile::load(&output)?;
+//! assert_eq!(again.predict(&table)?[0].as_deref(), Some("a"));
+//! # Ok(())
+//! # }
+//! ```
 
 #[cfg(feature = "parquet")]
 mod arrow;

@@ -50,5 +50,5 @@ fn read_columns(input: impl ChunkReader + 'static, name: &str) -> Result<Table> 
     }
     let schema = builder.schema().clone();
     let batches = builder.build().map_err(|e| damaged(name, e))?;
-    crate::arrow::collect(&schema, batches, name, |name, e| damaged(name, e))
+    crate::arrow::collect(&schema, batches, name, damaged)
 }

@@ -303,3 +303,17 @@ fn a_survey_names_leaks_constants_and_equal_rows() {
     let classes = &survey.target.as_ref().unwrap().classes;
     assert_eq!((classes[0].label.as_str(), classes[0].rows), ("a", 15));
 }
+
+/// Counts of thirty samples: no value repeats, and yet they are measurements.
+#[test]
+fn a_table_full_of_distinct_counts_is_not_a_table_of_identifiers() {
+    let counts = |j: u32| (0..30).map(|i| f64::from((i * 37 + j * 11) % 101 + 1000 * j)).collect();
+    let columns = |p: u32| (0..p).map(|j| Column::numbers(format!("g{j}"), counts(j))).collect();
+    let options = EncoderOptions::default();
+    let many = Encoder::learn_with(&Table::new(columns(12)).unwrap(), &options).unwrap();
+    assert_eq!(many.n_features(), 12);
+    let mut few: Vec<Column> = columns(1);
+    few.push(Column::numbers("x", (0..30).map(|i| f64::from(i % 4)).collect()));
+    let few = Encoder::learn_with(&Table::new(few).unwrap(), &options).unwrap();
+    assert_eq!(few.feature_names(), ["x"]);
+}

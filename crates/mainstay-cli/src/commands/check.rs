@@ -88,9 +88,8 @@ fn content(column: &ColumnSurvey) -> String {
 fn becomes(column: &ColumnSurvey) -> String {
     let Some(plan) = &column.plan else { return "stops: see below".into() };
     match plan.treatment {
-        Treatment::Number => "1 feature".into(),
+        Treatment::Number | Treatment::Indicators(1) => "1 feature".into(),
         Treatment::Days => format!("1 feature: {}", plan.why),
-        Treatment::Indicators(1) => "1 feature".into(),
         Treatment::Indicators(count) => format!("{count} features"),
         Treatment::LeftOut => format!("left out: {}", plan.why),
     }

@@ -77,7 +77,7 @@ impl Preparation {
             Dataset::new(encoded.features, codes, count)?
         };
         if let Some(column) = weights {
-            data = data.with_weights(self.numbers(&column)?)?;
+            data = data.with_weights(numbers(&column)?)?;
         }
         let places = (0..rows.nrows()).map(|i| rows.place(i)).collect();
         Ok(Prepared { data, classes, encoder, places, ids: rows.ids().to_vec(), notes })
@@ -107,14 +107,14 @@ impl Preparation {
         let weights = weights.map(|w| w.select_rows(&rows));
         Ok((table.select_rows(&rows), labels.select_rows(&rows), weights))
     }
+}
 
-    fn numbers(&self, column: &Column) -> Result<Vec<f64>> {
-        match &column.cells {
-            Cells::Numbers(values) => Ok(values.clone()),
-            Cells::Words(_) => {
-                let name = &column.name;
-                Err(Error::BadData(format!("column `{name}` of weights must hold numbers")))
-            }
+fn numbers(column: &Column) -> Result<Vec<f64>> {
+    match &column.cells {
+        Cells::Numbers(values) => Ok(values.clone()),
+        Cells::Words(_) => {
+            let name = &column.name;
+            Err(Error::BadData(format!("column `{name}` of weights must hold numbers")))
         }
     }
 }

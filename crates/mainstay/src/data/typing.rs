@@ -177,6 +177,12 @@ fn decoration<'a>(used: &[(&'a str, usize)], all: usize) -> Option<(&'a str, Str
     (count as f64 >= SHARE * all as f64).then_some((first, what))
 }
 
+/// Whether nearly all cells are numbers with the same ornament: badly written, but no names.
+pub(super) fn is_decorated(list: &WordList) -> bool {
+    let used: Vec<(&str, usize)> = list.used().collect();
+    decoration(&used, used.iter().map(|(_, n)| n).sum()).is_some()
+}
+
 /// What a number carries that it should not.
 fn ornament(word: &str) -> Option<String> {
     let number = |text: &str| text.trim().parse::<f64>().is_ok();

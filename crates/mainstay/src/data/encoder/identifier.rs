@@ -3,16 +3,22 @@
 use std::collections::HashSet;
 
 use super::{EncoderOptions, LeftOut};
-use crate::data::{Cells, Column, Table};
+use crate::data::{Cells, Column, Table, typing};
 
 /// With fewer rows all values of a measurement may well differ.
 const MIN_ROWS: usize = 20;
+/// Up to so many columns of whole numbers that all differ are identifiers whatever the width of the table.
+const FEW: usize = 2;
 /// Names that a saved data-frame index gets.
 const NAMELESS: [&str; 3] = ["column1", "Unnamed: 0", "index"];
+
+/// Why a column of distinct values is left out.
+const DIFFER: &str = "all its values differ, as those of an identifier do";
 
 /// Columns of `table` that are left out, with the reason.
 pub(in crate::data) fn left_out(table: &Table, options: &EncoderOptions) -> Vec<LeftOut> {
     let mut found = Vec::new();
+    let mut numbers = 0;
     for (j, column) in table.columns().iter().enumerate() {
         if options.keep.contains(&column.name) || options.categorical.contains(&column.name) {
             continue;
@@ -20,11 +26,22 @@ pub(in crate::data) fn left_out(table: &Table, options: &EncoderOptions) -> Vec<
         let why = if j == 0 && NAMELESS.contains(&column.name.as_str()) && counts_up(column) {
             Some("it counts the rows, as a saved index does")
         } else if table.nrows() >= MIN_ROWS && all_differ(column) {
-            Some("all its values differ, as those of an identifier do")
+            Some(DIFFER)
         } else {
             None
         };
+        let counts = why == Some(DIFFER) && matches!(column.cells, Cells::Numbers(_));
+        numbers += usize::from(counts);
         found.extend(why.map(|why| LeftOut { column: column.name.clone(), why: why.into() }));
+    }
+    // A table full of such columns holds counts of something, not names of rows.
+    if numbers > FEW && 10 * numbers > table.columns().len() {
+        let index = table.index();
+        let is_word = |l: &LeftOut| {
+            let column = index.get(l.column.as_str()).map(|&j| &table.columns()[j]);
+            column.is_some_and(|c| matches!(c.cells, Cells::Words(_)))
+        };
+        found.retain(|l| l.why != DIFFER || is_word(l));
     }
     // A table must have a feature: whoever gives one column only means it.
     if found.len() == table.columns().len() {
@@ -50,7 +67,9 @@ fn all_differ(column: &Column) -> bool {
         Cells::Words(list) => {
             let present = list.used().map(|(_, n)| n).sum();
             let names = |word: &str| !looks_like_value(word);
-            enough(present) && list.used().all(|(word, n)| n == 1 && names(word))
+            enough(present)
+                && list.used().all(|(word, n)| n == 1 && names(word))
+                && !typing::is_decorated(list)
         }
         Cells::Numbers(values) => {
             let present = values.iter().filter(|v| !v.is_nan());

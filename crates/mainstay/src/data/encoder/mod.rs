@@ -84,9 +84,10 @@ impl Encoder {
         options.check(table)?;
         let left_out = identifier::left_out(table, options);
         let place = |i: usize| table.place(i);
+        let skipped: BTreeSet<&str> = left_out.iter().map(|l| l.column.as_str()).collect();
         let (mut columns, mut kinds) = (Vec::new(), Vec::new());
         for column in table.columns() {
-            if left_out.iter().any(|l| l.column == column.name) {
+            if skipped.contains(column.name.as_str()) {
                 continue;
             }
             let (column, kind) = if options.categorical.contains(&column.name) {

@@ -1,5 +1,7 @@
 //! What an encoder does with every column, in data and in words.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Encoder, Encoding};
@@ -61,10 +63,10 @@ impl Encoder {
             Encoding::Categorical { categories, rare, reference, .. } => {
                 let mut why = format!("{} categories", categories.len() + rare.len());
                 if !rare.is_empty() {
-                    why += &format!(", {} rare ones together", rare.len());
+                    let _ = write!(why, ", {} rare ones together", rare.len());
                 }
                 if let Some(level) = reference.and_then(|k| categories.get(k)) {
-                    why += &format!(", relative to `{level}`");
+                    let _ = write!(why, ", relative to `{level}`");
                 }
                 plan(name, Treatment::Indicators(encoding.width()), why)
             }

@@ -304,16 +304,12 @@ fn reference(
     let Some((name, level)) = wanted else {
         return Ok((options.drop_first && levels > 1 && !categories.is_empty()).then_some(0));
     };
-    match categories.iter().position(|c| c == level) {
-        Some(place) => Ok((levels > 1).then_some(place)),
-        None => {
-            let names: Vec<&str> = categories.iter().map(String::as_str).collect();
-            let hint = suggest(level, &names, "categories");
-            Err(Error::BadData(format!(
-                "column `{name}` has no category `{level}` to refer to; {hint}"
-            )))
-        }
+    if let Some(place) = categories.iter().position(|c| c == level) {
+        return Ok((levels > 1).then_some(place));
     }
+    let names: Vec<&str> = categories.iter().map(String::as_str).collect();
+    let hint = suggest(level, &names, "categories");
+    Err(Error::BadData(format!("column `{name}` has no category `{level}` to refer to; {hint}")))
 }
 
 /// Divides before adding, so that numbers near the largest do not overflow.
