@@ -6,7 +6,7 @@ use crate::release::node_modules;
 use crate::{Outcome, root, run, venv};
 
 /// Renders the formulas while the site is built; its style sheet and fonts are copied into the site.
-const KATEX: &str = "katex@0.16.11";
+const KATEX: &str = "katex@0.16.22";
 
 /// Builds the site with the package that is installed in `.venv`; without one it is installed first.
 pub(crate) fn docs(args: &[&str]) -> Outcome {

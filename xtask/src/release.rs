@@ -60,5 +60,5 @@ pub(crate) fn release(args: &[&str]) -> Outcome {
     let build = ["-m", "maturin", "build", "--profile", "dist", "--locked", "--out", &out];
     run(&python, &build)?;
     run(&python, &["-m", "maturin", "sdist", "--out", &out])?;
-    run(&python, &["docs/_build_tools/check_release.py", &out])
+    run(&python, &["docs/_tools/check_release.py", &out])
 }
