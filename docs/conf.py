@@ -1,5 +1,6 @@
 """The documentation site; ``cargo xtask docs`` builds it into ``target/docs/site`` without a network."""
 
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -39,8 +40,8 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "at
 myst_heading_anchors = 4
 
 autosummary_generate = True
+templates_path = ["_templates"]
 autodoc_typehints = "none"
-autodoc_default_options = {"members": True, "inherited-members": True, "exclude-members": "set_score_request"}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -85,7 +86,21 @@ sphinx_gallery_conf = {
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
 
 
+def skip(app, what, name, member, skipped, options):
+    """Leave out what scikit-learn defines and documents: get_params, score, metadata routing."""
+    home = getattr(member, "__module__", None) or ""
+    return True if home.startswith("sklearn") or name.endswith("_request") else None
+
+
+def quote(app, what, name, member, options, lines):
+    """Names with a trailing underscore are names, not links."""
+    for i, line in enumerate(lines):
+        lines[i] = re.sub(r"(?<![\w`.*])([a-z][a-z0-9_]*_)(?![\w`:*])", r"``\1``", line)
+
+
 def setup(app):
     """Write the pages that are made from the program and its results."""
     app.add_config_value("mainstay_node_modules", "", "env", str)
     app.connect("config-inited", pages.write, priority=1)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", quote, priority=900)

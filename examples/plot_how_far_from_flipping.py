@@ -33,11 +33,17 @@ for name, model in models.items():
     model.fit(train, y_train)
     found = mainstay.certify(model, test)
     right = model.predict(test) == y_test
-    print(f"{name:24} accuracy {right.mean():.3f}, median radius {np.median(found['radius_l2']):.2f}")
+    print(
+        f"{name:24} accuracy {right.mean():.3f}, median radius {np.median(found['radius_l2']):.2f}"
+    )
     for ax, column in zip(axes, ("radius_l2", "radius_linf"), strict=True):
         radius = np.sort(np.where(right, found[column], 0))
         ax.plot(radius, 1 - np.arange(len(radius)) / len(radius), label=name)
-axes[0].set(xlabel="change of the whole row (standard deviations)", ylabel="share still right, proven", xlim=(0, 4))
+axes[0].set(
+    xlabel="change of the whole row (standard deviations)",
+    ylabel="share still right, proven",
+    xlim=(0, 4),
+)
 axes[1].set(xlabel="change of every feature at once", xlim=(0, 1))
 axes[0].legend(frameon=False)
 

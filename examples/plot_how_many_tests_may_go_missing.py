@@ -16,7 +16,9 @@ from mainstay import MissingFeatureSVC
 from mainstay.datasets import load_demo
 
 data = load_demo()
-train, test, y_train, y_test = train_test_split(data.data, data.target, random_state=0, test_size=0.4)
+train, test, y_train, y_test = train_test_split(
+    data.data, data.target, random_state=0, test_size=0.4
+)
 scaler = StandardScaler().fit(train)
 train, test = scaler.transform(train), scaler.transform(test)
 
@@ -34,7 +36,9 @@ patient = 3
 row = certificates.iloc[patient]
 flipped = row.filter(like="witness_").to_numpy(dtype=float)
 gone = np.flatnonzero((flipped == 0) & (test[patient] != 0))
-print(f"patient {patient}: predicted {plain.predict(test[[patient]])[0]}, flips without {int(row.deletions)} tests:")
+print(
+    f"patient {patient}: predicted {plain.predict(test[[patient]])[0]}, flips without {int(row.deletions)} tests:"
+)
 print("  " + ", ".join(str(data.feature_names[j]) for j in gone))
 print(f"  prediction without them: {plain.predict(flipped[None])[0]}")
 

@@ -36,8 +36,12 @@ tolerances = 10.0 ** -np.arange(1, 9)
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for solver in ("lbfgs", "newton-cholesky", "saga"):
     limit = 20_000 if solver == "saga" else 5_000
-    fits = [LogisticRegression(C=10, tol=t, solver=solver, max_iter=limit).fit(X, y) for t in tolerances]
-    ax.loglog(tolerances, [max(objective(f) - bound, 1e-16) for f in fits], marker="o", label=solver)
+    fits = [
+        LogisticRegression(C=10, tol=t, solver=solver, max_iter=limit).fit(X, y) for t in tolerances
+    ]
+    ax.loglog(
+        tolerances, [max(objective(f) - bound, 1e-16) for f in fits], marker="o", label=solver
+    )
 ax.axhline(max(ours.dual_gap_, 1e-16), color="k", ls=":", label="our certificate")
 ax.set(xlabel="tol given to scikit-learn", ylabel="proven distance to the optimum")
 ax.invert_xaxis()

@@ -27,7 +27,12 @@ for ax, share, fit in zip(axes, shares, fits, strict=True):
     margin = fit.decision_function(plane) * np.where(y == fit.classes_[1], 1, -1)
     worst = margin <= np.quantile(margin, share)
     ax.scatter(*plane.T, s=6, c="0.8", lw=0)
-    ax.scatter(*plane[worst].T, s=8, c=np.where(y[worst] == fit.classes_[1], "tab:green", "tab:orange"), lw=0)
+    ax.scatter(
+        *plane[worst].T,
+        s=8,
+        c=np.where(y[worst] == fit.classes_[1], "tab:green", "tab:orange"),
+        lw=0,
+    )
     (a, b), c = fit.coef_[0], fit.intercept_[0]
     if abs(b) > 1e-6:
         span = np.array([-6.0, 17.0])
@@ -38,4 +43,6 @@ for ax, share, fit in zip(axes, shares, fits, strict=True):
 # Coloured: the rows with the largest losses, which are all that the fit looks at.
 
 for share, fit in zip(shares, fits, strict=True):
-    print(f"k = {share:4}: weights {np.round(fit.coef_[0], 2)}, gap {fit.dual_gap_:.0e}, accuracy {fit.score(plane, y):.3f}")
+    print(
+        f"k = {share:4}: weights {np.round(fit.coef_[0], 2)}, gap {fit.dual_gap_:.0e}, accuracy {fit.score(plane, y):.3f}"
+    )

@@ -25,7 +25,9 @@ def main(folder):
         size = wheel.stat().st_size
         print(f"    {wheel.name}: {size / 1e6:.1f} MB")
         if size >= MOST:
-            raise SystemExit(f"{wheel.name} has {size / 1e6:.1f} MB; at most {MOST / 1e6:.0f} are allowed")
+            raise SystemExit(
+                f"{wheel.name} has {size / 1e6:.1f} MB; at most {MOST / 1e6:.0f} are allowed"
+            )
     run(sys.executable, "-m", "twine", "check", "--strict", *files)
     run(Path(sys.executable).with_name("check-wheel-contents"), *wheels)
     run(Path(sys.executable).with_name("abi3audit"), "--strict", *wheels)
@@ -34,7 +36,9 @@ def main(folder):
 
 def readme(wheel):
     """The README's Python and its command, with nothing but the wheel and what it asks for."""
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    code = re.search(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     with tempfile.TemporaryDirectory() as place:
         venv.create(place, with_pip=True)
         scripts = Path(place) / ("Scripts" if sys.platform == "win32" else "bin")

@@ -9,12 +9,12 @@ from collections import Counter
 from pathlib import Path
 
 import matplotlib as mpl
-
-import mainstay
 import which
 
+import mainstay
+
 mpl.use("agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
@@ -116,7 +116,9 @@ def api():
 def public(module):
     """Functions and classes that a module defines for others."""
     own = vars(module).items()
-    return sorted(n for n, v in own if n[0] != "_" and getattr(v, "__module__", "") == module.__name__)
+    return sorted(
+        n for n, v in own if n[0] != "_" and getattr(v, "__module__", "") == module.__name__
+    )
 
 
 def section(title, names):
@@ -139,7 +141,9 @@ def reproductions():
     kinds = ["agrees", "better", "worse", "does not reproduce", "not comparable"]
     head = "| paper | " + " | ".join(kinds) + " |\n|---|" + "---:|" * len(kinds)
     rows = [
-        f"| [{title}](../papers/{paper}.md) | " + " | ".join(str(verdicts[paper][k]) for k in kinds) + " |"
+        f"| [{title}](../papers/{paper}.md) | "
+        + " | ".join(str(verdicts[paper][k]) for k in kinds)
+        + " |"
         for paper, title in PAPERS.items()
     ]
     text = (DOCS / "_tools" / "reproductions.md").read_text(encoding="utf-8")

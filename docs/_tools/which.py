@@ -8,9 +8,21 @@ ROUTES = [
     ("I have tens of rows, not hundreds", "RolinClassifier", "guide/few-samples.html"),
     ("Some labels may be wrong", "ConicSVCCV, suspicious_labels", "guide/wrong-labels.html"),
     ("A few rows lie where they should not", "ConicSVCCV", "guide/outliers.html"),
-    ("Features go missing when I predict", "MissingFeatureSVC, or imputation", "guide/missing-features.html"),
-    ("My measurements carry a known error", "EllipsoidSVC, or denoising", "guide/measurement-error.html"),
-    ("Hard cases must not be left behind", "StableLogisticRegression", "guide/unlucky-subsets.html"),
+    (
+        "Features go missing when I predict",
+        "MissingFeatureSVC, or imputation",
+        "guide/missing-features.html",
+    ),
+    (
+        "My measurements carry a known error",
+        "EllipsoidSVC, or denoising",
+        "guide/measurement-error.html",
+    ),
+    (
+        "Hard cases must not be left behind",
+        "StableLogisticRegression",
+        "guide/unlucky-subsets.html",
+    ),
     ("None of these", "PenalizedClassifier: the baseline", "guide/baselines.html"),
 ]
 HEIGHT, WIDTH = 52, 760

@@ -8,8 +8,8 @@ from mainstay import _core
 
 def main() -> int:
     """Run the command that ``sys.argv`` spells and return its exit code."""
-    # The interpreter does not look at signals while compiled code runs: Ctrl-C ends the process, as it does
-    # for any command, until the command installs its own handler.
+    # The interpreter does not look at signals while compiled code runs: Ctrl-C ends the process,
+    # as it does for any command, until the command installs its own handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _core.command_line(["mainstay", *sys.argv[1:]])
 

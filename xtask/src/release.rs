@@ -47,7 +47,9 @@ pub(crate) fn node_modules(packages: &[&str]) -> Result<Option<String>, String> 
 /// Every step of a release short of uploading: see `docs/release.md`.
 pub(crate) fn release(args: &[&str]) -> Outcome {
     if args != ["--dry-run"] {
-        return Err("usage: cargo xtask release --dry-run (a tag uploads: see docs/release.md)".into());
+        return Err(
+            "usage: cargo xtask release --dry-run (a tag uploads: see docs/release.md)".into()
+        );
     }
     let python = venv()?;
     packages()?;

@@ -230,7 +230,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::{
-        Fitted, Moments, check_params, command_line, defaults, demo_csv, fit, fit_path, make_ndc, methods,
+        Fitted, Moments, check_params, command_line, defaults, demo_csv, fit, fit_path, make_ndc,
+        methods,
     };
 
     #[pymodule_export]

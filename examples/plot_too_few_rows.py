@@ -22,7 +22,9 @@ from mainstay.datasets import load_demo
 warnings.filterwarnings("ignore")  # scikit-learn announces new defaults on every fit
 X, y = load_demo(return_X_y=True)
 fits = {
-    "tuned L2": lambda: make_pipeline(StandardScaler(), LogisticRegressionCV(Cs=8, cv=4, scoring="neg_log_loss")),
+    "tuned L2": lambda: make_pipeline(
+        StandardScaler(), LogisticRegressionCV(Cs=8, cv=4, scoring="neg_log_loss")
+    ),
     "ROLIN": lambda: RolinClassifier(),
 }
 sizes = [16, 30, 60, 120]
@@ -33,7 +35,9 @@ for size in sizes:
     for train, test in draws.split(X, y):
         for name, make in fits.items():
             model = make().fit(X[train], y[train])
-            values[name].append(log_loss(y[test], model.predict_proba(X[test]), labels=np.unique(y)))
+            values[name].append(
+                log_loss(y[test], model.predict_proba(X[test]), labels=np.unique(y))
+            )
     for name in fits:
         losses[name].append(values[name])
 
@@ -53,5 +57,7 @@ ax.legend(frameon=False)
 # Boxes hold half of the draws, whiskers all of them.
 
 for i, size in enumerate(sizes):
-    line = ", ".join(f"{name} mean {np.mean(v[i]):.3f} worst {np.max(v[i]):.3f}" for name, v in losses.items())
+    line = ", ".join(
+        f"{name} mean {np.mean(v[i]):.3f} worst {np.max(v[i]):.3f}" for name, v in losses.items()
+    )
     print(f"{size:4} rows: {line}")
