@@ -34,7 +34,7 @@ nitpicky = True
 # Names of the standard library and of numpydoc's prose have no page here.
 nitpick_ignore_regex = [("py:.*", r"(?!mainstay).*")]
 # The pages of the papers set their own anchors; python/tests/test_site.py checks every link of the built site.
-suppress_warnings = ["myst.xref_missing", "myst.header", "config.cache"]
+suppress_warnings = ["myst.xref_missing", "myst.header", "config.cache", "toc.not_included"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4

@@ -11,7 +11,8 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  ci       every check, Rust and Python, in this order: rust, packages, wheel, workflows, python
+  ci       every check, Rust and Python, in this order: rust, packages, wheel, workflows,
+           docs --fast, python
   rust     format, lints, Rust tests, doc tests
   wheel    build the Python package and install it into .venv
   python   lint and test the installed Python package
@@ -27,7 +28,8 @@ fn main() -> ExitCode {
     let rest: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
     let result = match args.first().map(String::as_str) {
         Some("ci") => {
-            let steps = [rust, release::packages, wheel, release::workflows, browser, python];
+            let steps =
+                [rust, release::packages, wheel, release::workflows, docs::fast, browser, python];
             steps.into_iter().try_for_each(|step| step())
         }
         Some("rust") => rust(),
@@ -62,7 +64,7 @@ fn rust() -> Outcome {
 fn wheel() -> Outcome {
     let python = venv()?;
     run(&python, &["-m", "pip", "install", "--quiet", "--upgrade", "pip"])?;
-    run(&python, &["-m", "pip", "install", "--quiet", ".[test]"])
+    run(&python, &["-m", "pip", "install", "--quiet", ".[test,docs]"])
 }
 
 /// The report is tested in a real browser. Continuous integration installs one where it may; elsewhere the
