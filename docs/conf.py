@@ -10,6 +10,7 @@ sys.path.insert(0, str(HERE / "_tools"))
 
 import matplotlib as mpl  # noqa: E402
 import pages  # noqa: E402
+from sphinxcontrib import katex  # noqa: E402
 
 import mainstay  # noqa: E402
 
@@ -49,6 +50,10 @@ numpydoc_xref_param_type = False
 katex_prerender = True
 katex_css_path = "katex/katex.min.css"
 katex_options = "throwOnError: true"
+
+# On a busy machine the renderer's socket exists before anybody listens; the way through a port tries again.
+katex.KaTeXServer.start_server_process = katex.KaTeXServer.start_network_socket
+katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60.0
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mainstay"
@@ -95,7 +100,7 @@ def skip(app, what, name, member, skipped, options):
 def quote(app, what, name, member, options, lines):
     """Names with a trailing underscore are names, not links."""
     for i, line in enumerate(lines):
-        lines[i] = re.sub(r"(?<![\w`.*])([a-z][a-z0-9_]*_)(?![\w`:*])", r"``\1``", line)
+        lines[i] = re.sub(r"(?<![\\\w`.*])([a-z][a-z0-9_]*_)(?=[,)\s]|$)", r"``\1``", line)
 
 
 def setup(app):
