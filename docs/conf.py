@@ -29,7 +29,14 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.katex",
 ]
-exclude_patterns = ["figures", "_tools", "gallery/*.ipynb", "gallery/*.py", "methods/*.py"]
+exclude_patterns = [
+    "figures",
+    "_tools",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+    "methods/*.py",
+    "**sg_execution_times.rst",
+]
 root_doc = "index"
 nitpicky = True
 # Names of the standard library and of numpydoc's prose have no page here.
@@ -73,6 +80,7 @@ html_theme_options = {
     "pygments_dark_style": "monokai",
     "secondary_sidebar_items": ["page-toc"],
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "which-method": []}
 
 sphinx_gallery_conf = {
@@ -83,6 +91,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_signature": False,
     "show_memory": False,
+    "write_computation_times": False,
     "min_reported_time": 0,
     "matplotlib_animations": False,
     "abort_on_example_error": True,

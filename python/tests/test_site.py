@@ -126,7 +126,7 @@ def open_page(browser, page):
     """Open a page and return what failed to load and what the console said."""
     browser.get_log("performance")
     browser.get_log("browser")
-    browser.get((SITE.resolve() / page).as_uri())
+    browser.get(f"{SITE.resolve().as_uri()}/{page}")
     failed = [
         e["message"] for e in browser.get_log("performance") if "loadingFailed" in e["message"]
     ]
