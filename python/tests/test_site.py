@@ -54,6 +54,8 @@ class Links(HTMLParser):
 def pages():
     found = {}
     for path in SITE.rglob("*.html"):
+        if path.relative_to(SITE).parts[0] in ("_static", "rust"):
+            continue  # templates of the theme; made by rustdoc
         parser = Links()
         parser.feed(path.read_text(encoding="utf-8"))
         found[path.resolve()] = parser
