@@ -46,6 +46,8 @@ def write(app, config):
     put(MADE / "reproductions.md", reproductions())
     put(MADE / "benchmarks.md", benchmarks())
     put(MADE / "which.svg", which.picture())
+    for name in ("CHANGELOG", "CONTRIBUTING", "DESIGN"):
+        put(MADE / f"{name.lower()}.md", rooted(name))
     fonts(config)
 
 
@@ -54,6 +56,13 @@ def put(path, text):
     path.parent.mkdir(exist_ok=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
+
+
+def rooted(name):
+    """A page that stands at the root of the repository, its links turned to pages of the site."""
+    text = (ROOT / f"{name}.md").read_text(encoding="utf-8")
+    text = re.sub(r"\]\(([A-Z]+\.md)\)", lambda found: f"]({found[1].lower()})", text)
+    return text.replace("](docs/decisions)", "](../decisions/index.md)").replace("](docs/", "](../")
 
 
 def fonts(config):
