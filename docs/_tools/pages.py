@@ -37,6 +37,14 @@ PAPERS = {
     "stable": "Stable SVM and logistic regression",
     "regec": "ReGEC with ellipsoidal uncertainty",
 }
+# How the results spell a verdict, and how the pages do.
+VERDICTS = {
+    "agrees": "agrees",
+    "better": "better",
+    "worse": "worse",
+    "fails": "does not reproduce",
+    "not-comparable": "not comparable",
+}
 
 
 def write(app, config):
@@ -143,11 +151,11 @@ def reproductions():
     odd = {paper: [] for paper in PAPERS}
     for experiment in found.values():
         for row in experiment["outcome"]["rows"]:
-            verdict = row["verdict"].replace("_", " ")
+            verdict = VERDICTS[row["verdict"]]
             verdicts[experiment["paper"]][verdict] += 1
             if verdict in ("worse", "does not reproduce"):
                 odd[experiment["paper"]].append((experiment, row, verdict))
-    kinds = ["agrees", "better", "worse", "does not reproduce", "not comparable"]
+    kinds = list(VERDICTS.values())
     head = "| paper | " + " | ".join(kinds) + " |\n|---|" + "---:|" * len(kinds)
     rows = [
         f"| [{title}](../papers/{paper}.md) | "
@@ -218,6 +226,6 @@ def draw(ratios):
     ax.set(xscale="log", ylim=(len(ratios) - 0.5, -0.5), xlabel="their time / ours")
     ax.axvline(1, color="0.3", lw=1)
     handles = [plt.Rectangle((0, 0), 1, 1, color=colours[i % 10]) for i in range(len(methods))]
-    ax.legend(handles, methods, frameon=False, loc="lower right")
+    ax.legend(handles, methods, frameon=False, loc="upper right")
     figure.savefig(MADE / "benchmarks.svg", metadata={"Date": None}, facecolor="white")
     plt.close(figure)

@@ -97,6 +97,24 @@ def test_every_public_name_has_a_page():
     assert missing == []
 
 
+def counts(text):
+    """Sums of the columns of the verdicts over the rows of the first table of them."""
+    _, *rest = text[text.index("| agrees | better |") :].split("\n")
+    rows = []
+    for line in rest[1:]:
+        if not line.startswith("|"):
+            break
+        rows.append([int(cell) for cell in line.strip("| ").split("|")[-5:]])
+    return [sum(column) for column in zip(*rows, strict=True)]
+
+
+def test_the_page_of_reproductions_counts_what_the_papers_pages_count():
+    summary = (ROOT / "docs" / "generated" / "reproductions.md").read_text(encoding="utf-8")
+    papers = ["rolin", "conic", "missing", "stable", "regec"]
+    tables = [counts((ROOT / "docs" / "papers" / f"{p}.md").read_text("utf-8")) for p in papers]
+    assert counts(summary) == [sum(column) for column in zip(*tables, strict=True)]
+
+
 def test_formulas_are_rendered_when_the_site_is_built():
     page = (SITE / "guide" / "wrong-labels.html").read_text(encoding="utf-8")
     assert page.count('class="katex"') > 5

@@ -61,7 +61,7 @@ pub(crate) fn fast() -> Outcome {
     }
 }
 
-/// Every warning is an error: a broken reference, a formula that does not parse, a page of the API without text.
+/// All pages are written anew (`-a`), since each holds the navigation of the others. Every warning is an error: a broken reference, a formula that does not parse, a page of the API without text.
 fn build(modules: &str, fast: bool) -> Outcome {
     let python = venv()?;
     let out = root().join("target/docs");
@@ -70,7 +70,7 @@ fn build(modules: &str, fast: bool) -> Outcome {
     let (site, trees, manual) = (place("site"), place("trees"), place("site/man"));
     let katex = format!("mainstay_node_modules={modules}");
     let gallery = format!("plot_gallery={}", if fast { "False" } else { "True" });
-    let sphinx = ["-m", "sphinx", "-b", "html", "-d", &trees, "-q", "-W", "--keep-going"];
+    let sphinx = ["-m", "sphinx", "-b", "html", "-d", &trees, "-q", "-a", "-W", "--keep-going"];
     run(&python, &[&sphinx[..], &["-D", &gallery, "-D", &katex, "docs", &site]].concat())?;
     run(&python, &["-m", "mainstay", "manual", &manual])
 }
