@@ -10,16 +10,18 @@ use crate::{Outcome, root, run, venv};
 /// the one that sphinxcontrib-katex brings along.
 const KATEX: &str = "katex@0.16.22";
 
-/// Installs the package with what the site needs, and builds it.
+/// Builds the site; the package and what the site needs are installed first unless `--no-install` is given.
 pub(crate) fn docs(args: &[&str]) -> Outcome {
-    let fast = match args {
-        [] => false,
-        ["--fast"] => true,
-        _ => return Err("usage: cargo xtask docs [--fast]".into()),
-    };
-    run(&venv()?, &["-m", "pip", "install", "--quiet", ".[docs]"])?;
+    let mut flags = args.iter();
+    if !flags.all(|flag| ["--fast", "--no-install"].contains(flag)) {
+        return Err("usage: cargo xtask docs [--fast] [--no-install]".into());
+    }
+    if !args.contains(&"--no-install") {
+        run(&venv()?, &["-m", "pip", "install", "--quiet", ".[docs]"])?;
+    }
     let modules = node_modules(&[KATEX])?
         .ok_or("the site needs npm: KaTeX renders the formulas when it is built")?;
+    let fast = args.contains(&"--fast");
     build(&modules, fast)?;
     if fast { Ok(()) } else { rustdoc(&modules) }
 }

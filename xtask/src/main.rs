@@ -16,9 +16,10 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   rust     format, lints, Rust tests, doc tests
   wheel    build the Python package and install it into .venv
   python   lint and test the installed Python package
-  packages that every published crate can be packaged
+  packages check that every published crate can be packaged
   workflows  check .github/workflows with zizmor and actionlint
-  docs     build the documentation into target/docs/site; --fast leaves the gallery unexecuted
+  docs     build the documentation into target/docs/site; --fast leaves the
+           gallery unexecuted and the Rust reference out, --no-install uses the package in .venv
   release --dry-run  every step of a release short of uploading
   bench    measure us and the peers in one run and rewrite BENCHMARKS.md
   fuzz     run every fuzz target for a minute (needs nightly and cargo-fuzz)";
