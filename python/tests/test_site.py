@@ -78,6 +78,8 @@ def test_every_link_within_the_site_leads_to_a_page_and_an_anchor(pages):
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
+            if "/rust/" in link and not (SITE / "rust").exists():
+                continue  # a fast build leaves the Rust reference out
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             anchor = unquote(parts.fragment)
             if not target.exists() or (
