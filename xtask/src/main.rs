@@ -1,6 +1,9 @@
 //! Developer commands: `cargo xtask ci` is what continuous integration runs.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
+mod docs;
+mod release;
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -8,10 +11,16 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  ci       every check, Rust and Python, in this order: rust, wheel, python
+  ci       every check, Rust and Python, in this order: rust, packages, wheel, workflows,
+           docs --fast, python
   rust     format, lints, Rust tests, doc tests
   wheel    build the Python package and install it into .venv
   python   lint and test the installed Python package
+  packages check that every published crate can be packaged
+  workflows  check .github/workflows with zizmor and actionlint
+  docs     build the documentation into target/docs/site; --fast leaves the
+           gallery unexecuted and the Rust reference out, --no-install uses the package in .venv
+  release --dry-run  every step of a release short of uploading
   bench    measure us and the peers in one run and rewrite BENCHMARKS.md
   fuzz     run every fuzz target for a minute (needs nightly and cargo-fuzz)";
 
@@ -20,11 +29,17 @@ fn main() -> ExitCode {
     let rest: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
     let result = match args.first().map(String::as_str) {
         Some("ci") => {
-            rust().and_then(|()| wheel()).and_then(|()| browser()).and_then(|()| python())
+            let steps =
+                [rust, release::packages, wheel, release::workflows, docs::fast, browser, python];
+            steps.into_iter().try_for_each(|step| step())
         }
         Some("rust") => rust(),
         Some("wheel") => wheel(),
         Some("python") => python(),
+        Some("packages") => release::packages(),
+        Some("workflows") => release::workflows(),
+        Some("docs") => docs::docs(&rest),
+        Some("release") => release::release(&rest),
         Some("bench") => bench(&rest),
         Some("fuzz") => fuzz(),
         _ => Err(USAGE.into()),
@@ -50,16 +65,12 @@ fn rust() -> Outcome {
 fn wheel() -> Outcome {
     let python = venv()?;
     run(&python, &["-m", "pip", "install", "--quiet", "--upgrade", "pip"])?;
-    run(&python, &["-m", "pip", "install", "--quiet", ".[test]"])
+    run(&python, &["-m", "pip", "install", "--quiet", ".[test,docs]"])
 }
 
 /// The report is tested in a real browser. Continuous integration installs one where it may; elsewhere the
 /// test says why it was skipped.
 fn browser() -> Outcome {
-    let on_path = |name: &str| {
-        let path = env::var_os("PATH").unwrap_or_default();
-        env::split_paths(&path).any(|folder| folder.join(name).exists())
-    };
     let wanted = env::var_os("CI").is_some() && !(on_path("chromium") && on_path("chromedriver"));
     let debian = Path::new("/etc/debian_version").exists() && on_path("apt-get");
     if !(wanted && debian && is_root()) {
@@ -72,6 +83,13 @@ fn browser() -> Outcome {
     run("apt-get", &args)
 }
 
+/// Whether a program of this name can be started.
+fn on_path(name: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let names = [name.to_owned(), format!("{name}.exe"), format!("{name}.cmd")];
+    env::split_paths(&path).any(|folder| names.iter().any(|n| folder.join(n).exists()))
+}
+
 fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).trim() == "0")
@@ -79,8 +97,9 @@ fn is_root() -> bool {
 
 fn python() -> Outcome {
     let python = venv()?;
-    run(&python, &["-m", "ruff", "check", "python"])?;
-    run(&python, &["-m", "ruff", "format", "--check", "python"])?;
+    let ours = ["python", "examples", "docs/conf.py", "docs/_tools", "docs/figures"];
+    run(&python, &[&["-m", "ruff", "check"], &ours[..]].concat())?;
+    run(&python, &[&["-m", "ruff", "format", "--check"], &ours[..]].concat())?;
     run(&python, &["-m", "pytest", "--quiet", "python/tests"])
 }
 

@@ -77,6 +77,12 @@ pub(crate) enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
+    /// Write one manual page per command into a folder
+    #[command(hide = true)]
+    Manual {
+        /// Where to write mainstay.1, mainstay-fit.1, ...
+        folder: PathBuf,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,7 +2,6 @@
 #![expect(clippy::print_stderr, reason = "the one place that writes errors")]
 
 use std::io;
-use std::process::ExitCode;
 
 /// A command that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,11 +77,11 @@ impl From<io::Error> for Failure {
 const FAILED: u8 = 2;
 
 /// Prints the failure on one line of standard error.
-pub(crate) fn report(failure: &Failure) -> ExitCode {
+pub(crate) fn report(failure: &Failure) -> u8 {
     if let Failure::Said(message) = failure {
         eprintln!("mainstay: {}", harmless(&message.lines().collect::<Vec<_>>().join(" ")));
     }
-    ExitCode::from(FAILED)
+    FAILED
 }
 
 /// Text that a terminal shows and does not obey: control characters of cells and names become visible.
@@ -120,8 +119,8 @@ pub(crate) fn exit(failure: &Failure) -> ! {
 }
 
 /// Help and version go to standard output with code 0, wrong usage to standard error with code 2.
-pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn report_usage(error: &clap::Error) -> u8 {
     // A closed pipe while printing help is not worth a word.
     let _ = error.print();
-    if error.use_stderr() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+    if error.use_stderr() { FAILED } else { 0 }
 }

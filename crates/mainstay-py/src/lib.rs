@@ -15,6 +15,8 @@ mod selection;
 mod stability;
 mod stress;
 
+use std::ffi::OsString;
+
 use mainstay::data::generate::{Ndc, ndc};
 use mainstay::data::{Dataset, RowUncertainty};
 use mainstay::linalg::Matrix;
@@ -193,6 +195,14 @@ fn demo_csv() -> &'static str {
     mainstay::data::demo()
 }
 
+/// Runs the command line with these arguments, the program's name first, and returns its exit code.
+///
+/// Ctrl-C is the command's from here on: it ends the process.
+#[pyfunction]
+fn command_line(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| mainstay_cli::main_from(args))
+}
+
 /// Compiled half of the Python package `mainstay`.
 #[pymodule]
 mod _core {
@@ -220,7 +230,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::{
-        Fitted, Moments, check_params, defaults, demo_csv, fit, fit_path, make_ndc, methods,
+        Fitted, Moments, check_params, command_line, defaults, demo_csv, fit, fit_path, make_ndc,
+        methods,
     };
 
     #[pymodule_export]

@@ -1,7 +1,8 @@
-//! `methods`, `datasets`, `completions`: what there is.
+//! `methods`, `datasets`, `completions`, `manual`: what there is.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 
 use clap::CommandFactory;
 use mainstay::methods::METHODS;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::console::Console;
-use crate::failure::{Ending, Outcome};
+use crate::failure::{Ending, Failure, Outcome};
 
 /// Name, size and origin of the embedded data.
 pub(crate) const DEMO: &str = "wdbc";
@@ -63,5 +64,12 @@ pub(crate) fn completions(shell: clap_complete::Shell, _: &Console) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "mainstay", &mut script);
     std::io::stdout().lock().write_all(&script)?;
+    Ok(Ending::Done)
+}
+
+pub(crate) fn manual(folder: &Path, _: &Console) -> Outcome {
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Args::command(), folder));
+    written.map_err(|e| Failure::say(format!("{}: {e}", folder.display())))?;
     Ok(Ending::Done)
 }

@@ -1,0 +1,231 @@
+"""Pages that are made, not written: the command line, the API, reproductions, benchmarks, the map of methods."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import matplotlib as mpl
+import which
+
+import mainstay
+
+mpl.use("agg")
+from matplotlib import pyplot as plt
+
+DOCS = Path(__file__).parents[1]
+ROOT = DOCS.parent
+MADE = DOCS / "generated"
+
+GROUPS = {
+    "Against few samples": ["_rolin", "_robust_cv"],
+    "Against wrong labels and outliers": ["_conic"],
+    "Against features that go missing": ["_missing"],
+    "Against unlucky subsets": ["_stable", "_stable_cv", "_stability"],
+    "Against measurement error": ["_ellipsoid", "_eigen", "_uncertainty"],
+    "Baselines": ["_penalized"],
+    "Workbench": ["_compare", "_stress"],
+    "Certificates and files": ["_certify", "_files"],
+}
+PAPERS = {
+    "rolin": "ROLIN: few samples",
+    "conic": "Conic loss: wrong labels and outliers",
+    "missing": "Missing and corrupted features",
+    "stable": "Stable SVM and logistic regression",
+    "regec": "ReGEC with ellipsoidal uncertainty",
+}
+# How the results spell a verdict, and how the pages do.
+VERDICTS = {
+    "agrees": "agrees",
+    "better": "better",
+    "worse": "worse",
+    "fails": "does not reproduce",
+    "not-comparable": "not comparable",
+}
+
+
+def write(app, config):
+    """Write every made page; unchanged files keep their time, so that Sphinx rebuilds nothing for them."""
+    put(MADE / "cli.md", command_line())
+    put(MADE / "api.rst", api())
+    put(MADE / "reproductions.md", reproductions())
+    put(MADE / "benchmarks.md", benchmarks())
+    put(MADE / "which.svg", which.picture())
+    for name in ("CHANGELOG", "CONTRIBUTING", "DESIGN"):
+        put(MADE / f"{name.lower()}.md", rooted(name))
+    fonts(config)
+
+
+def put(path, text):
+    """Write ``text`` unless it is there already."""
+    path.parent.mkdir(exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def rooted(name):
+    """A page that stands at the root of the repository, its links turned to pages of the site."""
+    text = (ROOT / f"{name}.md").read_text(encoding="utf-8")
+    text = re.sub(r"\]\(([A-Z]+\.md)\)", lambda found: f"]({found[1].lower()})", text)
+    return text.replace("](docs/decisions)", "](../decisions/index.md)").replace("](docs/", "](../")
+
+
+def fonts(config):
+    """KaTeX's style sheet and fonts, for the site's own folder of static files."""
+    source = Path(config.mainstay_node_modules) / "katex" / "dist"
+    if not (source / "katex.min.css").exists():
+        raise SystemExit("KaTeX is missing: build with `cargo xtask docs`, which installs it")
+    target = MADE / "static" / "katex"
+    shutil.copytree(source / "fonts", target / "fonts", dirs_exist_ok=True)
+    shutil.copy(source / "katex.min.css", target)
+    config.html_static_path.append(str(MADE / "static"))
+
+
+def run(*args):
+    """What the command prints."""
+    command = [sys.executable, "-m", "mainstay", *args]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
+    return done.stdout
+
+
+def command_line():
+    """The help of every command, as the program prints it."""
+    top = run("--help")
+    listed = re.search(r"Commands:\n(.*?)\n\n", top, re.DOTALL).group(1)
+    names = [n for n in re.findall(r"^  (\S+)", listed, re.MULTILINE) if n != "help"]
+    parts = [
+        "# Command line",
+        "Printed by the program itself when this page was built. The same text is in the manual pages: "
+        "`mainstay manual FOLDER` writes them.",
+        block(top),
+    ]
+    for name in names:
+        parts += [f"## `mainstay {name}`", block(run(name, "--help"))]
+    parts += ["## Methods and their parameters", block(run("methods"))]
+    return "\n\n".join(parts) + "\n"
+
+
+def block(text):
+    """A literal block."""
+    return f"```text\n{text.rstrip()}\n```"
+
+
+def api():
+    """Every public name, grouped by what it is against."""
+    homes = mainstay._HOMES
+    grouped = {home for group in GROUPS.values() for home in group}
+    groups = GROUPS | {"More": sorted(set(homes.values()) - grouped)}
+    lines = ["API reference", "=============", "", ".. currentmodule:: mainstay", ""]
+    for title, modules in groups.items():
+        names = [name for name in mainstay.__all__ if homes.get(name) in modules]
+        if names:
+            lines += section(title, names)
+    for module in mainstay._MODULES:
+        inside = getattr(mainstay, module)
+        names = [f"{module}.{name}" for name in getattr(inside, "__all__", public(inside))]
+        lines += section(f"mainstay.{module}", names)
+    return "\n".join(lines) + "\n"
+
+
+def public(module):
+    """Functions and classes that a module defines for others."""
+    own = vars(module).items()
+    return sorted(
+        n for n, v in own if n[0] != "_" and getattr(v, "__module__", "") == module.__name__
+    )
+
+
+def section(title, names):
+    """A heading and a table of names with pages of their own."""
+    table = [".. autosummary::", "   :toctree: ../api", ""] + [f"   {name}" for name in names]
+    return [title, "-" * len(title), "", *table, ""]
+
+
+def reproductions():
+    """Verdicts by paper, and every claim that did not come out as published."""
+    found = json.loads((DOCS / "papers" / "results.json").read_text(encoding="utf-8"))
+    verdicts = {paper: Counter() for paper in PAPERS}
+    odd = {paper: [] for paper in PAPERS}
+    for experiment in found.values():
+        for row in experiment["outcome"]["rows"]:
+            verdict = VERDICTS[row["verdict"]]
+            verdicts[experiment["paper"]][verdict] += 1
+            if verdict in ("worse", "does not reproduce"):
+                odd[experiment["paper"]].append((experiment, row, verdict))
+    kinds = list(VERDICTS.values())
+    head = "| paper | " + " | ".join(kinds) + " |\n|---|" + "---:|" * len(kinds)
+    rows = [
+        f"| [{title}](../papers/{paper}.md) | "
+        + " | ".join(str(verdicts[paper][k]) for k in kinds)
+        + " |"
+        for paper, title in PAPERS.items()
+    ]
+    text = (DOCS / "_tools" / "reproductions.md").read_text(encoding="utf-8")
+    parts = [text.strip(), "\n".join([head, *rows]), "## What did not come out as published"]
+    for paper, title in PAPERS.items():
+        parts.append(f"### {title}")
+        parts.append(misses(odd[paper], paper))
+    return "\n\n".join(parts) + "\n"
+
+
+def misses(odd, paper, most=12):
+    """A table of the claims of a paper that ours contradicts."""
+    if not odd:
+        return "Everything that can be compared agrees or is better."
+    lines = ["| experiment | claim | verdict | why, as far as we know |", "|---|---|---|---|"]
+    for experiment, row, verdict in odd[:most]:
+        title = experiment["title"].split(":")[0]
+        cells = [title, row["what"], verdict, row["reason"] or "see the page"]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    if len(odd) > most:
+        lines.append(f"\n{len(odd) - most} more are on [the paper's page](../papers/{paper}.md).")
+    return "\n".join(lines)
+
+
+def benchmarks():
+    """BENCHMARKS.md with a picture of its ratios in front."""
+    text = (ROOT / "BENCHMARKS.md").read_text(encoding="utf-8")
+    ratios = speedups(text)
+    draw(ratios)
+    title, rest = text.split("\n", 1)
+    picture = (
+        "![Their time divided by ours, one bar per peer](benchmarks.svg)\n\n"
+        "*Their time divided by ours, from the tables below; right of the line we are faster.*"
+    )
+    return f"{title}\n\n{picture}\n{rest}"
+
+
+def speedups(text):
+    """(method, case, peer, ratio) of every row that compares."""
+    found, method, case = [], "", ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            method = line[3:].split("(")[0].strip()
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and line.startswith("|"):
+            case = cells[0] or case
+            if re.fullmatch(r"[0-9.]+", cells[4]) and not cells[1].startswith("mainstay"):
+                found.append((method, case, cells[1], float(cells[4])))
+    return found
+
+
+def draw(ratios):
+    """One bar per comparison, in logarithms."""
+    mpl.rcParams.update({"svg.hashsalt": "mainstay", "svg.fonttype": "path", "font.size": 8})
+    figure, ax = plt.subplots(figsize=(9, 0.19 * len(ratios) + 1), layout="constrained")
+    methods = list(dict.fromkeys(row[0] for row in ratios))
+    colours = plt.get_cmap("tab10").colors
+    for place, (method, _, _, ratio) in enumerate(ratios):
+        colour = colours[methods.index(method) % 10]
+        ax.barh(place, ratio - 1, left=1, color=colour, height=0.7)
+    labels = [f"{case}: {peer}"[:74] for _, case, peer, _ in ratios]
+    ax.set_yticks(range(len(ratios)), labels)
+    ax.set(xscale="log", ylim=(len(ratios) - 0.5, -0.5), xlabel="their time / ours")
+    ax.axvline(1, color="0.3", lw=1)
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colours[i % 10]) for i in range(len(methods))]
+    ax.legend(handles, methods, frameon=False, loc="upper right")
+    figure.savefig(MADE / "benchmarks.svg", metadata={"Date": None}, facecolor="white")
+    plt.close(figure)

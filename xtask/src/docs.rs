@@ -1,0 +1,78 @@
+//! The documentation site: `target/docs/site/index.html`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::release::node_modules;
+use crate::{Outcome, root, run, venv};
+
+/// Renders the formulas while the site is built; its style sheet and fonts are copied into the site. The version is
+/// the one that sphinxcontrib-katex brings along.
+const KATEX: &str = "katex@0.16.22";
+
+/// Builds the site; the package and what the site needs are installed first unless `--no-install` is given.
+pub(crate) fn docs(args: &[&str]) -> Outcome {
+    let mut flags = args.iter();
+    if !flags.all(|flag| ["--fast", "--no-install"].contains(flag)) {
+        return Err("usage: cargo xtask docs [--fast] [--no-install]".into());
+    }
+    if !args.contains(&"--no-install") {
+        run(&venv()?, &["-m", "pip", "install", "--quiet", ".[docs]"])?;
+    }
+    let modules = node_modules(&[KATEX])?
+        .ok_or("the site needs npm: KaTeX renders the formulas when it is built")?;
+    let fast = args.contains(&"--fast");
+    build(&modules, fast)?;
+    if fast { Ok(()) } else { rustdoc(&modules) }
+}
+
+/// The reference of the Rust crates into the site's folder `rust`, with formulas and without a network.
+fn rustdoc(modules: &str) -> Outcome {
+    let header = root().join("docs/_tools/rustdoc-header.html");
+    let header = header.to_string_lossy();
+    for name in ["mainstay", "mainstay-io", "mainstay-report"] {
+        let flags = ["--", "--html-in-header", &header];
+        run("cargo", &[&["rustdoc", "--package", name, "--lib"], &flags[..]].concat())?;
+    }
+    let (made, site) = (root().join("target/doc"), root().join("target/docs/site/rust"));
+    copy(&made, &site)?;
+    copy(&Path::new(modules).join("katex/dist"), &site.join("katex"))
+}
+
+/// Copies a folder with everything in it.
+fn copy(from: &Path, to: &Path) -> Outcome {
+    let told = |e: std::io::Error| format!("{}: {e}", from.display());
+    fs::create_dir_all(to).map_err(told)?;
+    for entry in fs::read_dir(from).map_err(told)? {
+        let path = entry.map_err(told)?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy(&path, &target)?;
+        } else {
+            fs::copy(&path, &target).map_err(told)?;
+        }
+    }
+    Ok(())
+}
+
+/// The site without executing the gallery, from the package that is installed already; skipped without npm.
+pub(crate) fn fast() -> Outcome {
+    match node_modules(&[KATEX])? {
+        Some(modules) => build(&modules, true),
+        None => Ok(()),
+    }
+}
+
+/// All pages are written anew (`-a`), since each holds the navigation of the others. Every warning is an error: a broken reference, a formula that does not parse, a page of the API without text.
+fn build(modules: &str, fast: bool) -> Outcome {
+    let python = venv()?;
+    let out = root().join("target/docs");
+    fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+    let place = |name: &str| out.join(name).to_string_lossy().into_owned();
+    let (site, trees, manual) = (place("site"), place("trees"), place("site/man"));
+    let katex = format!("mainstay_node_modules={modules}");
+    let gallery = format!("plot_gallery={}", if fast { "False" } else { "True" });
+    let sphinx = ["-m", "sphinx", "-b", "html", "-d", &trees, "-q", "-a", "-W", "--keep-going"];
+    run(&python, &[&sphinx[..], &["-D", &gallery, "-D", &katex, "docs", &site]].concat())?;
+    run(&python, &["-m", "mainstay", "manual", &manual])
+}
