@@ -94,13 +94,14 @@ impl ModelFile {
     /// predict by their training rows, which therefore stay: [`ModelFile::holds_training_rows`] tells.
     pub fn forget_training_rows(&mut self) {
         self.fitted.outputs.retain(|name, _| !ROW_OUTPUTS.contains(&name.as_str()));
+        (self.fitted.suspects, self.fitted.worst_rows) = (None, None);
     }
 
     /// Names of what the file holds about single training rows; `rows` are training rows themselves.
-    pub fn training_rows(&self) -> Vec<&str> {
-        let outputs = self.fitted.outputs.keys().map(String::as_str);
-        let kernel = holds_rows(&self.fitted.model).then_some("rows");
-        outputs.filter(|name| ROW_OUTPUTS.contains(name)).chain(kernel).collect()
+    pub fn training_rows(&self) -> Vec<String> {
+        let outputs = self.fitted.named_results().into_keys();
+        let kernel = holds_rows(&self.fitted.model).then(|| "rows".to_owned());
+        outputs.filter(|name| ROW_OUTPUTS.contains(&name.as_str())).chain(kernel).collect()
     }
 
     /// Whether the model itself holds training rows.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::bootstrap::Bootstrap;
 use super::outcome::{Advice, Cell, Interval, MethodInfo, Role};
 use super::scores::{Scores, minus};
+use super::wording::{capital, named, percent, points, range, splits};
 use crate::stress::{CLEAN, TOO_SLOW, Trial};
 
 /// Differences in accuracy below this are not worth a change of method.
@@ -368,39 +369,7 @@ fn nothing(cells: &[Cell]) -> Advice {
     }
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
-fn points(difference: f64) -> String {
-    let shown = format!("{:.1}", 100.0 * difference);
-    if shown == "-0.0" { "0.0".into() } else { shown }
-}
-
-fn range(interval: &Interval, show: fn(f64) -> String) -> String {
-    let clip = |v: f64| v.clamp(-1.0, 1.0);
-    if interval.low == interval.high {
-        return "no interval".into();
-    }
-    format!("95 % interval {} to {}", show(clip(interval.low)), show(clip(interval.high)))
-}
-
 fn levels(finding: &Finding<'_>) -> String {
     let each: Vec<String> = finding.levels.iter().map(|l| format!("{l}")).collect();
     format!("levels {}", each.join(", "))
-}
-
-/// The name of a method inside a sentence.
-fn named(method: &MethodInfo) -> String {
-    let thing = ["SVM", "ReGEC"].iter().any(|end| method.title.ends_with(end));
-    if thing { format!("the {}", method.title) } else { method.title.clone() }
-}
-
-fn splits(repeats: usize) -> String {
-    if repeats == 1 { "1 split".into() } else { format!("{repeats} splits") }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }

@@ -12,6 +12,7 @@ mod roster;
 mod scores;
 mod session;
 mod survey;
+mod wording;
 
 pub use advice::SURE;
 pub use bootstrap::Bootstrap;
