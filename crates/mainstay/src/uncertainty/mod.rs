@@ -2,6 +2,7 @@
 
 mod deletion;
 pub mod ellipsoid;
+pub mod feature_model;
 mod knapsack;
 
 pub use deletion::{Attack, Deletions, Gain, gains};
