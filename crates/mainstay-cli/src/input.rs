@@ -41,6 +41,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) impute: Option<ImputeRule>,
     /// Whether the method takes a missing number as it is.
     pub(crate) allows_nan: bool,
+    /// Whether missing cells stay missing.
+    pub(crate) keeps_nan: bool,
     /// Whether features are standardised before fitting.
     pub(crate) standardise: bool,
     /// Known errors of the features.
@@ -138,6 +140,7 @@ fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<L
     }
     let errors = wanted.errors.take(&mut table, &aside, wanted.reading)?;
     let missing = match wanted.impute {
+        None if wanted.keeps_nan => Missing::Keep,
         // Standardised, the mean is 0: a missing feature contributes nothing.
         None if wanted.allows_nan && wanted.standardise => Missing::Mean,
         None if wanted.allows_nan => Missing::Keep,
@@ -159,7 +162,9 @@ fn learn_table(mut table: Table, target: &str, wanted: &Wanted<'_>) -> Outcome<L
     let classes = Classes::learn(&labels)?;
     let codes = classes.codes(&labels)?;
     let count = classes.names().len();
-    let mut data = if wanted.allows_nan {
+    let mut data = if wanted.keeps_nan {
+        Dataset::with_gaps(encoded.features, codes, count)?
+    } else if wanted.allows_nan {
         Dataset::with_missing(encoded.features, codes, count)?
     } else {
         Dataset::new(encoded.features, codes, count)?
@@ -187,7 +192,7 @@ fn numbers(column: &Column) -> Outcome<Vec<f64>> {
 /// The features of rows for a model that is there already.
 pub(crate) fn encode(file: &ModelFile, input: &Input) -> Outcome<Encoded> {
     let mut encoded = file.encode(input)?;
-    if mainstay::methods::find(&file.method)?.allows_nan {
+    if mainstay::methods::find(&file.method)?.zeroes_nan() {
         encoded.features = encoded.features.nan_to_zero();
     }
     Ok(encoded)

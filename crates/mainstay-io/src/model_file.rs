@@ -167,10 +167,10 @@ impl ModelFile {
     ///
     /// With an encoder or feature names, columns are found by name. Without, a table must hold the
     /// features in order, beside the target; sparse rows may have fewer columns than the model.
-    /// Where the method allows missing values they count as 0.
+    /// Where the method allows missing values they count as 0, unless it makes its own sense of them.
     pub fn encode(&self, input: &Input) -> Result<Encoded> {
         let mut encoded = self.encode_as_given(input)?;
-        if methods::find(&self.method)?.allows_nan {
+        if methods::find(&self.method)?.zeroes_nan() {
             encoded.features = encoded.features.nan_to_zero();
         }
         Ok(encoded)

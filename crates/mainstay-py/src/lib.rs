@@ -6,6 +6,7 @@ mod certify;
 mod compare;
 mod conic;
 mod convert;
+mod features;
 mod files;
 mod fitted;
 mod missing;
@@ -54,7 +55,7 @@ fn fit(
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
     let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?
-        .allowing_missing(method.allows_nan);
+        .allowing_missing(method.allows_nan, method.keeps_nan);
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
         estimator.fit(&rows.dataset()?, control)
     })?;
@@ -102,6 +103,7 @@ pub(crate) struct Rows {
     weights: Option<Vec<f64>>,
     uncertainty: Option<RowUncertainty>,
     allows_nan: bool,
+    keeps_nan: bool,
 }
 
 impl Rows {
@@ -119,12 +121,13 @@ impl Rows {
             weights: weights.map(|w| w.as_array().to_vec()),
             uncertainty: uncertainty.map(convert::uncertainty).transpose()?,
             allows_nan: false,
+            keeps_nan: false,
         })
     }
 
-    /// Whether NaN is a missing feature rather than a mistake.
-    pub(crate) fn allowing_missing(self, allows_nan: bool) -> Self {
-        Self { allows_nan, ..self }
+    /// Whether NaN is a missing feature rather than a mistake, and whether it stays one.
+    pub(crate) fn allowing_missing(self, allows_nan: bool, keeps_nan: bool) -> Self {
+        Self { allows_nan, keeps_nan, ..self }
     }
 
     /// One of several batches: classes may be absent.
@@ -133,7 +136,11 @@ impl Rows {
     }
 
     pub(crate) fn dataset(self) -> mainstay::Result<Dataset> {
-        let make = if self.allows_nan { Dataset::with_missing } else { Dataset::new };
+        let make = match (self.allows_nan, self.keeps_nan) {
+            (_, true) => Dataset::with_gaps,
+            (true, false) => Dataset::with_missing,
+            (false, false) => Dataset::new,
+        };
         let mut data = make(self.features, self.labels, self.n_classes)?;
         if let Some(weights) = self.weights {
             data = data.with_weights(weights)?;
@@ -200,6 +207,8 @@ mod _core {
     use super::compare::{Session, another_repeat, report_html, write_text};
     #[pymodule_export]
     use super::conic::{conic_path, make_label_noise, make_outliers};
+    #[pymodule_export]
+    use super::features::{FeatureModel, fitted_features, inexact_scores};
     #[pymodule_export]
     use super::files::{load, save};
     #[pymodule_export]

@@ -22,6 +22,7 @@ pub mod missing;
 pub mod model;
 pub mod optim;
 pub mod penalized;
+pub mod robust;
 pub mod rolin;
 pub mod selection;
 pub mod stable;

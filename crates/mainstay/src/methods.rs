@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::missing::{MissingFeatureCvParams, MissingFeatureSvcParams, MissingPerceptronParams};
 use crate::model::Estimator;
 use crate::penalized::{PenalizedParams, Penalty};
+use crate::robust::RobustLogisticParams;
 use crate::rolin::{RolinParams, TopPcsParams};
 use crate::stable::{
     StableLogisticCvParams, StableLogisticParams, StableSvcCvParams, StableSvcParams,
@@ -27,6 +28,8 @@ pub struct Method {
     pub summary: &'static str,
     /// Whether a missing value (NaN) is a legal feature value.
     pub allows_nan: bool,
+    /// Whether the method makes its own sense of NaN; otherwise an allowed NaN counts as 0.
+    pub keeps_nan: bool,
     build: fn(&Value) -> Result<Box<dyn Estimator>>,
     defaults: fn() -> Value,
 }
@@ -38,6 +41,7 @@ pub const METHODS: &[Method] = &[
         class: "PenalizedClassifier",
         summary: "ridge-penalised logistic regression or SVM: the plain baseline",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| penalized(params, Penalty::L2),
         defaults: || to_json(&PenalizedParams { penalty: Penalty::L2, ..Default::default() }),
     },
@@ -46,6 +50,7 @@ pub const METHODS: &[Method] = &[
         class: "PenalizedClassifier",
         summary: "the same with an L1 penalty: uses few features",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| penalized(params, Penalty::L1),
         defaults: || to_json(&PenalizedParams { penalty: Penalty::L1, ..Default::default() }),
     },
@@ -54,6 +59,7 @@ pub const METHODS: &[Method] = &[
         class: "PenalizedClassifier",
         summary: "the same with a mix of both penalties: few features, correlated ones together",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| penalized(params, Penalty::ElasticNet),
         defaults: || {
             to_json(&PenalizedParams { penalty: Penalty::ElasticNet, ..Default::default() })
@@ -64,6 +70,7 @@ pub const METHODS: &[Method] = &[
         class: "RolinClassifier",
         summary: "few samples: trusts what is well estimated, is robust in the rest",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<RolinParams>(params)?.check()?)),
         defaults: || to_json(&RolinParams::default()),
     },
@@ -72,6 +79,7 @@ pub const METHODS: &[Method] = &[
         class: "TopPCsClassifier",
         summary: "few samples: a classifier on the top principal components alone",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<TopPcsParams>(params)?.check()?)),
         defaults: || to_json(&TopPcsParams::default()),
     },
@@ -80,6 +88,7 @@ pub const METHODS: &[Method] = &[
         class: "ConicSVC",
         summary: "conic-loss SVM: holds against wrong labels and outliers, and points them out",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<ConicParams>(params)?.check()?)),
         defaults: || to_json(&ConicParams::default()),
     },
@@ -88,6 +97,7 @@ pub const METHODS: &[Method] = &[
         class: "ConicSVCCV",
         summary: "the same with the share of wrong labels chosen by cross-validation",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<ConicCvParams>(params)?.check()?)),
         defaults: || to_json(&ConicCvParams::default()),
     },
@@ -96,6 +106,7 @@ pub const METHODS: &[Method] = &[
         class: "StableSVC",
         summary: "SVM on the worst k rows: expects an unlucky subset",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<StableSvcParams>(params)?.check()?)),
         defaults: || to_json(&StableSvcParams::default()),
     },
@@ -104,6 +115,7 @@ pub const METHODS: &[Method] = &[
         class: "StableSVCCV",
         summary: "the same, k and C chosen by cross-validation",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<StableSvcCvParams>(params)?.check()?)),
         defaults: || to_json(&StableSvcCvParams::default()),
     },
@@ -112,6 +124,7 @@ pub const METHODS: &[Method] = &[
         class: "StableLogisticRegression",
         summary: "logistic regression on the worst k rows: expects an unlucky subset",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<StableLogisticParams>(params)?.check()?)),
         defaults: || to_json(&StableLogisticParams::default()),
     },
@@ -120,6 +133,7 @@ pub const METHODS: &[Method] = &[
         class: "StableLogisticRegressionCV",
         summary: "the same, k and alpha chosen by cross-validation",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<StableLogisticCvParams>(params)?.check()?)),
         defaults: || to_json(&StableLogisticCvParams::default()),
     },
@@ -128,6 +142,7 @@ pub const METHODS: &[Method] = &[
         class: "ReGEC",
         summary: "one plane a class by generalized eigenvalues",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<RegecParams>(params)?.check()?)),
         defaults: || to_json(&RegecParams::default()),
     },
@@ -136,6 +151,7 @@ pub const METHODS: &[Method] = &[
         class: "RobustReGEC",
         summary: "planes that allow for the known error of every measurement",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<RobustRegecParams>(params)?.check()?)),
         defaults: || to_json(&RobustRegecParams::default()),
     },
@@ -144,6 +160,7 @@ pub const METHODS: &[Method] = &[
         class: "NormRobustReGEC",
         summary: "planes that allow for matrix errors of bounded norm",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<NormRobustRegecParams>(params)?.check()?)),
         defaults: || to_json(&NormRobustRegecParams::default()),
     },
@@ -152,6 +169,7 @@ pub const METHODS: &[Method] = &[
         class: "EllipsoidSVC",
         summary: "SVM that keeps its margin on the error ellipsoid of every row",
         allows_nan: false,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<EllipsoidParams>(params)?.check()?)),
         defaults: || to_json(&EllipsoidParams::default()),
     },
@@ -160,6 +178,7 @@ pub const METHODS: &[Method] = &[
         class: "MissingFeatureSVC",
         summary: "features missing at prediction time: worst-case linear program, solved with a proof",
         allows_nan: true,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<MissingFeatureSvcParams>(params)?.check()?)),
         defaults: || to_json(&MissingFeatureSvcParams::default()),
     },
@@ -168,6 +187,7 @@ pub const METHODS: &[Method] = &[
         class: "MissingFeaturePerceptron",
         summary: "features missing at prediction time: online, for streams and millions of rows",
         allows_nan: true,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<MissingPerceptronParams>(params)?.check()?)),
         defaults: || to_json(&MissingPerceptronParams::default()),
     },
@@ -176,8 +196,18 @@ pub const METHODS: &[Method] = &[
         class: "MissingFeatureCV",
         summary: "missing-lp with C chosen by accuracy on damaged held-out rows",
         allows_nan: true,
+        keeps_nan: false,
         build: |params| Ok(Box::new(parse::<MissingFeatureCvParams>(params)?.check()?)),
         defaults: || to_json(&MissingFeatureCvParams::default()),
+    },
+    Method {
+        name: "robust-logistic",
+        class: "RobustLogisticRegression",
+        summary: "random damage of labels and features at once, as stated: missing, inexact, mislabelled",
+        allows_nan: true,
+        keeps_nan: true,
+        build: |params| Ok(Box::new(parse::<RobustLogisticParams>(params)?.check()?)),
+        defaults: || to_json(&RobustLogisticParams::default()),
     },
 ];
 
@@ -193,6 +223,11 @@ impl Method {
     /// Parses and checks parameters given as a JSON object; unknown names are errors.
     pub fn estimator(&self, params: &Value) -> Result<Box<dyn Estimator>> {
         (self.build)(params)
+    }
+
+    /// Whether a NaN is allowed and counts as 0.
+    pub fn zeroes_nan(&self) -> bool {
+        self.allows_nan && !self.keeps_nan
     }
 
     /// Every parameter with its default, as a JSON object.

@@ -68,11 +68,14 @@ fn textbook(model: &FeatureModel, row: &[f64], errors: &[f64]) -> (Vec<f64>, Den
             model.means[j] + o.iter().zip(&solved).map(|(&k, s)| sigma[(j, k)] * s).sum::<f64>()
         })
         .collect();
-    let v = Dense::from_fn(p, p, |j, k| {
+    let mut v = sigma.clone();
+    for k in 0..p {
         let column: Vec<f64> = o.iter().map(|&l| sigma[(l, k)]).collect();
         let solved = lu.solve(&column);
-        sigma[(j, k)] - o.iter().zip(&solved).map(|(&l, s)| sigma[(j, l)] * s).sum::<f64>()
-    });
+        for j in 0..p {
+            v[(j, k)] -= o.iter().zip(&solved).map(|(&l, s)| sigma[(j, l)] * s).sum::<f64>();
+        }
+    }
     (mean, v)
 }
 

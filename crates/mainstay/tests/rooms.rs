@@ -22,7 +22,7 @@ const FLOORS: &[&[&str]] = &[
     &["loss", "uncertainty"],
     &["model", "folds"],
     &["optim"],
-    &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid"],
+    &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid", "robust"],
     &["methods"],
     &["certify", "stress"],
     &["selection"],

@@ -31,6 +31,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         drop: &args.drop,
         impute: args.impute,
         allows_nan: method.allows_nan,
+        keeps_nan: method.keeps_nan,
         standardise: !args.raw,
         errors,
         reading: &args.reading,

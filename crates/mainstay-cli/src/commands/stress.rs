@@ -124,6 +124,7 @@ pub(crate) fn read(path: Option<&Path>, from: &crate::args::Labels) -> Outcome<L
         drop: &from.drop,
         impute: from.impute,
         allows_nan: false,
+        keeps_nan: false,
         standardise: true,
         errors: measurement::Wanted { columns: &[], scale: 1.0 },
         reading: &from.reading,

@@ -62,6 +62,17 @@ impl Scatter {
             + vector::weighted_norm_sq(&own, &self.diagonal)
     }
 
+    /// One factor of the whole of V: F, and beside it the roots of the diagonal where that is not 0.
+    pub fn whole_factor(&self) -> Dense {
+        let (rows, rank) = (self.features.len(), self.factor.ncols());
+        let own: Vec<usize> = (0..rows).filter(|&k| self.diagonal[k] > 0.0).collect();
+        Dense::from_fn(rows, rank + own.len(), |k, c| match c.checked_sub(rank) {
+            None => self.factor[(k, c)],
+            Some(c) if own[c] == k => self.diagonal[k].sqrt(),
+            Some(_) => 0.0,
+        })
+    }
+
     /// Adds `c` V to the lower triangle of `out`.
     pub fn add_to(&self, c: f64, out: &mut Dense) {
         let block = self.factor.mul_tr(&self.factor);
