@@ -12,7 +12,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mainstay import (
     ConicSVC,
     ConicSVCCV,
+    DropFarRows,
     EllipsoidSVC,
+    GaussianImputer,
     MissingFeatureCV,
     MissingFeaturePerceptron,
     MissingFeatureSVC,
@@ -20,6 +22,7 @@ from mainstay import (
     PenalizedClassifier,
     ReGEC,
     RobustCV,
+    RobustLogisticRegression,
     RobustReGEC,
     RolinClassifier,
     StableLogisticRegression,
@@ -82,6 +85,14 @@ ESTIMATORS = [
     RobustReGEC(solver="paper", xi=0.5),
     EllipsoidSVC(),
     EllipsoidSVC(0.0, C=10.0, class_weight="balanced"),
+    RobustLogisticRegression(),
+    RobustLogisticRegression(alpha=0.01, missing=0.2, errors=0.3),
+    RobustLogisticRegression(alpha=0.01, wrong_labels=0.1),
+    RobustLogisticRegression(alpha=0.01, wrong_labels=0.05, correction="backward"),
+    RobustLogisticRegression(alpha=0.01, wrong_labels=0.05, correction="forward"),
+    GaussianImputer(),
+    DropFarRows(PenalizedClassifier()),
+    DropFarRows(PenalizedClassifier(), share=0.05),
 ]
 
 

@@ -6,6 +6,7 @@ mod certify;
 mod compare;
 mod conic;
 mod convert;
+mod far_rows;
 mod features;
 mod files;
 mod fitted;
@@ -207,6 +208,8 @@ mod _core {
     use super::compare::{Session, another_repeat, report_html, write_text};
     #[pymodule_export]
     use super::conic::{conic_path, make_label_noise, make_outliers};
+    #[pymodule_export]
+    use super::far_rows::far_rows;
     #[pymodule_export]
     use super::features::{FeatureModel, fitted_features, inexact_scores};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Fitted models: score, predict, and what a fit tells about itself.
 
+mod drop_far;
 mod fitted;
 mod gaussian_linear;
 mod kernel;
@@ -10,6 +11,7 @@ mod output;
 mod planes;
 mod standardized;
 
+pub use drop_far::DropFarFirst;
 pub use fitted::{Estimator, Fitted};
 pub use gaussian_linear::GaussianLinear;
 pub use kernel::{Kernel, KernelFunction};
