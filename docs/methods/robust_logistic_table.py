@@ -2,8 +2,8 @@
 
     python docs/methods/robust_logistic_table.py DATASETS [--half report] [--repeats 4] [--rows 200]
 
-DATASETS holds gzipped CSV files with a column `target`. Settings were chosen on the half `dev` of
-the sets and are reported on the half `report`; the lists below were fixed before the first run.
+DATASETS holds gzipped CSV files with a column `target`. The two lists below were fixed before the
+first run; `robust-logistic.md` says which sets had been seen by an earlier sketch.
 Features are standardised on the training rows and clipped at 10 deviations. Numbers are means over
 sets of means over repeats, as differences to (accuracy) or ratios of (log loss) L2-penalised
 logistic regression with the strength chosen by cross-validation, fitted to the damaged rows with

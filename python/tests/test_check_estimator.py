@@ -43,7 +43,7 @@ LOSSES = ("logistic", "hinge", "squared_hinge", "modified_huber")
 # - ConicSVC with a precomputed kernel is handed a matrix with eigenvalues from -1467 to 2067
 #   (check_positive_only_tag_during_fit): its problem is convex only without negative ones;
 # - with class weights of 1000 and 0.0001 (check_class_weight_classifiers) no row of one class is
-#   left to be mislabelled, and the backward-corrected loss has no minimum: refused, as it should be.
+#   left to be mislabelled, and the backward-corrected loss has no minimum: refused as it should be.
 ESTIMATORS = [
     *(
         PenalizedClassifier(loss=loss, penalty=penalty)
