@@ -25,19 +25,6 @@ class RobustLogisticRegression(WeightedClassifier):
     and ``dual_gap_`` is a proven bound. Nothing stated and nothing missing, this is the
     L2-penalised logistic regression.
 
-    With ``protect="worst"`` it solves the worst case within the same statements instead,
-
-    .. math::
-
-        \min_{w, b} \; \frac{\alpha}{2} \|w\|^2 + \text{mean of the worst share of} \;
-        \varphi\Big(y_i (w^\top x_i + b) - \|L_i w\| - \max_{0 \le d \le 1, \sum d \le N}
-        \sum_j d_j y_i w_j (x_{ij} - \mu_j)\Big),
-
-    with :math:`L_i` the errors as semi-axes, :math:`N` the sum of ``missing`` over the features
-    (those with 0 are never missing) and ``worst_share`` of the rows: the adversaries of
-    :class:`MissingFeatureSVC`, :class:`EllipsoidSVC` and :class:`StableLogisticRegression` in one
-    convex problem, for at most 2,000 features.
-
     Predictions average over what is not known of a row: a row without any measured feature gets
     about the base rate. More than two classes: one against the rest.
 
@@ -46,7 +33,7 @@ class RobustLogisticRegression(WeightedClassifier):
     defaults are "nothing wrong". Where only the rows to predict are inexact, pass ``errors`` to
     ``predict`` and not to the constructor. With known errors of training cells,
     :class:`GaussianImputer` followed by :class:`PenalizedClassifier` measured better. Against an
-    adversary who chooses what goes missing use ``protect="worst"`` or :class:`MissingFeatureSVC`.
+    adversary who chooses what goes missing use :class:`MissingFeatureSVC`.
 
     Parameters
     ----------
@@ -61,17 +48,12 @@ class RobustLogisticRegression(WeightedClassifier):
         and at prediction. What is passed to ``fit`` or ``predict`` replaces them.
     missing : float or array-like of shape (n_features,), default=0.0
         Expected share of rows in which a feature will be missing at prediction.
-    protect : {"average", "worst"}, default="average"
-        Against random damage (the expected loss) or chosen damage (the worst case).
-    worst_share : float, default=1.0
-        With ``protect="worst"``: the share of the rows, the worst ones, whose mean loss counts.
     correction : {"after", "backward", "forward"}, default="after"
         What is done about wrong labels. ``"after"`` fits the labels as they are and corrects the
         probabilities, :math:`P = (Q - r_0) / (1 - r_0 - r_1)`, clipped; ``"backward"`` minimises an
         unbiased estimate of the loss on true labels (Natarajan et al. 2013); ``"forward"``
         maximises the likelihood of the observed labels, which is not convex: no certificate.
-        Without wrong labels all three are the same. ``protect="worst"`` has no ``"forward"``, and
-        no ``"backward"`` with ``worst_share`` below 1.
+        Without wrong labels all three are the same.
     feature_model : bool, default=True
         Whether features are predicted from each other; otherwise a missing one is at its mean.
     class_weight : dict, "balanced" or None, default=None
@@ -80,8 +62,8 @@ class RobustLogisticRegression(WeightedClassifier):
         Whether there is an intercept; it is not penalised.
     tol : float, default=1e-6
         Target for ``dual_gap_``.
-    max_iter : int, default=200
-        Limit on Newton steps of a fit, which takes about 8, the worst case about 40.
+    max_iter : int, default=100
+        Limit on Newton steps of a fit.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -100,8 +82,6 @@ class RobustLogisticRegression(WeightedClassifier):
         Class labels; in a binary problem ``classes_[1]`` is the positive one.
     label_posterior_ : ndarray of shape (n_samples,)
         Probability that each training label is right; 1 where no labels are wrong.
-    worst_rows_ : ndarray of int
-        With ``protect="worst"`` and two classes: positions of the rows that count in full.
     feature_model_ : GaussianImputer
         The model of the features, fitted.
     alpha_ : float
@@ -151,14 +131,12 @@ class RobustLogisticRegression(WeightedClassifier):
         wrong_labels=0.0,
         errors=None,
         missing=0.0,
-        protect="average",
-        worst_share=1.0,
         correction="after",
         feature_model=True,
         class_weight=None,
         fit_intercept=True,
         tol=1e-6,
-        max_iter=200,
+        max_iter=100,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -167,8 +145,6 @@ class RobustLogisticRegression(WeightedClassifier):
         self.wrong_labels = wrong_labels
         self.errors = errors
         self.missing = missing
-        self.protect = protect
-        self.worst_share = worst_share
         self.correction = correction
         self.feature_model = feature_model
         self.class_weight = class_weight

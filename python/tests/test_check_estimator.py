@@ -91,7 +91,6 @@ ESTIMATORS = [
     RobustLogisticRegression(alpha=0.01, missing=0.2, errors=0.3),
     RobustLogisticRegression(alpha=0.01, wrong_labels=0.1),
     RobustLogisticRegression(alpha=0.01, wrong_labels=0.05, correction="forward"),
-    RobustLogisticRegression(alpha=0.01, protect="worst", errors=0.1, worst_share=0.9),
     GaussianImputer(),
     DropFarRows(PenalizedClassifier()),
     DropFarRows(PenalizedClassifier(), share=0.05),

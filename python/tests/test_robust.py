@@ -178,23 +178,6 @@ def test_what_makes_no_sense_is_refused(params, text):
         RobustLogisticRegression(alpha=0.1, **params).fit(X, y)
 
 
-def test_the_worst_case_without_a_threat_is_the_plain_fit():
-    X, y = sample(150)
-    worst = RobustLogisticRegression(alpha=0.05, protect="worst", tol=1e-8).fit(X, y)
-    plain = PenalizedClassifier(alpha=0.05, tol=1e-8).fit(X, y)
-    assert worst.objective_ == pytest.approx(plain.objective_, abs=1e-7)
-
-
-def test_the_worst_case_is_certified_and_names_its_rows():
-    X, y = sample(150)
-    params = {"missing": 0.25, "errors": 0.1, "worst_share": 0.8}
-    model = RobustLogisticRegression(alpha=0.05, protect="worst", **params).fit(X, y)
-    assert model.dual_gap_ <= 1e-6
-    assert 100 <= len(model.worst_rows_) <= 130
-    with pytest.raises(ValueError, match="correction"):
-        RobustLogisticRegression(alpha=0.1, protect="worst", correction="forward").fit(X, y)
-
-
 def test_far_rows_are_named_with_feature_and_unit():
     rng = np.random.default_rng(0)
     X = rng.normal(5, 1, size=(300, 3))

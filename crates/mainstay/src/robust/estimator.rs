@@ -6,7 +6,7 @@ use super::average::Blurred;
 use super::certificate::certify;
 use super::labels::{Correction, Rates};
 use super::newton::{Point, minimise};
-use super::params::{Expected, Protect, RobustLogisticParams, Strength};
+use super::params::{RobustLogisticParams, Strength};
 use super::problem::Problem;
 use super::tuning;
 use crate::certificate::Certificate;
@@ -14,7 +14,6 @@ use crate::control::Control;
 use crate::data::{Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::folds::fold_warning;
-use crate::linalg::Dense;
 use crate::loss::expected_probability;
 use crate::model::{
     BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, Output,
@@ -71,45 +70,20 @@ impl Estimator for RobustLogistic {
             let text = "a feature value above 1e100: rescale the features";
             return Err(Error::BadData(text.into()));
         }
-        let worst = params.protect == Protect::Worst;
         let counts = counts(data, &merged);
-        // Worst cases are around the rows as measured.
-        let errors = if worst { None } else { expected.errors.as_ref() };
-        let rows = Rows { x: &x, weights: Some(&counts), errors };
+        let rows = Rows { x: &x, weights: Some(&counts), errors: expected.errors.as_ref() };
         let shrinkage =
             if params.feature_model { Shrinkage::default() } else { Shrinkage::Fixed(1.0) };
         let model = control.install(|| FeatureModel::learn(rows, shrinkage, control))?;
-        let rates = params.wrong_labels.rates(data.n_classes())?;
-        let rest = Rest { params, merged: &merged, rates, model, expected };
-        if worst { rest.worst(&x, control) } else { rest.average(&x, control) }
-    }
-}
-
-/// What both kinds of fit start from.
-pub(super) struct Rest<'a> {
-    pub params: &'a RobustLogisticParams,
-    pub merged: &'a Merged,
-    pub rates: Rates,
-    pub model: FeatureModel,
-    pub expected: Expected,
-}
-
-impl Rest<'_> {
-    fn average(self, x: &Dense, control: &Control) -> Result<Fitted> {
-        let params = self.params;
-        let mut rows = Blurred::new(x, &self.model, &self.expected)?;
-        let shares = shares(&self.merged.data);
+        let mut rows = Blurred::new(&x, &model, &expected)?;
+        let shares = shares(&merged.data);
         let centre =
             if params.fit_intercept { rows.mean.tr_mul_vec(&shares) } else { vec![0.0; x.ncols()] };
         rows.shift(&centre);
-        let training = Training {
-            params,
-            rows: &rows,
-            labels: self.merged.data.labels(),
-            shares: &shares,
-            rates: self.rates,
-            n_classes: self.merged.data.n_classes(),
-        };
+        let rates = params.wrong_labels.rates(data.n_classes())?;
+        let labels = merged.data.labels();
+        let n_classes = data.n_classes();
+        let training = Training { params, rows: &rows, labels, shares: &shares, rates, n_classes };
         let (alpha, table) = match params.alpha {
             Strength::Fixed(alpha) => (alpha, None),
             Strength::Rule(_) => {
@@ -117,46 +91,9 @@ impl Rest<'_> {
                 (alpha, Some(table))
             }
         };
-        let fits = each_class(self.merged, control, |binary| {
-            training.fit(binary, alpha, &centre, control)
-        })?;
-        let errors = self.expected.shared.clone().unwrap_or_default();
-        Ok(self.finish(&fits, errors, (alpha, table)))
-    }
-
-    /// Puts the answers to the binary problems together; `errors` are those of rows to predict.
-    pub(super) fn finish(
-        self,
-        fits: &[BinaryFit],
-        errors: Vec<f64>,
-        (alpha, table): (f64, Option<Output>),
-    ) -> Fitted {
-        let (params, rates, merged) = (self.params, self.rates, self.merged);
-        let after = params.correction == Correction::After && rates.any();
-        let afterwards = if after { [rates.negative, rates.positive] } else { [0.0; 2] };
-        let linear = Linear {
-            coef: fits.iter().map(|f| f.weights.clone()).collect(),
-            intercept: fits.iter().map(|f| f.intercept).collect(),
-            link: Link::Logistic,
-        };
-        let floor = 1.0 / (merged.data.len() as f64 + 2.0);
-        let model = GaussianLinear::new(linear, self.model, errors, afterwards, floor);
-        let mut fitted = assemble(merged, Model::GaussianLinear(model), params.tol, fits);
-        // One-versus-rest problems each judge a label; the one of the label's own class is asked.
-        let own = |position: &Option<usize>| {
-            position.map_or(1.0, |k| {
-                let class = merged.data.labels()[k];
-                let fit = if fits.len() == 1 { &fits[0] } else { &fits[class] };
-                fit.row_outputs[0].1[k]
-            })
-        };
-        let right: Vec<f64> = merged.position.iter().map(own).collect();
-        fitted = fitted.with("label_posterior", right).with("alpha", alpha);
-        if let Some(table) = table {
-            fitted.warnings.extend(fold_warning(&merged.data, params.n_folds));
-            fitted = fitted.with("cv_results", table);
-        }
-        fitted
+        let fits =
+            each_class(&merged, control, |binary| training.fit(binary, alpha, &centre, control))?;
+        Ok(finish(&merged, &fits, (params, rates, &expected.shared), model, (alpha, table)))
     }
 }
 
@@ -173,7 +110,7 @@ fn counts(data: &Dataset, merged: &Merged) -> Vec<f64> {
 }
 
 /// Row weights as parts of 1.
-pub(super) fn shares(data: &Dataset) -> Vec<f64> {
+fn shares(data: &Dataset) -> Vec<f64> {
     let weights = data.weights().map_or_else(|| vec![1.0; data.len()].into(), Cow::Borrowed);
     let largest = weights.iter().fold(0.0, |m: f64, w| m.max(*w));
     let total: f64 = weights.iter().map(|w| w / largest).sum();
@@ -271,10 +208,61 @@ impl Training<'_> {
     /// The probability that each label is right.
     fn right(&self, problem: &Problem<'_>, at: &Point) -> Vec<f64> {
         let (margins, variances) = (problem.margins(&at.w, at.b), self.rows.variances(&at.w));
-        let one = |i: usize| {
-            let p = expected_probability(margins[i], variances[i]);
-            self.rates.right_by(problem.y[i], p, problem.correction)
-        };
-        (0..margins.len()).map(one).collect()
+        (0..margins.len())
+            .map(|i| {
+                let (y, p) = (problem.y[i], expected_probability(margins[i], variances[i]));
+                let p = match problem.correction {
+                    Correction::After => {
+                        ((p - self.rates.of(-y)) / self.rates.kept()).clamp(0.0, 1.0)
+                    }
+                    Correction::Backward | Correction::Forward => p,
+                };
+                self.rates.right(y, p)
+            })
+            .collect()
     }
+}
+
+/// Puts the answers to the binary problems together.
+fn finish(
+    merged: &Merged,
+    fits: &[BinaryFit],
+    (params, rates, errors): (&RobustLogisticParams, Rates, &Option<Vec<f64>>),
+    features: FeatureModel,
+    (alpha, table): (f64, Option<Output>),
+) -> Fitted {
+    let after = params.correction == Correction::After && rates.any();
+    let afterwards = if after { [rates.negative, rates.positive] } else { [0.0; 2] };
+    let linear = Linear {
+        coef: fits.iter().map(|f| f.weights.clone()).collect(),
+        intercept: fits.iter().map(|f| f.intercept).collect(),
+        link: Link::Logistic,
+    };
+    let floor = 1.0 / (merged.data.len() as f64 + 2.0);
+    let model = GaussianLinear::new(
+        linear,
+        features,
+        errors.clone().unwrap_or_default(),
+        afterwards,
+        floor,
+    );
+    let mut fitted = assemble(merged, Model::GaussianLinear(model), params.tol, fits);
+    // One-versus-rest problems each judge a label; the one of the label's own class is asked.
+    let own: Vec<f64> = merged
+        .position
+        .iter()
+        .map(|position| {
+            position.map_or(1.0, |k| {
+                let class = merged.data.labels()[k];
+                let fit = if fits.len() == 1 { &fits[0] } else { &fits[class] };
+                fit.row_outputs[0].1[k]
+            })
+        })
+        .collect();
+    fitted = fitted.with("label_posterior", own).with("alpha", alpha);
+    if let Some(table) = table {
+        fitted.warnings.extend(fold_warning(&merged.data, params.n_folds));
+        fitted = fitted.with("cv_results", table);
+    }
+    fitted
 }

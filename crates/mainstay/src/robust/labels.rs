@@ -99,17 +99,8 @@ impl Rates {
         self.of(y) / self.kept()
     }
 
-    /// The probability that a label is right, from the probability `p` of the model that was fitted.
-    pub(super) fn right_by(self, y: f64, p: f64, correction: Correction) -> f64 {
-        let p = match correction {
-            Correction::After => ((p - self.of(-y)) / self.kept()).clamp(0.0, 1.0),
-            Correction::Backward | Correction::Forward => p,
-        };
-        self.right(y, p)
-    }
-
     /// The probability that a label is right, from the probability `p` that the row truly has it.
-    fn right(self, y: f64, p: f64) -> f64 {
+    pub(super) fn right(self, y: f64, p: f64) -> f64 {
         let right = (1.0 - self.of(y)) * p;
         let wrong = self.of(-y) * (1.0 - p);
         if right + wrong > 0.0 { right / (right + wrong) } else { 1.0 }

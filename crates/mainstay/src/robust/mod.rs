@@ -7,12 +7,8 @@ mod labels;
 mod newton;
 mod params;
 mod problem;
-mod smoothing;
 mod tuning;
-mod worst;
-mod worst_certificate;
-mod worst_fit;
 
 pub use estimator::RobustLogistic;
 pub use labels::{Correction, WrongLabels};
-pub use params::{PerFeature, Protect, RobustLogisticParams, Strength, StrengthRule};
+pub use params::{PerFeature, RobustLogisticParams, Strength, StrengthRule};

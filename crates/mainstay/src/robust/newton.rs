@@ -78,37 +78,10 @@ fn direction(problem: &Problem<'_>, state: &State, at: &Point) -> Vec<f64> {
     downhill.push(-state.tilt);
     let curved = Curvature::new(problem, state, at);
     if at.w.len() <= DIRECT_UP_TO {
-        solve_scaled(curved.matrix(), &downhill, problem.intercept)
+        curved.solve(&downhill)
     } else {
         curved.conjugate_gradient(&downhill)
     }
-}
-
-/// Solves a Newton system (lower triangle) with the intercept last, scaled to a unit diagonal; what rounding makes
-/// indefinite gets a little more.
-pub(super) fn solve_scaled(mut matrix: Dense, right: &[f64], intercept: bool) -> Vec<f64> {
-    let order = matrix.nrows();
-    if !intercept {
-        (0..order).for_each(|j| matrix[(order - 1, j)] = 0.0);
-        matrix[(order - 1, order - 1)] = 1.0;
-    }
-    let scale: Vec<f64> = (0..order).map(|j| matrix[(j, j)].max(1e-300).sqrt().recip()).collect();
-    for j in 0..order {
-        for k in 0..=j {
-            matrix[(j, k)] *= scale[j] * scale[k];
-        }
-    }
-    let scaled: Vec<f64> = right.iter().zip(&scale).map(|(d, s)| d * s).collect();
-    let mut extra = 1e-14;
-    while extra < 1.0 {
-        matrix.add_diagonal(extra);
-        if let Some(factor) = Cholesky::new(&matrix) {
-            let solved = factor.solve(&scaled);
-            return solved.iter().zip(&scale).map(|(x, s)| x * s).collect();
-        }
-        extra *= 100.0;
-    }
-    scaled.iter().zip(&scale).map(|(x, s)| x * s).collect()
 }
 
 /// The Hessian at one point.
@@ -169,6 +142,34 @@ impl<'a> Curvature<'a> {
         }
         (0..p).for_each(|j| matrix[(j, j)] += problem.alpha);
         matrix
+    }
+
+    /// Solves the Newton system, scaled to a unit diagonal; what rounding makes indefinite gets a little more.
+    fn solve(&self, downhill: &[f64]) -> Vec<f64> {
+        let mut matrix = self.matrix();
+        let order = matrix.nrows();
+        if !self.problem.intercept {
+            (0..order).for_each(|j| matrix[(order - 1, j)] = 0.0);
+            matrix[(order - 1, order - 1)] = 1.0;
+        }
+        let scale: Vec<f64> =
+            (0..order).map(|j| matrix[(j, j)].max(1e-300).sqrt().recip()).collect();
+        for j in 0..order {
+            for k in 0..=j {
+                matrix[(j, k)] *= scale[j] * scale[k];
+            }
+        }
+        let right: Vec<f64> = downhill.iter().zip(&scale).map(|(d, s)| d * s).collect();
+        let mut extra = 1e-14;
+        while extra < 1.0 {
+            matrix.add_diagonal(extra);
+            if let Some(factor) = Cholesky::new(&matrix) {
+                let solved = factor.solve(&right);
+                return solved.iter().zip(&scale).map(|(x, s)| x * s).collect();
+            }
+            extra *= 100.0;
+        }
+        right.iter().zip(&scale).map(|(x, s)| x * s).collect()
     }
 
     /// The Hessian times `d`.

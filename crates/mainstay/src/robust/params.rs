@@ -59,17 +59,6 @@ impl PerFeature {
     }
 }
 
-/// Against what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protect {
-    /// Random damage: the expected loss.
-    #[default]
-    Average,
-    /// Chosen damage: the worst case within what is stated.
-    Worst,
-}
-
 /// Parameters of [`RobustLogistic`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -83,10 +72,6 @@ pub struct RobustLogisticParams {
     pub errors: Option<PerFeature>,
     /// Expected share of rows in which a feature will be missing at prediction.
     pub missing: PerFeature,
-    /// Against what.
-    pub protect: Protect,
-    /// With [`Protect::Worst`]: the share of the rows, the worst ones, whose mean loss counts.
-    pub worst_share: f64,
     /// What is done about wrong labels.
     pub correction: Correction,
     /// Whether features are predicted from each other; otherwise a missing one is at its mean.
@@ -114,14 +99,12 @@ impl Default for RobustLogisticParams {
             wrong_labels: WrongLabels::Share(0.0),
             errors: None,
             missing: PerFeature::Same(0.0),
-            protect: Protect::Average,
-            worst_share: 1.0,
             correction: Correction::default(),
             feature_model: true,
             class_weight: ClassWeight::None,
             fit_intercept: true,
             tol: 1e-6,
-            max_iter: 200,
+            max_iter: 100,
             n_alphas: 20,
             n_folds: 5,
             random_state: None,
@@ -142,19 +125,6 @@ impl RobustLogisticParams {
         }
         if let Some(bad) = self.missing.all(|q| (0.0..1.0).contains(&q)) {
             return Err(Error::param("missing", bad, "a share of at least 0 and below 1"));
-        }
-        let share = self.worst_share;
-        require(share > 0.0 && share <= 1.0, "worst_share", share, "above 0 and at most 1")?;
-        let worst = self.protect == Protect::Worst;
-        let rule = "1 with protect=\"average\": only the worst case has worst rows";
-        require(worst || share >= 1.0, "worst_share", share, rule)?;
-        if worst && self.correction == Correction::Forward {
-            let rule = "\"after\" or \"backward\" with protect=\"worst\"";
-            return Err(Error::param("correction", "forward", rule));
-        }
-        if worst && share < 1.0 && self.correction == Correction::Backward {
-            let rule = "\"after\" with worst_share below 1: corrected losses of a few rows have no minimum";
-            return Err(Error::param("correction", "backward", rule));
         }
         require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
         require(self.max_iter > 0, "max_iter", self.max_iter, "at least 1")?;

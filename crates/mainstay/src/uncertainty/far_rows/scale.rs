@@ -36,7 +36,7 @@ impl Robust {
     /// The power of ten that makes an extraordinary value of feature `j` an ordinary one.
     pub(super) fn unit_error(&self, j: usize, value: f64) -> Option<f64> {
         let away = |v: f64| ((v - self.medians[j]) / self.scales[j]).abs();
-        if value == 0.0 || !(away(value) > 6.0) {
+        if value == 0.0 || value.is_nan() || away(value) <= 6.0 {
             return None;
         }
         // Where the median is many scales from 0 a value near 0 is no unit error of anything.
