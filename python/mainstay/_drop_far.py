@@ -105,6 +105,11 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, **self._options())
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        weight = fit_params.get("sample_weight")
+        if weight is not None and len(np.unique(y[np.asarray(weight) > 0])) < 2:
+            raise ValueError(
+                "sample_weight: after dropping rows of weight 0 only one class is left"
+            )
         self.distances_, far = _core.far_rows(
             X, codes.astype(np.int64), len(self.classes_), self.share
         )
@@ -132,7 +137,8 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self.estimator_.predict(self._rows(X))
+        X = self._rows(X)
+        return self.estimator_.predict(X)
 
     @available_if(_inner_has("decision_function"))
     def decision_function(self, X):
@@ -147,7 +153,8 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self.estimator_.decision_function(self._rows(X))
+        X = self._rows(X)
+        return self.estimator_.decision_function(X)
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X):
@@ -162,7 +169,8 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return self.estimator_.predict_proba(self._rows(X))
+        X = self._rows(X)
+        return self.estimator_.predict_proba(X)
 
     def _rows(self, X):
         check_is_fitted(self)
