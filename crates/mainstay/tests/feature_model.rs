@@ -2,6 +2,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_lossless,
     clippy::needless_range_loop,
     clippy::disallowed_methods,
     clippy::print_stderr,
