@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from mainstay._certify import certify
     from mainstay._compare import ComparisonResult, compare
     from mainstay._conic import ConicSVC, ConicSVCCV
+    from mainstay._drop_far import DropFarRows
     from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
     from mainstay._ellipsoid import EllipsoidSVC
     from mainstay._files import load, save
+    from mainstay._imputer import GaussianImputer
     from mainstay._missing import MissingFeatureCV, MissingFeaturePerceptron, MissingFeatureSVC
     from mainstay._penalized import PenalizedClassifier
+    from mainstay._robust import RobustLogisticRegression
     from mainstay._robust_cv import RobustCV
     from mainstay._rolin import RolinClassifier, TopPCsClassifier
     from mainstay._stability import coefficient_stability
@@ -31,7 +34,9 @@ _HOMES = {
     "ComparisonResult": "_compare",
     "ConicSVC": "_conic",
     "ConicSVCCV": "_conic",
+    "DropFarRows": "_drop_far",
     "EllipsoidSVC": "_ellipsoid",
+    "GaussianImputer": "_imputer",
     "GroupedUncertainty": "_uncertainty",
     "MissingFeatureCV": "_missing",
     "MissingFeaturePerceptron": "_missing",
@@ -40,6 +45,7 @@ _HOMES = {
     "PenalizedClassifier": "_penalized",
     "ReGEC": "_eigen",
     "RobustCV": "_robust_cv",
+    "RobustLogisticRegression": "_robust",
     "RobustReGEC": "_eigen",
     "RolinClassifier": "_rolin",
     "ScaledUncertainty": "_uncertainty",
@@ -63,7 +69,9 @@ __all__ = [
     "ComparisonResult",
     "ConicSVC",
     "ConicSVCCV",
+    "DropFarRows",
     "EllipsoidSVC",
+    "GaussianImputer",
     "GroupedUncertainty",
     "MissingFeatureCV",
     "MissingFeaturePerceptron",
@@ -72,6 +80,7 @@ __all__ = [
     "PenalizedClassifier",
     "ReGEC",
     "RobustCV",
+    "RobustLogisticRegression",
     "RobustReGEC",
     "RolinClassifier",
     "ScaledUncertainty",

@@ -45,6 +45,44 @@ class Fitted:
     @staticmethod
     def from_json(text: str) -> Fitted: ...
 
+class FeatureModel:
+    """Mean and shrunk covariance of the features."""
+
+    def __init__(
+        self,
+        x: _Floats,
+        shrinkage: float | str,
+        *,
+        errors: _Floats | None = None,
+        sample_weight: _Floats | None = None,
+        n_jobs: int | None = None,
+    ) -> None: ...
+    @property
+    def means(self) -> _Floats: ...
+    @property
+    def shrinkage(self) -> float: ...
+    @property
+    def n_iter(self) -> int: ...
+    def covariance(self) -> _Floats: ...
+    def posterior(
+        self, x: _Floats, errors: _Floats | None = None, n_jobs: int | None = None
+    ) -> tuple[_Floats, _Integers, list[tuple[list[int], _Floats]]]: ...
+    def to_json(self) -> str: ...
+    @staticmethod
+    def from_json(text: str) -> FeatureModel: ...
+
+def far_rows(
+    x: _Floats, y: _Integers, n_classes: int, share: float | str
+) -> tuple[_Floats, list[tuple[int, float, int, float | None]]]: ...
+def fitted_features(fitted: Fitted) -> FeatureModel | None: ...
+def inexact_scores(
+    fitted: Fitted,
+    x: _Floats | _Csr,
+    errors: _Floats,
+    probabilities: bool,
+    n_jobs: int | None = None,
+) -> _Floats: ...
+
 class Moments:
     """What ReGEC needs to know about the rows seen so far."""
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use mainstay::data::{
-    Classes, Column, Dataset, Encoded, Encoder, EncoderOptions, Gaps, Missing, Preparation, Table,
+    Classes, Column, Dataset, Encoded, Encoder, EncoderOptions, Gaps, Missing, NanRule,
+    Preparation, Table,
 };
 use mainstay::linalg::Matrix;
 use mainstay_io::{Input, ModelFile, ReadOptions, Source};
@@ -50,8 +51,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) encoding: &'a Encoding,
     /// Rule for missing cells.
     pub(crate) impute: Option<ImputeRule>,
-    /// Whether the method takes a missing number as it is.
-    pub(crate) allows_nan: bool,
+    /// What the method makes of a missing number.
+    pub(crate) nan: NanRule,
     /// Whether features are standardised before fitting.
     pub(crate) standardise: bool,
     /// Known errors of the features.
@@ -217,7 +218,7 @@ fn learn_table(
         ImputeRule::MostFrequent => Missing::MostFrequent,
         ImputeRule::Drop => Missing::Drop,
     });
-    let missing = mainstay_io::missing_rule(impute, wanted.allows_nan, wanted.standardise);
+    let missing = mainstay_io::missing_rule(impute, wanted.nan, wanted.standardise);
     let mut encoder = encoder_options(wanted.encoding, wanted.reading, missing)?;
     let drop = dropped(&table, &wanted.encoding.drop);
     let mut aside = vec![target];
@@ -235,7 +236,7 @@ fn learn_table(
         drop,
         drop_unlabelled: wanted.encoding.drop_unlabelled,
         positive: wanted.encoding.positive.clone(),
-        allows_nan: wanted.allows_nan,
+        nan: wanted.nan,
         encoder,
     };
     let prepared = wishes.apply(table)?;

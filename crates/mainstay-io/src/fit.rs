@@ -1,7 +1,7 @@
 //! The short way: a table in, a model file out.
 
 use mainstay::Control;
-use mainstay::data::{Missing, Preparation, Prepared, Table};
+use mainstay::data::{Missing, NanRule, Preparation, Prepared, Table};
 use mainstay::methods;
 use mainstay::model::metrics::Evaluation;
 use mainstay::model::{Estimator, Model, StandardizeFirst};
@@ -15,14 +15,14 @@ use crate::reading::Input;
 const ROW_OUTPUTS: [&str; 6] =
     ["suspects", "worst_rows", "support", "dual_coef", "z", "loss_shape"];
 
-/// What stands in for missing cells if the user does not say: a method that knows what a missing feature is gets
-/// its mean, which is 0 once standardised, or NaN; others refuse.
-pub fn missing_rule(impute: Option<Missing>, allows_nan: bool, standardize: bool) -> Missing {
-    match impute {
-        Some(rule) => rule,
-        None if allows_nan && standardize => Missing::Mean,
-        None if allows_nan => Missing::Keep,
-        None => Missing::Refuse,
+/// What stands in for missing cells if the user does not say: a method for which a missing feature counts as 0 gets
+/// its mean, which is 0 once standardised, or NaN; one that makes its own sense of NaN keeps it; others refuse.
+pub fn missing_rule(impute: Option<Missing>, nan: NanRule, standardize: bool) -> Missing {
+    match (impute, nan) {
+        (Some(rule), _) => rule,
+        (None, NanRule::Zero) if standardize => Missing::Mean,
+        (None, NanRule::Zero | NanRule::Keep) => Missing::Keep,
+        (None, NanRule::Refuse) => Missing::Refuse,
     }
 }
 
@@ -31,12 +31,9 @@ impl ModelFile {
     /// `target` become features as their cells suggest.
     pub fn fit(table: &Table, target: &str, method: &str) -> Result<Self> {
         let found = methods::find(method)?;
-        let mut wanted = Preparation {
-            target: target.to_owned(),
-            allows_nan: found.allows_nan,
-            ..Preparation::default()
-        };
-        wanted.encoder.missing = missing_rule(None, found.allows_nan, true);
+        let mut wanted =
+            Preparation { target: target.to_owned(), nan: found.nan, ..Preparation::default() };
+        wanted.encoder.missing = missing_rule(None, found.nan, true);
         let prepared = wanted.apply(table.clone())?;
         let params = Value::Object(serde_json::Map::new());
         let estimator = found.estimator(&params)?;

@@ -174,12 +174,10 @@ impl ModelFile {
     ///
     /// With an encoder or feature names, columns are found by name. Without, a table must hold the
     /// features in order, beside the target; sparse rows may have fewer columns than the model.
-    /// Where the method allows missing values they count as 0.
+    /// Where the method allows missing values they count as 0, unless it makes its own sense of them.
     pub fn encode(&self, input: &Input) -> Result<Encoded> {
         let mut encoded = self.encode_as_given(input)?;
-        if methods::find(&self.method)?.allows_nan {
-            encoded.features = encoded.features.nan_to_zero();
-        }
+        encoded.features = methods::find(&self.method)?.nan.apply(encoded.features);
         Ok(encoded)
     }
 
@@ -190,7 +188,7 @@ impl ModelFile {
             (Input::Table(table), None, names) => {
                 let columns = self.numeric_columns(table, names.as_deref())?;
                 let table = Table::new(columns)?;
-                let keep = methods::find(&self.method)?.allows_nan;
+                let keep = methods::find(&self.method)?.allows_nan();
                 let missing = if keep { Missing::Keep } else { Missing::Refuse };
                 Ok(Encoder::learn(&table, missing)?.encode(&table)?)
             }

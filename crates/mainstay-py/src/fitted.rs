@@ -90,6 +90,9 @@ impl Fitted {
     fn coef<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         match &self.0.model {
             Model::Linear(m) => convert::rows(py, m.coef.iter().map(Vec::as_slice)).map(Some),
+            Model::GaussianLinear(m) => {
+                convert::rows(py, m.linear.coef.iter().map(Vec::as_slice)).map(Some)
+            }
             _ => Ok(None),
         }
     }
@@ -100,6 +103,7 @@ impl Fitted {
         match &self.0.model {
             Model::Linear(m) => Some(PyArray1::from_slice(py, &m.intercept)),
             Model::Kernel(m) => Some(PyArray1::from_slice(py, &m.intercept)),
+            Model::GaussianLinear(m) => Some(PyArray1::from_slice(py, &m.linear.intercept)),
             _ => None,
         }
     }

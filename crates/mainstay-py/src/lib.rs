@@ -6,6 +6,8 @@ mod certify;
 mod compare;
 mod conic;
 mod convert;
+mod far_rows;
+mod features;
 mod files;
 mod fitted;
 mod missing;
@@ -18,7 +20,7 @@ mod stress;
 use std::ffi::OsString;
 
 use mainstay::data::generate::{Ndc, ndc};
-use mainstay::data::{Dataset, RowUncertainty};
+use mainstay::data::{Dataset, NanRule, RowUncertainty};
 use mainstay::linalg::Matrix;
 use numpy::{PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -55,8 +57,8 @@ fn fit(
 ) -> PyResult<Fitted> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
-    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?
-        .allowing_missing(method.allows_nan);
+    let rows =
+        Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?.with_nan(method.nan);
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
         estimator.fit(&rows.dataset()?, control)
     })?;
@@ -105,7 +107,7 @@ pub(crate) struct Rows {
     n_classes: usize,
     weights: Option<Vec<f64>>,
     uncertainty: Option<RowUncertainty>,
-    allows_nan: bool,
+    nan: NanRule,
 }
 
 impl Rows {
@@ -122,13 +124,13 @@ impl Rows {
             n_classes,
             weights: weights.map(|w| w.as_array().to_vec()),
             uncertainty: uncertainty.map(convert::uncertainty).transpose()?,
-            allows_nan: false,
+            nan: NanRule::Refuse,
         })
     }
 
-    /// Whether NaN is a missing feature rather than a mistake.
-    pub(crate) fn allowing_missing(self, allows_nan: bool) -> Self {
-        Self { allows_nan, ..self }
+    /// What NaN means.
+    pub(crate) fn with_nan(self, nan: NanRule) -> Self {
+        Self { nan, ..self }
     }
 
     /// One of several batches: classes may be absent.
@@ -137,8 +139,7 @@ impl Rows {
     }
 
     pub(crate) fn dataset(self) -> mainstay::Result<Dataset> {
-        let make = if self.allows_nan { Dataset::with_missing } else { Dataset::new };
-        let mut data = make(self.features, self.labels, self.n_classes)?;
+        let mut data = self.nan.dataset(self.features, self.labels, self.n_classes)?;
         if let Some(weights) = self.weights {
             data = data.with_weights(weights)?;
         }
@@ -179,7 +180,10 @@ fn check_params(method: &str, params: &Bound<'_, PyDict>) -> PyResult<()> {
 /// Every method: name on the command line, class in Python, one line of summary, NaN allowed.
 #[pyfunction]
 fn methods() -> Vec<(&'static str, &'static str, &'static str, bool)> {
-    mainstay::methods::METHODS.iter().map(|m| (m.name, m.class, m.summary, m.allows_nan)).collect()
+    mainstay::methods::METHODS
+        .iter()
+        .map(|m| (m.name, m.class, m.summary, m.allows_nan()))
+        .collect()
 }
 
 /// Every parameter of a method with its default.
@@ -212,6 +216,10 @@ mod _core {
     use super::compare::{Comparison, Session, write_text};
     #[pymodule_export]
     use super::conic::{make_label_noise, make_outliers};
+    #[pymodule_export]
+    use super::far_rows::far_rows;
+    #[pymodule_export]
+    use super::features::{FeatureModel, fitted_features, inexact_scores};
     #[pymodule_export]
     use super::files::{load, save};
     #[pymodule_export]

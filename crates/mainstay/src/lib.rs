@@ -43,6 +43,7 @@
 //! | `ellipsoid-svm` | [`ellipsoid::EllipsoidParams`] | known errors of measurement, with a margin |
 //! | `missing-lp`, `missing-cv` | [`missing::MissingFeatureSvcParams`], [`missing::MissingFeatureCvParams`] | features missing at prediction time |
 //! | `missing-perceptron` | [`missing::MissingPerceptronParams`] | the same for streams |
+//! | `robust-logistic` | [`robust::RobustLogisticParams`] | random damage that is stated: wrong labels, errors, missing cells |
 //!
 //! [`methods::METHODS`] is this table for programs. What a model is worth on data like yours is asked of
 //! [`certify`], [`stress`], [`selection`] and [`compare`].
@@ -65,6 +66,7 @@ pub mod missing;
 pub mod model;
 pub mod optim;
 pub mod penalized;
+pub mod robust;
 pub mod rolin;
 pub mod selection;
 pub mod stable;

@@ -5,12 +5,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::conic::{ConicCvParams, ConicParams};
+use crate::data::NanRule;
 use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
 use crate::ellipsoid::EllipsoidParams;
 use crate::error::{Error, Result, nearest};
 use crate::missing::{MissingFeatureCvParams, MissingFeatureSvcParams, MissingPerceptronParams};
 use crate::model::{Estimator, PathPoint};
 use crate::penalized::{PenalizedParams, Penalty};
+use crate::robust::RobustLogisticParams;
 use crate::rolin::{RolinParams, TopPcsParams};
 use crate::stable::{
     StableLogisticCvParams, StableLogisticParams, StableSvcCvParams, StableSvcParams,
@@ -25,8 +27,8 @@ pub struct Method {
     pub class: &'static str,
     /// One line: what it is for.
     pub summary: &'static str,
-    /// Whether a missing value (NaN) is a legal feature value.
-    pub allows_nan: bool,
+    /// What the method makes of a missing value (NaN).
+    pub nan: NanRule,
     build: fn(&Value) -> Result<Box<dyn Estimator>>,
     defaults: fn() -> Value,
 }
@@ -37,7 +39,7 @@ pub const METHODS: &[Method] = &[
         name: "l2",
         class: "PenalizedClassifier",
         summary: "ridge-penalised logistic regression or SVM: the plain baseline",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| penalized(params, Penalty::L2),
         defaults: || to_json(&PenalizedParams { penalty: Penalty::L2, ..Default::default() }),
     },
@@ -45,7 +47,7 @@ pub const METHODS: &[Method] = &[
         name: "l1",
         class: "PenalizedClassifier",
         summary: "the same with an L1 penalty: uses few features",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| penalized(params, Penalty::L1),
         defaults: || to_json(&PenalizedParams { penalty: Penalty::L1, ..Default::default() }),
     },
@@ -53,7 +55,7 @@ pub const METHODS: &[Method] = &[
         name: "elasticnet",
         class: "PenalizedClassifier",
         summary: "the same with a mix of both penalties: few features, correlated ones together",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| penalized(params, Penalty::ElasticNet),
         defaults: || {
             to_json(&PenalizedParams { penalty: Penalty::ElasticNet, ..Default::default() })
@@ -63,7 +65,7 @@ pub const METHODS: &[Method] = &[
         name: "rolin",
         class: "RolinClassifier",
         summary: "few samples: trusts what is well estimated, is robust in the rest",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<RolinParams>(params)?.check()?)),
         defaults: || to_json(&RolinParams::default()),
     },
@@ -71,7 +73,7 @@ pub const METHODS: &[Method] = &[
         name: "top-pcs",
         class: "TopPCsClassifier",
         summary: "few samples: a classifier on the top principal components alone",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<TopPcsParams>(params)?.check()?)),
         defaults: || to_json(&TopPcsParams::default()),
     },
@@ -79,7 +81,7 @@ pub const METHODS: &[Method] = &[
         name: "conic",
         class: "ConicSVC",
         summary: "conic-loss SVM: holds against wrong labels and outliers, and points them out",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<ConicParams>(params)?.check()?)),
         defaults: || to_json(&ConicParams::default()),
     },
@@ -87,7 +89,7 @@ pub const METHODS: &[Method] = &[
         name: "conic-cv",
         class: "ConicSVCCV",
         summary: "the same with the share of wrong labels chosen by cross-validation",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<ConicCvParams>(params)?.check()?)),
         defaults: || to_json(&ConicCvParams::default()),
     },
@@ -95,7 +97,7 @@ pub const METHODS: &[Method] = &[
         name: "stable-svm",
         class: "StableSVC",
         summary: "SVM on the worst k rows: expects an unlucky subset",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<StableSvcParams>(params)?.check()?)),
         defaults: || to_json(&StableSvcParams::default()),
     },
@@ -103,7 +105,7 @@ pub const METHODS: &[Method] = &[
         name: "stable-svm-cv",
         class: "StableSVCCV",
         summary: "the same, k and C chosen by cross-validation",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<StableSvcCvParams>(params)?.check()?)),
         defaults: || to_json(&StableSvcCvParams::default()),
     },
@@ -111,7 +113,7 @@ pub const METHODS: &[Method] = &[
         name: "stable-logistic",
         class: "StableLogisticRegression",
         summary: "logistic regression on the worst k rows: expects an unlucky subset",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<StableLogisticParams>(params)?.check()?)),
         defaults: || to_json(&StableLogisticParams::default()),
     },
@@ -119,7 +121,7 @@ pub const METHODS: &[Method] = &[
         name: "stable-logistic-cv",
         class: "StableLogisticRegressionCV",
         summary: "the same, k and alpha chosen by cross-validation",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<StableLogisticCvParams>(params)?.check()?)),
         defaults: || to_json(&StableLogisticCvParams::default()),
     },
@@ -127,7 +129,7 @@ pub const METHODS: &[Method] = &[
         name: "regec",
         class: "ReGEC",
         summary: "one plane a class by generalized eigenvalues",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<RegecParams>(params)?.check()?)),
         defaults: || to_json(&RegecParams::default()),
     },
@@ -135,7 +137,7 @@ pub const METHODS: &[Method] = &[
         name: "robust-regec",
         class: "RobustReGEC",
         summary: "planes that allow for the known error of every measurement",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<RobustRegecParams>(params)?.check()?)),
         defaults: || to_json(&RobustRegecParams::default()),
     },
@@ -143,7 +145,7 @@ pub const METHODS: &[Method] = &[
         name: "norm-robust-regec",
         class: "NormRobustReGEC",
         summary: "planes that allow for matrix errors of bounded norm",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<NormRobustRegecParams>(params)?.check()?)),
         defaults: || to_json(&NormRobustRegecParams::default()),
     },
@@ -151,7 +153,7 @@ pub const METHODS: &[Method] = &[
         name: "ellipsoid-svm",
         class: "EllipsoidSVC",
         summary: "SVM that keeps its margin on the error ellipsoid of every row",
-        allows_nan: false,
+        nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<EllipsoidParams>(params)?.check()?)),
         defaults: || to_json(&EllipsoidParams::default()),
     },
@@ -159,7 +161,7 @@ pub const METHODS: &[Method] = &[
         name: "missing-lp",
         class: "MissingFeatureSVC",
         summary: "features missing at prediction time: worst-case linear program, solved with a proof",
-        allows_nan: true,
+        nan: NanRule::Zero,
         build: |params| Ok(Box::new(parse::<MissingFeatureSvcParams>(params)?.check()?)),
         defaults: || to_json(&MissingFeatureSvcParams::default()),
     },
@@ -167,7 +169,7 @@ pub const METHODS: &[Method] = &[
         name: "missing-perceptron",
         class: "MissingFeaturePerceptron",
         summary: "features missing at prediction time: online, for streams and millions of rows",
-        allows_nan: true,
+        nan: NanRule::Zero,
         build: |params| Ok(Box::new(parse::<MissingPerceptronParams>(params)?.check()?)),
         defaults: || to_json(&MissingPerceptronParams::default()),
     },
@@ -175,9 +177,17 @@ pub const METHODS: &[Method] = &[
         name: "missing-cv",
         class: "MissingFeatureCV",
         summary: "missing-lp with C chosen by accuracy on damaged held-out rows",
-        allows_nan: true,
+        nan: NanRule::Zero,
         build: |params| Ok(Box::new(parse::<MissingFeatureCvParams>(params)?.check()?)),
         defaults: || to_json(&MissingFeatureCvParams::default()),
+    },
+    Method {
+        name: "robust-logistic",
+        class: "RobustLogisticRegression",
+        summary: "random damage of labels and features at once, as stated: missing, inexact, mislabelled",
+        nan: NanRule::Keep,
+        build: |params| Ok(Box::new(parse::<RobustLogisticParams>(params)?.check()?)),
+        defaults: || to_json(&RobustLogisticParams::default()),
     },
 ];
 
@@ -213,6 +223,11 @@ impl Method {
         Err(Error::BadParams(format!(
             "`{name}` is not a parameter of {method}; {near}it has: {all}"
         )))
+    }
+
+    /// Whether a missing value (NaN) is a legal feature value.
+    pub fn allows_nan(&self) -> bool {
+        self.nan != NanRule::Refuse
     }
 
     /// Every parameter with its default, as a JSON object.

@@ -14,7 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["loss", "uncertainty"],
     &["model", "folds"],
     &["optim"],
-    &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid"],
+    &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid", "robust"],
     &["methods"],
     &["certify", "stress"],
     &["selection"],
@@ -59,6 +59,7 @@ const SOLVERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ellipsoid", &["interior", "newton", "normal", "scaling", "strategy"]),
+    ("robust", &["newton", "tuning"]),
 ];
 
 /// No source is longer.

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         weights: args.weights.as_deref(),
         encoding: &args.encoding,
         impute: args.impute,
-        allows_nan: method.allows_nan,
+        nan: method.nan,
         standardise: !args.raw,
         errors,
         reading: &args.reading,

@@ -26,7 +26,7 @@ pub(crate) fn methods(console: &Console) -> Outcome {
     let table: Vec<Value> = METHODS
         .iter()
         .map(|m| {
-            json!({"name": m.name, "class": m.class, "summary": m.summary, "allows_nan": m.allows_nan,
+            json!({"name": m.name, "class": m.class, "summary": m.summary, "allows_nan": m.allows_nan(),
                    "parameters": m.defaults()})
         })
         .collect();

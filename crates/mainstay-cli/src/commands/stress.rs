@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mainstay::Error;
-use mainstay::data::{Column, Table};
+use mainstay::data::{Column, NanRule, Table};
 use mainstay::methods;
 use mainstay::stress::{CLEAN, Cell, Entrant, Plan, Threat, Trial};
 use serde_json::{Map, Value, json};
@@ -120,7 +120,7 @@ pub(crate) fn read(path: Option<&Path>, from: &crate::args::Labels) -> Outcome<L
         weights: None,
         encoding: &from.encoding,
         impute: from.impute,
-        allows_nan: false,
+        nan: NanRule::Refuse,
         standardise: true,
         errors: measurement::Wanted { columns: &[], scale: 1.0 },
         reading: &from.reading,

@@ -157,15 +157,19 @@ pub fn certify_model(
         Model::Planes(m) if m.n_classes() == 2 => planes::certify(m, x, options, control),
         Model::Planes(_) => refuse("planes of three or more classes"),
         Model::Kernel(_) => refuse("a kernel model"),
+        Model::GaussianLinear(_) => match model.linear() {
+            Some(linear) => certify(linear, x, options, control),
+            None => refuse("a model that corrects measurement errors of its rows"),
+        },
         Model::Standardized(m) => {
             let scaling = Standardize { means: m.means.clone(), scales: m.scales.clone() };
-            match &*m.model {
-                Model::Linear(inner) => {
+            match (&*m.model, m.model.linear()) {
+                (_, Some(inner)) => {
                     let rows = inner.coef.iter().zip(&inner.intercept);
                     let (coef, intercept) = rows.map(|(w, b)| scaling.unscale(w, *b)).unzip();
                     certify(&Linear { coef, intercept, link: inner.link }, x, options, control)
                 }
-                Model::Planes(inner) if inner.n_classes() == 2 => {
+                (Model::Planes(inner), _) if inner.n_classes() == 2 => {
                     let rows = inner.planes.iter().zip(&inner.offsets);
                     let (planes, offsets) = rows
                         .map(|(w, offset)| {
@@ -176,7 +180,7 @@ pub fn certify_model(
                     let raw = Planes { planes, offsets, reach: inner.reach.clone(), points: None };
                     planes::certify(&raw, x, options, control)
                 }
-                other => certify_model(other, x, options, control),
+                (other, _) => certify_model(other, x, options, control),
             }
         }
     }

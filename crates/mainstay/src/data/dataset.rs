@@ -29,6 +29,15 @@ impl Dataset {
         Ok(data)
     }
 
+    /// As [`Dataset::new`], where NaN is a missing cell and stays one. Infinities are refused.
+    ///
+    /// For methods that model what is missing: their table entry keeps NaN.
+    pub fn with_gaps(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
+        let gaps = features.clone().nan_to_zero();
+        let data = Self::new(gaps, labels, n_classes)?;
+        Ok(Self { features, ..data })
+    }
+
     /// One of several batches of rows: as [`Dataset::new`] and [`Dataset::with_weights`], but classes
     /// may be absent.
     pub fn batch(

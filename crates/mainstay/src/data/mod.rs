@@ -26,7 +26,7 @@ pub use encoder::{
 };
 pub use label::{Classes, Label};
 pub use merge::Merged;
-pub use prepare::{Preparation, Prepared};
+pub use prepare::{NanRule, Preparation, Prepared};
 pub use standardize::{Normalize, NormalizeRule, Standardize, deviations};
 pub use survey::{ClassCount, ColumnSurvey, Survey, TargetSurvey};
 pub use synthetic::{Outliers, make_label_noise, make_outliers, make_separable_copies};

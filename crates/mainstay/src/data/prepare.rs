@@ -3,6 +3,41 @@
 use super::{Cells, Gaps};
 use super::{Classes, Column, Dataset, Encoder, EncoderOptions, Missing, Table, survey};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+
+/// What a method makes of a missing number (NaN).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NanRule {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It counts as 0.
+    Zero,
+    /// The method makes its own sense of it.
+    Keep,
+}
+
+impl NanRule {
+    /// A data set whose missing numbers follow the rule.
+    pub fn dataset(
+        self,
+        features: Matrix,
+        labels: Vec<usize>,
+        n_classes: usize,
+    ) -> Result<Dataset> {
+        match self {
+            Self::Refuse => Dataset::new(features, labels, n_classes),
+            Self::Zero => Dataset::with_missing(features, labels, n_classes),
+            Self::Keep => Dataset::with_gaps(features, labels, n_classes),
+        }
+    }
+
+    /// Features of rows to predict.
+    #[must_use]
+    pub fn apply(self, features: Matrix) -> Matrix {
+        if self == Self::Zero { features.nan_to_zero() } else { features }
+    }
+}
 
 /// What the columns of a table are for.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +54,8 @@ pub struct Preparation {
     pub drop_unlabelled: bool,
     /// Which of two classes is the positive one; `None`: the one that sorts last.
     pub positive: Option<String>,
-    /// Whether a missing number is a legal feature value.
-    pub allows_nan: bool,
+    /// What the method makes of a missing number.
+    pub nan: NanRule,
     /// How features are encoded.
     pub encoder: EncoderOptions,
 }
@@ -71,11 +106,7 @@ impl Preparation {
         let codes = classes.codes(&labels).map_err(|e| rows.at_place(e))?;
         notes.extend(survey::leak_notes(rows, &encoder, &codes, classes.names().len()));
         let count = classes.names().len();
-        let mut data = if self.allows_nan {
-            Dataset::with_missing(encoded.features, codes, count)?
-        } else {
-            Dataset::new(encoded.features, codes, count)?
-        };
+        let mut data = self.nan.dataset(encoded.features, codes, count)?;
         if let Some(column) = weights {
             data = data.with_weights(numbers(&column)?)?;
         }

@@ -36,8 +36,13 @@ pub struct Standardize {
 impl Standardize {
     /// Weighted means and standard deviations (divisor: total weight). A column whose deviation is at
     /// most 1e-12 max(1, |mean|) is constant: it gets scale 1, so that it becomes 0 exactly or nearly.
+    ///
+    /// Missing cells (NaN) do not count.
     pub fn learn(x: &Matrix, weights: Option<&[f64]>) -> Self {
         let (n, p) = (x.nrows(), x.ncols());
+        if x.values().iter().any(|v| v.is_nan()) {
+            return Self::from_measured(&x.to_dense(), weights);
+        }
         let unit = vec![1.0; n];
         let weights = weights.unwrap_or(&unit);
         let total: f64 = weights.iter().sum();
@@ -67,6 +72,22 @@ impl Standardize {
                 if constant { 1.0 } else { sd }
             })
             .collect();
+        Self { means, scales }
+    }
+
+    fn from_measured(x: &Dense, weights: Option<&[f64]>) -> Self {
+        let column = |j: usize| {
+            let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+            let cells = || (0..x.nrows()).filter(move |&i| !x[(i, j)].is_nan());
+            let total: f64 = cells().map(weight).sum();
+            let mean = cells().map(|i| weight(i) * x[(i, j)]).sum::<f64>() / total;
+            let squares: f64 = cells().map(|i| weight(i) * (x[(i, j)] - mean).powi(2)).sum();
+            let (mean, sd) =
+                if total > 0.0 { (mean, (squares / total).sqrt()) } else { (0.0, 0.0) };
+            let constant = sd <= 1e-12 * mean.abs().max(1.0) || !sd.is_finite();
+            (mean, if constant { 1.0 } else { sd })
+        };
+        let (means, scales) = (0..x.ncols()).map(column).unzip();
         Self { means, scales }
     }
 
@@ -192,6 +213,13 @@ mod tests {
         for (a, b) in found.data().iter().zip(z.outer_gram().data()) {
             assert!((a - b).abs() <= 1e-12 * 1100.0);
         }
+    }
+
+    #[test]
+    fn missing_cells_do_not_count() {
+        let x = Dense::from_rows(3, 1, vec![1.0, f64::NAN, 3.0]);
+        let scaling = Standardize::learn(&x.into(), None);
+        assert_eq!((scaling.means[0], scaling.scales[0]), (2.0, 1.0));
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //! A margin is `m = y (x'w + b)` with `y` in {-1, +1}. The logistic loss here is the natural-log
 //! one, as scikit-learn's; the paper's base-2 loss is this one divided by ln 2.
 
+mod expected;
 mod hinge;
 mod logistic;
 mod modified_huber;
 pub mod robust;
 mod squared_hinge;
 
+pub use expected::{Terms, expected_logistic, expected_probability};
 pub use hinge::Hinge;
 pub use logistic::Logistic;
 pub use modified_huber::ModifiedHuber;

@@ -1,7 +1,9 @@
 //! Fitted models: score, predict, and what a fit tells about itself.
 
+mod drop_far;
 mod findings;
 mod fitted;
+mod gaussian_linear;
 mod kernel;
 mod linear;
 pub mod metrics;
@@ -11,8 +13,10 @@ mod path;
 mod planes;
 mod standardized;
 
+pub use drop_far::DropFarFirst;
 pub use findings::{Suspects, WorstRows};
 pub use fitted::{Estimator, Fitted};
+pub use gaussian_linear::GaussianLinear;
 pub use kernel::{Kernel, KernelFunction};
 pub use linear::{Linear, Link};
 pub use one_versus_rest::{
@@ -41,6 +45,8 @@ pub enum Model {
     Standardized(Standardized),
     /// One plane a class, the nearest decides.
     Planes(Planes),
+    /// Hyperplanes and a Gaussian model of the features, for rows with missing and inexact cells.
+    GaussianLinear(GaussianLinear),
 }
 
 impl Model {
@@ -51,6 +57,7 @@ impl Model {
             Self::Kernel(m) => m.n_features(),
             Self::Standardized(m) => m.model.n_features(),
             Self::Planes(m) => m.n_features(),
+            Self::GaussianLinear(m) => m.n_features(),
         }
     }
 
@@ -58,6 +65,7 @@ impl Model {
     pub fn linear(&self) -> Option<&Linear> {
         match self {
             Self::Linear(m) => Some(m),
+            Self::GaussianLinear(m) => m.plain(),
             _ => None,
         }
     }
@@ -69,24 +77,31 @@ impl Model {
             Self::Kernel(m) => m.n_classes(),
             Self::Standardized(m) => m.model.n_classes(),
             Self::Planes(m) => m.n_classes(),
+            Self::GaussianLinear(m) => m.linear.n_classes(),
         }
     }
 
     /// Scores: one column for two classes (positive means class 1), otherwise one per class.
     pub fn decision(&self, x: &Matrix) -> Result<Dense> {
-        if x.ncols() != self.n_features() {
-            return Err(Error::Mismatch(format!(
-                "the data have {} features, the model was fitted on {}",
-                x.ncols(),
-                self.n_features()
-            )));
-        }
+        self.check_width(x)?;
         Ok(match self {
             Self::Linear(m) => m.decision(x),
             Self::Kernel(m) => m.decision(x),
             Self::Standardized(m) => m.decision(x)?,
             Self::Planes(m) => m.decision(x),
+            Self::GaussianLinear(m) => m.decision(x, None)?,
         })
+    }
+
+    fn check_width(&self, x: &Matrix) -> Result<()> {
+        if x.ncols() == self.n_features() {
+            return Ok(());
+        }
+        Err(Error::Mismatch(format!(
+            "the data have {} features, the model was fitted on {}",
+            x.ncols(),
+            self.n_features()
+        )))
     }
 
     /// The predicted class index of every row.
@@ -96,6 +111,13 @@ impl Model {
 
     /// Class probabilities, one column a class; `None` where the model defines none.
     pub fn probabilities(&self, x: &Matrix) -> Result<Option<Dense>> {
+        if let Self::GaussianLinear(model) = self {
+            self.check_width(x)?;
+            return model.probabilities(x, None).map(Some);
+        }
+        if let Self::Standardized(outer) = self {
+            return outer.probabilities(x);
+        }
         let scores = self.decision(x)?;
         Ok(self.link().probabilities(&scores))
     }
@@ -106,6 +128,7 @@ impl Model {
             Self::Linear(m) => m.link,
             Self::Kernel(m) => m.link,
             Self::Planes(_) => Link::None,
+            Self::GaussianLinear(m) => m.linear.link,
             Self::Standardized(m) => m.model.link(),
         }
     }
@@ -117,6 +140,7 @@ impl Model {
             Self::Kernel(m) => m.validate(),
             Self::Standardized(m) => m.validate(),
             Self::Planes(m) => m.validate(),
+            Self::GaussianLinear(m) => m.validate(),
         }
     }
 }

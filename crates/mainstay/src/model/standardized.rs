@@ -26,6 +26,15 @@ impl Standardized {
         self.model.decision(&standardize(&scaling, x))
     }
 
+    /// Probabilities of raw rows.
+    pub(super) fn probabilities(&self, x: &Matrix) -> Result<Option<Dense>> {
+        let scaling = Standardize { means: self.means.clone(), scales: self.scales.clone() };
+        if x.ncols() != self.means.len() {
+            return self.decision(x).map(|_| None);
+        }
+        self.model.probabilities(&standardize(&scaling, x))
+    }
+
     /// Checks lengths and finiteness.
     pub(super) fn validate(&self) -> Result<()> {
         let p = self.model.n_features();

@@ -1,7 +1,10 @@
-//! What an adversary, or plain measurement error, may do to a row; support functions and worst cases.
+//! What an adversary, or plain measurement error, may do to a row; support functions and worst cases;
+//! what the features know about each other, and which rows are far from their class.
 
 mod deletion;
 pub mod ellipsoid;
+pub mod far_rows;
+pub mod feature_model;
 mod knapsack;
 mod worst_share;
 

@@ -1,0 +1,160 @@
+//! A linear model that knows how its features hang together: rows may lack cells or be inexact.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Linear, choose};
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, Matrix, vector};
+use crate::loss::expected_probability;
+use crate::uncertainty::feature_model::FeatureModel;
+
+/// Scores and probabilities averaged over what a Gaussian model of the features leaves open of a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GaussianLinear {
+    /// Scores complete exact rows: positive means that class 1 is the more probable one.
+    pub linear: Linear,
+    /// How features hang together.
+    pub features: FeatureModel,
+    /// Standard deviations of the errors of rows to predict, unless stated with them; empty: none.
+    pub errors: Vec<f64>,
+    /// Shares of the rows of either class whose labels were wrong, where that is corrected afterwards.
+    pub wrong_labels: [f64; 2],
+    /// Corrected probabilities are at least this far from 0 and 1.
+    pub floor: f64,
+}
+
+impl GaussianLinear {
+    /// From a model of the observed labels; its intercepts are moved so that the sign of a score is the prediction.
+    pub fn new(
+        mut linear: Linear,
+        features: FeatureModel,
+        errors: Vec<f64>,
+        wrong_labels: [f64; 2],
+        floor: f64,
+    ) -> Self {
+        let shift = threshold(wrong_labels);
+        linear.intercept.iter_mut().for_each(|b| *b -= shift);
+        Self { linear, features, errors, wrong_labels, floor }
+    }
+
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.linear.n_features()
+    }
+
+    /// The hyperplane, where it scores complete rows as they are.
+    pub(super) fn plain(&self) -> Option<&Linear> {
+        self.errors.is_empty().then_some(&self.linear)
+    }
+
+    /// Mean and variance of the raw score of every row (row, class).
+    fn moments(&self, x: &Matrix, errors: Option<&Dense>) -> Result<(Dense, Dense)> {
+        let known = match errors {
+            None if self.errors.is_empty() => None,
+            None => Some(Dense::from_rows(1, self.errors.len(), self.errors.clone())),
+            Some(errors) => Some(errors.clone()),
+        };
+        if known.is_none() && vector::all_finite(x.values()) {
+            let means = self.linear.decision(x);
+            let zeros = Dense::zeros(means.nrows(), means.ncols());
+            return Ok((means, zeros));
+        }
+        let found = self.features.posterior(&x.to_dense(), known.as_ref())?;
+        let means = self.linear.decision(&found.mean.into());
+        let forms: Vec<Vec<f64>> = found
+            .scatters
+            .iter()
+            .map(|scatter| self.linear.coef.iter().map(|w| scatter.form(w)).collect())
+            .collect();
+        let variances =
+            Dense::from_fn(means.nrows(), means.ncols(), |i, k| forms[found.group[i]][k]);
+        Ok((means, variances))
+    }
+
+    /// Scores of rows with cells missing (NaN) and `errors` (one row for each, or one for all): the log odds of
+    /// the averaged probability, less those at which both classes are equally probable.
+    pub fn decision(&self, x: &Matrix, errors: Option<&Dense>) -> Result<Dense> {
+        let (means, variances) = self.moments(x, errors)?;
+        let shift = threshold(self.wrong_labels);
+        Ok(Dense::from_fn(means.nrows(), means.ncols(), |i, k| {
+            let (score, variance) = (means[(i, k)], variances[(i, k)]);
+            if variance > 0.0 { averaged(score + shift, variance) - shift } else { score }
+        }))
+    }
+
+    /// Class probabilities of such rows, one column for each class.
+    pub fn probabilities(&self, x: &Matrix, errors: Option<&Dense>) -> Result<Dense> {
+        let scores = self.decision(x, errors)?;
+        let (shift, chosen) = (threshold(self.wrong_labels), choose(&scores));
+        let [negative, positive] = self.wrong_labels;
+        let corrected = |score: f64| {
+            let p = 1.0 / (1.0 + (-(score + shift)).exp());
+            if negative + positive > 0.0 {
+                let p = (p - negative) / (1.0 - negative - positive);
+                p.clamp(self.floor.min(0.5), 1.0 - self.floor.min(0.5))
+            } else {
+                p
+            }
+        };
+        let classes = self.linear.n_classes();
+        let mut out = Dense::zeros(scores.nrows(), classes);
+        for (i, &winner) in chosen.iter().enumerate() {
+            let row = out.row_mut(i);
+            if let [score] = scores.row(i) {
+                row[1] = corrected(*score);
+                row[0] = 1.0 - row[1];
+            } else {
+                row.iter_mut().zip(scores.row(i)).for_each(|(p, s)| *p = corrected(*s));
+                let sum: f64 = row.iter().sum();
+                if sum > 0.0 {
+                    vector::scale(row, 1.0 / sum);
+                } else {
+                    row.fill(1.0 / classes as f64);
+                }
+            }
+            // Clipped probabilities tie; the tie goes to the class that `predict` names.
+            let largest = row.iter().fold(0.0, |m: f64, p| m.max(*p));
+            if row.iter().position(|&p| p == largest) != Some(winner) {
+                row[winner] = largest.next_up();
+            }
+        }
+        Ok(out)
+    }
+
+    /// Checks lengths and finiteness.
+    pub(super) fn validate(&self) -> Result<()> {
+        let bad = |what: &str| Err(Error::BadModel(format!("model with missing cells: {what}")));
+        let p = self.linear.n_features();
+        let [negative, positive] = self.wrong_labels;
+        if self.features.n_features() != p || !(self.errors.is_empty() || self.errors.len() == p) {
+            return bad("weights, feature model and errors differ in length");
+        }
+        if !self.errors.iter().all(|e| e.is_finite() && *e >= 0.0) {
+            return bad("an error is negative or not finite");
+        }
+        if !(negative >= 0.0 && positive >= 0.0 && negative + positive < 1.0) {
+            return bad("label rates must not be negative and add up to less than 1");
+        }
+        if !(self.floor >= 0.0 && self.floor <= 1.0) {
+            return bad("the floor of probabilities must be between 0 and 1");
+        }
+        self.features.validate()?;
+        self.linear.validate()
+    }
+}
+
+/// Log odds of the observed label at which both true classes are equally probable.
+fn threshold([negative, positive]: [f64; 2]) -> f64 {
+    ((1.0 + negative - positive) / (1.0 - negative + positive)).ln()
+}
+
+/// Log odds of $E\,\sigma(S)$, $S \sim N(\mu, v)$.
+fn averaged(score: f64, variance: f64) -> f64 {
+    let (p, q) = (expected_probability(score, variance), expected_probability(-score, variance));
+    // In the tails of the normal nothing is left; the order of the scores must not be lost there.
+    if p > 1e-12 && q > 1e-12 {
+        (p / q).ln()
+    } else {
+        score / (1.0 + std::f64::consts::PI * variance / 8.0).sqrt()
+    }
+}

@@ -1,0 +1,147 @@
+//! Rows as far as they are known under the stated random damage: a mean and a variance of every margin.
+
+use std::sync::Arc;
+
+use super::params::Expected;
+use crate::error::Result;
+use crate::linalg::{Dense, vector};
+use crate::uncertainty::feature_model::{FeatureModel, Scatter};
+
+/// Rows $x_i$ with mean $m_i$ and covariance $V_{g(i)} + \mathrm{diag}(s_i)$.
+#[derive(Debug, Clone)]
+pub(super) struct Blurred {
+    /// $m$.
+    pub mean: Dense,
+    /// $g$.
+    pub group: Vec<usize>,
+    /// $V$.
+    pub scatters: Arc<Vec<Scatter>>,
+    /// $s$, where rows have variances of their own.
+    pub own: Option<Dense>,
+}
+
+impl Blurred {
+    /// What the rows of `x` look like once cells are missing and inexact as stated.
+    ///
+    /// First the posterior of the row given its measured cells and their errors, $N(m, V)$. Then each feature
+    /// $j$ is lost with probability $q_j$, independently, and replaced by its mean $\mu_j$: with $k = 1 - q$ the mean
+    /// becomes $\mu + k (m - \mu)$ and the covariance
+    /// $k k^\top \circ V + \mathrm{diag}(q k (V_{jj} + (m_j - \mu_j)^2))$.
+    pub(super) fn new(x: &Dense, model: &FeatureModel, expected: &Expected) -> Result<Self> {
+        let found = model.posterior(x, expected.errors.as_ref())?;
+        let mut rows = Self {
+            mean: found.mean,
+            group: found.group,
+            scatters: Arc::new(found.scatters),
+            own: None,
+        };
+        if let Some(missing) = &expected.missing {
+            rows.lose(missing, &model.means);
+        }
+        Ok(rows)
+    }
+
+    fn lose(&mut self, missing: &[f64], centre: &[f64]) {
+        let (n, p) = (self.mean.nrows(), self.mean.ncols());
+        let mut own = Dense::zeros(n, p);
+        for i in 0..n {
+            for j in 0..p {
+                let (q, away) = (missing[j], self.mean[(i, j)] - centre[j]);
+                own[(i, j)] = q * (1.0 - q) * away * away;
+                self.mean[(i, j)] = centre[j] + (1.0 - q) * away;
+            }
+        }
+        self.own = Some(own);
+        let thinned = |scatter: &Scatter| {
+            let mut thin = scatter.clone();
+            for (k, &j) in scatter.features.iter().enumerate() {
+                let q = missing[j];
+                let variance = scatter.diagonal[k] + vector::norm_sq(scatter.factor.row(k));
+                thin.diagonal[k] = (1.0 - q) * ((1.0 - q) * scatter.diagonal[k] + q * variance);
+                vector::scale(thin.factor.row_mut(k), 1.0 - q);
+            }
+            thin
+        };
+        self.scatters = Arc::new(self.scatters.iter().map(thinned).collect());
+    }
+
+    /// The rows `rows`.
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            mean: self.mean.select_rows(rows),
+            group: rows.iter().map(|&i| self.group[i]).collect(),
+            scatters: Arc::clone(&self.scatters),
+            own: self.own.as_ref().map(|own| own.select_rows(rows)),
+        }
+    }
+
+    /// Takes `centre` off every row.
+    pub(super) fn shift(&mut self, centre: &[f64]) {
+        for i in 0..self.mean.nrows() {
+            self.mean.row_mut(i).iter_mut().zip(centre).for_each(|(v, c)| *v -= c);
+        }
+    }
+
+    /// Whether every row is known exactly.
+    pub(super) fn exact(&self) -> bool {
+        self.own.is_none() && self.scatters.iter().all(Scatter::is_none)
+    }
+
+    /// $w^\top V_i w$ of every row.
+    pub(super) fn variances(&self, w: &[f64]) -> Vec<f64> {
+        let forms: Vec<f64> = self.scatters.iter().map(|s| s.form(w)).collect();
+        let squares: Vec<f64> = w.iter().map(|v| v * v).collect();
+        let own = self.own.as_ref().map(|own| own.mul_vec(&squares));
+        let one = |(i, g): (usize, &usize)| forms[*g] + own.as_ref().map_or(0.0, |o| o[i]);
+        self.group.iter().enumerate().map(one).collect()
+    }
+
+    /// $\sum_i c_i V_i d$.
+    pub(super) fn spread(&self, c: &[f64], d: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; d.len()];
+        for (scatter, total) in self.scatters.iter().zip(self.by_group(c)) {
+            let mut part = vec![0.0; d.len()];
+            scatter.apply(d, &mut part);
+            vector::axpy(total, &part, &mut out);
+        }
+        if let Some(own) = &self.own {
+            let sums = own.tr_mul_vec(c);
+            (0..d.len()).for_each(|j| out[j] += sums[j] * d[j]);
+        }
+        out
+    }
+
+    /// Adds $\sum_i c_i V_i$ to the lower triangle of `out`.
+    pub(super) fn add_spread(&self, c: &[f64], out: &mut Dense) {
+        for (scatter, total) in self.scatters.iter().zip(self.by_group(c)) {
+            scatter.add_to(total, out);
+        }
+        if let Some(own) = &self.own {
+            for (j, sum) in own.tr_mul_vec(c).into_iter().enumerate() {
+                out[(j, j)] += sum;
+            }
+        }
+    }
+
+    /// $V_i w$, one row for each row.
+    pub(super) fn images(&self, w: &[f64]) -> Dense {
+        let shared: Vec<Vec<f64>> = self
+            .scatters
+            .iter()
+            .map(|scatter| {
+                let mut image = vec![0.0; w.len()];
+                scatter.apply(w, &mut image);
+                image
+            })
+            .collect();
+        Dense::from_fn(self.group.len(), w.len(), |i, j| {
+            shared[self.group[i]][j] + self.own.as_ref().map_or(0.0, |own| own[(i, j)] * w[j])
+        })
+    }
+
+    fn by_group(&self, c: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.scatters.len()];
+        self.group.iter().zip(c).for_each(|(g, c)| sums[*g] += c);
+        sums
+    }
+}

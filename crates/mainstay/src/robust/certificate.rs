@@ -1,0 +1,64 @@
+//! How far a point is from the optimum at most, from the data and the point alone.
+
+use super::labels::Correction;
+use super::problem::{Problem, State};
+use crate::certificate::Certificate;
+use crate::linalg::vector;
+
+/// The interval that a point proves; `None` for the problem that is not convex.
+pub(super) fn certify(problem: &Problem<'_>, w: &[f64], b: f64) -> Option<Certificate> {
+    if problem.correction == Correction::Forward {
+        return None;
+    }
+    let state = problem.state(w, b);
+    Some(Certificate { primal: state.value, dual: state.value - excess(problem, &state, b) })
+}
+
+/// A bound on $F(w, b) - \min F$ from the gradient $(g, t)$ at $(w, b)$.
+///
+/// $F - \frac{\alpha}{2}\|w\|^2$ is convex, so for the optimum $(w^*, b^*)$
+/// $$F^* \ge F + g^\top (w^* - w) + t (b^* - b) + \tfrac{\alpha}{2}\|w^* - w\|^2
+///       \ge F - \frac{\|g\|^2}{2\alpha} - |t|\,|b^* - b|,$$
+/// and $|b^*|$ is bounded by [`farthest`]. Nothing here is a stopping heuristic: it holds at every point.
+pub(super) fn excess(problem: &Problem<'_>, state: &State, b: f64) -> f64 {
+    let own = vector::norm_sq(&state.slope) / (2.0 * problem.alpha);
+    if state.tilt == 0.0 {
+        return own;
+    }
+    own + state.tilt.abs() * (farthest(problem, state.value) + b.abs())
+}
+
+/// A bound on $|b^*|$ where $F^* \le$ `value`.
+///
+/// By Jensen's inequality, and $\varphi(m) \ge \max(0, -m)$, with $s_\pm$ the shares, $\bar m_\pm$ the
+/// means of the classes, $u_\pm = w^\top \bar m_\pm$ and $\kappa_\pm$ the label corrections, the losses are at least
+/// $$A b + s_-(1 + \kappa_-) u_- - s_+ \kappa_+ u_+ \quad\text{and}\quad
+///   -B b - s_+(1 + \kappa_+) u_+ + s_- \kappa_- u_-$$
+/// with $A, B$ of [`Problem::growth`]. The mean of both, weighted so that $b$ vanishes, is at least
+/// $-c\|w\|$, hence $\frac\alpha2 R^2 - c R \le F$ bounds $R = \|w^*\|$, and each of the two then bounds $b^*$ on one side.
+fn farthest(problem: &Problem<'_>, value: f64) -> f64 {
+    let ((up, down), (k_up, k_down)) = (problem.class_shares(), problem.kappas());
+    let (a, b) = problem.growth();
+    if a <= 0.0 || b <= 0.0 {
+        return f64::INFINITY;
+    }
+    let length = |sign: f64, share: f64| {
+        let pick = |(y, s): (&f64, &f64)| if *y == sign { s / share } else { 0.0 };
+        let weights: Vec<f64> = problem.y.iter().zip(problem.shares).map(pick).collect();
+        vector::norm(&problem.rows.mean.tr_mul_vec(&weights))
+    };
+    let (far_up, far_down) = (length(1.0, up), length(-1.0, down));
+    let c = if k_up == 0.0 && k_down == 0.0 {
+        0.0
+    } else {
+        (down * (b * (1.0 + k_down) + a * k_down) * far_down
+            + up * (b * k_up + a * (1.0 + k_up)) * far_up)
+            / (a + b)
+    };
+    let radius = (c + (c * c + 2.0 * problem.alpha * value).max(0.0).sqrt()) / problem.alpha;
+    let above =
+        (value.abs() + radius * (down * (1.0 + k_down) * far_down + up * k_up * far_up)) / a;
+    let below =
+        (value.abs() + radius * (up * (1.0 + k_up) * far_up + down * k_down * far_down)) / b;
+    above.max(below)
+}

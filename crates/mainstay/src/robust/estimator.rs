@@ -1,0 +1,269 @@
+//! Parameters and data in, a fitted model out.
+
+use std::borrow::Cow;
+
+use super::average::Blurred;
+use super::certificate::certify;
+use super::labels::{Correction, Rates};
+use super::newton::{Point, minimise};
+use super::params::{RobustLogisticParams, Strength};
+use super::problem::Problem;
+use super::tuning;
+use crate::certificate::Certificate;
+use crate::control::Control;
+use crate::data::{Dataset, Merged};
+use crate::error::{Error, Result};
+use crate::folds::fold_warning;
+use crate::loss::expected_probability;
+use crate::model::{
+    BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, Output,
+    assemble, each_class,
+};
+use crate::optim::Budget;
+use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage};
+
+/// Logistic regression that is told what may be wrong: labels wrong at known rates, cells missing, cells measured
+/// with error.
+///
+/// $$\min_{w, b}\ \frac{\alpha}{2}\|w\|^2 + \sum_i s_i\, E\,\varphi\big(y_i (w^\top x_i + b)\big)$$
+///
+/// over rows $x_i$ drawn from what is known of them: a Gaussian model of the features, learned from the rows, gives
+/// the distribution of missing and inexact cells, and features that will be missing at prediction are lost at
+/// random. Convex, with a proven gap, but for `correction = "forward"`. The intercept is free. Nothing stated and
+/// no cell missing, it is the L2-penalised logistic regression.
+///
+/// Labels: with `after` the observed labels are fitted as they are and $P(\text{true}) = (P(\text{observed}) -
+/// r_0)/(1 - r_0 - r_1)$, clipped. Predictions average over what is not known of a row, so that a row without
+/// any measured feature gets about the base rate.
+///
+/// ```
+/// use mainstay::data::Dataset;
+/// use mainstay::linalg::Dense;
+/// use mainstay::model::Estimator;
+/// use mainstay::robust::RobustLogisticParams;
+///
+/// let x = Dense::from_fn(40, 2, |i, j| if i == j { f64::NAN } else { ((i * 7 + j * 3) % 11) as f64 });
+/// let labels = (0..40).map(|i| usize::from((i * 7) % 11 > 5)).collect();
+/// let data = Dataset::with_gaps(x.into(), labels, 2)?;
+/// let fitted = RobustLogisticParams::default().check()?.fit(&data, &Default::default())?;
+/// assert!(fitted.dual_gap().is_some_and(|gap| gap <= 1e-6));
+/// # Ok::<(), mainstay::Error>(())
+/// ```
+///
+/// Parameters are checked; the field is private, so holding one is proof of validity.
+#[derive(Debug, Clone)]
+pub struct RobustLogistic(RobustLogisticParams);
+
+impl RobustLogistic {
+    pub(super) fn new(params: RobustLogisticParams) -> Self {
+        Self(params)
+    }
+}
+
+impl Estimator for RobustLogistic {
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let params = &self.0;
+        let merged = Merged::new(&*params.class_weight.applied(data)?);
+        let expected = params.expected(&merged.data)?;
+        let x = merged.data.features().to_dense();
+        if x.data().iter().any(|v| v.abs() > 1e100) {
+            let text = "a feature value above 1e100: rescale the features";
+            return Err(Error::BadData(text.into()));
+        }
+        let counts = counts(data, &merged);
+        let rows = Rows { x: &x, weights: Some(&counts), errors: expected.errors.as_ref() };
+        let shrinkage =
+            if params.feature_model { Shrinkage::default() } else { Shrinkage::Fixed(1.0) };
+        let model = control.install(|| FeatureModel::learn(rows, shrinkage, control))?;
+        let mut rows = Blurred::new(&x, &model, &expected)?;
+        let shares = shares(&merged.data);
+        let centre =
+            if params.fit_intercept { rows.mean.tr_mul_vec(&shares) } else { vec![0.0; x.ncols()] };
+        rows.shift(&centre);
+        let rates = params.wrong_labels.rates(data.n_classes())?;
+        let labels = merged.data.labels();
+        let n_classes = data.n_classes();
+        let training = Training { params, rows: &rows, labels, shares: &shares, rates, n_classes };
+        let (alpha, table) = match params.alpha {
+            Strength::Fixed(alpha) => (alpha, None),
+            Strength::Rule(_) => {
+                let (alpha, table) = control.install(|| tuning::choose(&training, control))?;
+                (alpha, Some(table))
+            }
+        };
+        let fits =
+            each_class(&merged, control, |binary| training.fit(binary, alpha, &centre, control))?;
+        Ok(finish(&merged, &fits, (params, rates, &expected.shared), model, (alpha, table)))
+    }
+}
+
+/// How often each merged row counts without class weights.
+fn counts(data: &Dataset, merged: &Merged) -> Vec<f64> {
+    let mut counts = vec![0.0; merged.data.len()];
+    for (i, position) in merged.position.iter().enumerate() {
+        if let Some(k) = position {
+            counts[*k] += data.weights().map_or(1.0, |w| w[i]);
+        }
+    }
+    // A class weight of 0 drops rows, a row weight of 0 is dropped before: all counts are positive.
+    counts
+}
+
+/// Row weights as parts of 1.
+fn shares(data: &Dataset) -> Vec<f64> {
+    let weights = data.weights().map_or_else(|| vec![1.0; data.len()].into(), Cow::Borrowed);
+    let largest = weights.iter().fold(0.0, |m: f64, w| m.max(*w));
+    let total: f64 = weights.iter().map(|w| w / largest).sum();
+    weights.iter().map(|w| w / largest / total).collect()
+}
+
+/// Everything a fit needs to know about its rows.
+pub(super) struct Training<'a> {
+    pub params: &'a RobustLogisticParams,
+    pub rows: &'a Blurred,
+    pub labels: &'a [usize],
+    pub shares: &'a [f64],
+    pub rates: Rates,
+    n_classes: usize,
+}
+
+impl Training<'_> {
+    /// The class that is +1 in each binary problem.
+    pub(super) fn positives(&self) -> std::ops::Range<usize> {
+        if self.n_classes == 2 { 1..2 } else { 0..self.n_classes }
+    }
+
+    /// Shares of some of the rows, as parts of 1.
+    pub(super) fn shares_of(&self, rows: &[usize]) -> Vec<f64> {
+        let total: f64 = rows.iter().map(|&i| self.shares[i]).sum();
+        rows.iter().map(|&i| self.shares[i] / total).collect()
+    }
+
+    pub(super) fn problem<'b>(
+        &self,
+        rows: &'b Blurred,
+        y: &'b [f64],
+        shares: &'b [f64],
+        alpha: f64,
+        rates: Rates,
+    ) -> Problem<'b> {
+        let (correction, intercept) = (self.params.correction, self.params.fit_intercept);
+        // Without wrong labels all corrections are the plain convex problem.
+        let correction = if rates.any() { correction } else { Correction::After };
+        Problem { rows, y, shares, alpha, rates, correction, intercept }
+    }
+
+    /// Refuses label rates with which the corrected loss has no minimum.
+    pub(super) fn bounded(&self, problem: &Problem<'_>) -> Result<()> {
+        let (up, down) = problem.growth();
+        if !self.params.fit_intercept || (up > 0.0 && down > 0.0) {
+            return Ok(());
+        }
+        let (positive, _) = problem.class_shares();
+        Err(Error::Infeasible(format!(
+            "with `wrong_labels` as stated and {:.1} % of the rows labelled positive the corrected loss has no \
+             minimum: fewer labels are wrong than stated; lower the rate or use correction=\"after\"",
+            100.0 * positive
+        )))
+    }
+
+    fn fit(
+        &self,
+        binary: &BinaryProblem<'_>,
+        alpha: f64,
+        centre: &[f64],
+        control: &Control,
+    ) -> Result<BinaryFit> {
+        let p = self.rows.mean.ncols();
+        let problem = self.problem(self.rows, &binary.y, self.shares, alpha, self.rates);
+        let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
+        let mut at = Point { w: vec![0.0; p], b: 0.0 };
+        let one_sign = binary.y.iter().all(|y| *y == binary.y[0]);
+        let certificate = if one_sign {
+            at.b = if self.params.fit_intercept { 40.0 * binary.y[0] } else { 0.0 };
+            Some(Certificate { primal: problem.value(&at.w, at.b), dual: 0.0 })
+        } else {
+            self.bounded(&problem)?;
+            if problem.correction == Correction::Forward {
+                // The convex problem first: a start from which the likelihood only rises.
+                let convex = Problem { correction: Correction::After, ..problem };
+                at = minimise(&convex, &at, &mut budget)?;
+            }
+            at = minimise(&problem, &at, &mut budget)?;
+            certify(&problem, &at.w, at.b)
+        };
+        let right = self.right(&problem, &at);
+        let shift: f64 = at.w.iter().zip(centre).map(|(w, c)| w * c).sum();
+        Ok(BinaryFit {
+            intercept: at.b - shift,
+            weights: at.w,
+            certificate,
+            n_iter: budget.spent().max(1),
+            row_outputs: vec![("label_posterior", right)],
+            outputs: Vec::new(),
+            warnings: Vec::new(),
+            route: Vec::new(),
+        })
+    }
+
+    /// The probability that each label is right.
+    fn right(&self, problem: &Problem<'_>, at: &Point) -> Vec<f64> {
+        let (margins, variances) = (problem.margins(&at.w, at.b), self.rows.variances(&at.w));
+        (0..margins.len())
+            .map(|i| {
+                let (y, p) = (problem.y[i], expected_probability(margins[i], variances[i]));
+                let p = match problem.correction {
+                    Correction::After => {
+                        ((p - self.rates.of(-y)) / self.rates.kept()).clamp(0.0, 1.0)
+                    }
+                    Correction::Backward | Correction::Forward => p,
+                };
+                self.rates.right(y, p)
+            })
+            .collect()
+    }
+}
+
+/// Puts the answers to the binary problems together.
+fn finish(
+    merged: &Merged,
+    fits: &[BinaryFit],
+    (params, rates, errors): (&RobustLogisticParams, Rates, &Option<Vec<f64>>),
+    features: FeatureModel,
+    (alpha, table): (f64, Option<Output>),
+) -> Fitted {
+    let after = params.correction == Correction::After && rates.any();
+    let afterwards = if after { [rates.negative, rates.positive] } else { [0.0; 2] };
+    let linear = Linear {
+        coef: fits.iter().map(|f| f.weights.clone()).collect(),
+        intercept: fits.iter().map(|f| f.intercept).collect(),
+        link: Link::Logistic,
+    };
+    let floor = 1.0 / (merged.data.len() as f64 + 2.0);
+    let model = GaussianLinear::new(
+        linear,
+        features,
+        errors.clone().unwrap_or_default(),
+        afterwards,
+        floor,
+    );
+    let mut fitted = assemble(merged, Model::GaussianLinear(model), params.tol, fits);
+    // One-versus-rest problems each judge a label; the one of the label's own class is asked.
+    let own: Vec<f64> = merged
+        .position
+        .iter()
+        .map(|position| {
+            position.map_or(1.0, |k| {
+                let class = merged.data.labels()[k];
+                let fit = if fits.len() == 1 { &fits[0] } else { &fits[class] };
+                fit.row_outputs[0].1[k]
+            })
+        })
+        .collect();
+    fitted = fitted.with("label_posterior", own).with("alpha", alpha);
+    if let Some(table) = table {
+        fitted.warnings.extend(fold_warning(&merged.data, params.n_folds));
+        fitted = fitted.with("cv_results", table);
+    }
+    fitted
+}

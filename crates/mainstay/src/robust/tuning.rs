@@ -1,0 +1,89 @@
+//! The strength of the penalty by cross-validation along a warm-started path.
+
+use super::estimator::Training;
+use super::labels::Rates;
+use super::newton::{Point, minimise};
+use super::problem::Problem;
+use crate::control::Control;
+use crate::error::Result;
+use crate::folds::{Split, geometric_grid, stratified};
+use crate::linalg::vector;
+use crate::model::Output;
+use crate::optim::{Budget, Candidates, Scores};
+
+/// The smallest strength of the grid as a part of the largest.
+const DEPTH: f64 = 1e-6;
+/// Gap of the fits along the path: far below the differences between candidates.
+const PATH_TOL: f64 = 1e-5;
+
+/// The strength with the least held-out loss, and the table of all.
+///
+/// The loss is the one that is minimised: expected under the stated damage, on the labels as observed (`after`,
+/// `forward`) or corrected (`backward`).
+pub(super) fn choose(training: &Training<'_>, control: &Control) -> Result<(f64, Output)> {
+    let params = training.params;
+    let grid = strengths(training);
+    let seed = params.random_state.unwrap_or(0);
+    let splits = stratified(training.labels, params.n_folds, 1, seed);
+    let judge = |split: &Split| held_out(training, split, &grid, control);
+    let scores = Scores::cross_validate(&splits, control, judge)?;
+    // The grid falls: of equals the stronger penalty.
+    let best = scores.best(|a, b| b.cmp(&a))?;
+    let table = scores.table(Candidates::new(grid.len()).with("alpha", grid.clone()));
+    Ok((grid[best], table))
+}
+
+/// From the mean squared length of a centred row, with which the model is all but constant, downwards.
+fn strengths(training: &Training<'_>) -> Vec<f64> {
+    let mean = &training.rows.mean;
+    let length: f64 =
+        (0..mean.nrows()).map(|i| training.shares[i] * vector::norm_sq(mean.row(i))).sum();
+    let top = if length > 1e-290 && length < 1e300 { length } else { 1.0 };
+    geometric_grid(top, DEPTH * top, training.params.n_alphas)
+}
+
+/// Minus the mean held-out loss of every strength; `None` if the training rows lack a class that the held-out
+/// ones have.
+fn held_out(
+    training: &Training<'_>,
+    split: &Split,
+    grid: &[f64],
+    control: &Control,
+) -> Result<Option<Vec<f64>>> {
+    let labels = training.labels;
+    let seen = |class: usize| split.train.iter().any(|&i| labels[i] == class);
+    if split.train.len() < 2
+        || split.holdout.is_empty()
+        || !split.holdout.iter().all(|&i| seen(labels[i]))
+        || !training.positives().all(|class| split.train.iter().any(|&i| labels[i] != class))
+    {
+        return Ok(None);
+    }
+    let (train, test) = (training.rows.select(&split.train), training.rows.select(&split.holdout));
+    let (train_shares, test_shares) =
+        (training.shares_of(&split.train), training.shares_of(&split.holdout));
+    let mut scores = vec![0.0; grid.len()];
+    for class in training.positives() {
+        let sign = |i: &usize| if labels[*i] == class { 1.0 } else { -1.0 };
+        let y: Vec<f64> = split.train.iter().map(sign).collect();
+        let truth: Vec<f64> = split.holdout.iter().map(sign).collect();
+        if !seen(class) {
+            continue;
+        }
+        let rates: Rates = training.rates;
+        let mut point = Point { w: vec![0.0; train.mean.ncols()], b: 0.0 };
+        for (k, &alpha) in grid.iter().enumerate() {
+            let problem = training.problem(&train, &y, &train_shares, alpha, rates);
+            if training.bounded(&problem).is_err() {
+                return Ok(None);
+            }
+            let tol = training.params.tol.max(PATH_TOL);
+            let mut budget = Budget::new(tol, training.params.max_iter, control);
+            point = minimise(&problem, &point, &mut budget)?;
+            let judge = Problem { rows: &test, y: &truth, shares: &test_shares, ..problem };
+            let penalty = 0.5 * alpha * vector::norm_sq(&point.w);
+            scores[k] -= judge.value(&point.w, point.b) - penalty;
+        }
+    }
+    Ok(Some(scores))
+}

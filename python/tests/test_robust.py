@@ -1,0 +1,227 @@
+"""Robust logistic regression, the Gaussian imputer and far rows, as users see them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import mainstay
+from mainstay import (
+    DropFarRows,
+    GaussianImputer,
+    PenalizedClassifier,
+    RobustLogisticRegression,
+)
+from mainstay.datasets import load_demo
+
+
+def sample(n=200, p=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 1)) + 0.7 * rng.normal(size=(n, p))
+    y = (X @ rng.normal(size=p) + rng.logistic(size=n) > 0).astype(int)
+    return X, y
+
+
+def with_holes(X, share, seed=1):
+    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+
+
+def test_the_imputer_gives_the_conditional_mean_and_covariance():
+    X, _ = sample()
+    imputer = GaussianImputer().fit(X)
+    mu, S = imputer.mean_, imputer.covariance_
+    row = np.array([[0.3, np.nan, -1.0, np.nan]])
+    o, m = [0, 2], [1, 3]
+    gain = S[np.ix_(m, o)] @ np.linalg.inv(S[np.ix_(o, o)])
+    mean, factors = imputer.posterior(row)
+    np.testing.assert_allclose(mean[0, m], mu[m] + gain @ (row[0, o] - mu[o]), atol=1e-10)
+    np.testing.assert_array_equal(mean[0, o], row[0, o])
+    V = factors[0] @ factors[0].T
+    np.testing.assert_allclose(
+        V[np.ix_(m, m)], S[np.ix_(m, m)] - gain @ S[np.ix_(o, m)], atol=1e-10
+    )
+    np.testing.assert_allclose(imputer.transform(row), mean)
+
+
+def test_shrinkage_is_that_of_scikit_learn_on_standardised_rows():
+    covariance = pytest.importorskip("sklearn.covariance")
+    X, _ = sample()
+    imputer = GaussianImputer().fit(X)
+    _, wanted = covariance.ledoit_wolf(StandardScaler().fit_transform(X))
+    assert imputer.shrinkage_ == pytest.approx(wanted, rel=1e-9)
+
+
+def test_known_errors_are_taken_out():
+    X, _ = sample(500)
+    noisy = X + np.random.default_rng(3).normal(size=X.shape)
+    imputer = GaussianImputer().fit(noisy, errors=1.0)
+    cleaned = imputer.transform(noisy, errors=1.0)
+    assert np.mean((cleaned - X) ** 2) < 0.6 * np.mean((noisy - X) ** 2)
+    with pytest.raises(ValueError, match="errors has shape"):
+        imputer.transform(noisy, errors=np.ones((3, 3)))
+    with pytest.raises(ValueError, match="not negative"):
+        imputer.transform(noisy, errors=-1.0)
+
+
+def test_an_imputer_survives_pickling():
+    X, _ = sample()
+    imputer = GaussianImputer().fit(with_holes(X, 0.2))
+    again = pickle.loads(pickle.dumps(imputer))
+    rows = with_holes(X, 0.4)
+    np.testing.assert_array_equal(imputer.transform(rows), again.transform(rows))
+
+
+def test_nothing_stated_is_the_plain_logistic_regression():
+    X, y = sample()
+    robust = RobustLogisticRegression(alpha=0.02, tol=1e-10).fit(X, y)
+    plain = PenalizedClassifier(alpha=0.02, tol=1e-10).fit(X, y)
+    assert robust.objective_ == pytest.approx(plain.objective_, abs=1e-9)
+    assert robust.dual_gap_ <= 1e-10
+    np.testing.assert_allclose(robust.predict_proba(X), plain.predict_proba(X), atol=1e-4)
+    assert np.all(robust.label_posterior_ == 1.0)
+
+
+def test_a_row_with_nothing_measured_gets_about_the_base_rate():
+    X, y = sample(400)
+    model = RobustLogisticRegression(alpha=0.001).fit(X, y)
+    p = model.predict_proba(np.full((1, 4), np.nan))[0, 1]
+    assert abs(p - y.mean()) < 0.05
+
+
+def test_told_what_is_missing_it_beats_mean_imputation():
+    X, y = sample(2000, 6)
+    train, test = slice(0, 1000), slice(1000, None)
+    damaged = with_holes(X[test], 0.4)
+    robust = RobustLogisticRegression(missing=0.4).fit(X[train], y[train])
+    plain = PenalizedClassifier(alpha="cv").fit(X[train], y[train])
+    filled = np.where(np.isnan(damaged), X[train].mean(0), damaged)
+    loss = [
+        -np.mean(np.log(model.predict_proba(rows)[np.arange(1000), y[test]]))
+        for model, rows in ((robust, damaged), (plain, filled))
+    ]
+    assert loss[0] < loss[1] - 0.01
+
+
+def test_suspicious_labels_are_the_wrong_ones():
+    X, y = sample(600)
+    wrong = np.random.default_rng(2).random(600) < 0.2
+    model = RobustLogisticRegression(wrong_labels=0.2).fit(X, np.where(wrong, 1 - y, y))
+    worst = np.argsort(model.label_posterior_)[: wrong.sum()]
+    assert wrong[worst].mean() > 2.5 * wrong.mean()
+
+
+@pytest.mark.parametrize("correction", ["after", "backward", "forward"])
+def test_one_sided_noise_is_corrected(correction):
+    X, y = sample(3000)
+    hidden = (np.random.default_rng(4).random(3000) < 0.4) & (y == 1)
+    model = RobustLogisticRegression(wrong_labels=(0.0, 0.4), correction=correction, alpha=1e-3)
+    model.fit(X, np.where(hidden, 0, y))
+    assert abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.04
+    consistent = (model.decision_function(X) > 0) == (model.predict(X) == 1)
+    assert consistent.all()
+
+
+def test_errors_may_be_given_per_cell():
+    X, y = sample(300)
+    rng = np.random.default_rng(5)
+    errors = rng.uniform(0, 1, X.shape)
+    noisy = X + errors * rng.normal(size=X.shape)
+    model = RobustLogisticRegression(alpha=0.01).fit(noisy, y, errors=errors)
+    assert model.dual_gap_ <= 1e-6
+    told, untold = model.predict_proba(noisy, errors=errors), model.predict_proba(noisy)
+    # Told, it trusts the cells less.
+    assert np.abs(told - 0.5).mean() < np.abs(untold - 0.5).mean()
+
+
+def test_fits_do_not_depend_on_threads():
+    X, y = sample()
+    X = with_holes(X, 0.2)
+    one = RobustLogisticRegression(missing=0.2).fit(X, y)
+    two = RobustLogisticRegression(missing=0.2, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_models_can_be_saved_and_loaded(tmp_path):
+    X, y = sample()
+    X = with_holes(X, 0.2)
+    model = RobustLogisticRegression(wrong_labels=(0.1, 0.0), errors=0.2, missing=0.1).fit(X, y)
+    mainstay.save(model, tmp_path / "model.json")
+    again = mainstay.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+    assert isinstance(again, RobustLogisticRegression)
+
+
+def test_it_works_in_a_pipeline_with_missing_cells():
+    X, y = load_demo(return_X_y=True)
+    X = with_holes(X, 0.1)
+    model = make_pipeline(StandardScaler(), RobustLogisticRegression(alpha=0.01, missing=0.1))
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.93
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"wrong_labels": 0.5}, "wrong_labels"),
+        ({"wrong_labels": (0.6, 0.5)}, "wrong_labels"),
+        ({"errors": -1.0}, "errors"),
+        ({"missing": 1.0}, "missing"),
+        ({"missing": [0.1, 0.2]}, "missing"),
+        ({"correction": "sideways"}, "correction"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(params, text):
+    X, y = sample(50)
+    with pytest.raises(ValueError, match=text):
+        RobustLogisticRegression(alpha=0.1, **params).fit(X, y)
+
+
+def test_far_rows_are_named_with_feature_and_unit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(5, 1, size=(300, 3))
+    y = (X[:, 0] + rng.normal(size=300) > 5).astype(int)
+    X[7, 1] *= 100
+    X[20, 2] *= 1000
+    X[33, 0] *= 10
+    model = DropFarRows(PenalizedClassifier()).fit(X, y)
+    found = {
+        int(row): (int(feature), float(unit))
+        for row, feature, unit in zip(
+            model.far_rows_["row"], model.far_rows_["feature"], model.far_rows_["unit"], strict=True
+        )
+    }
+    assert found[7] == (1, 0.01)
+    assert found[20] == (2, 0.001)
+    assert found[33] == (0, 0.1)
+    assert len(found) < 10
+    assert not model.kept_[[7, 20, 33]].any()
+
+
+def test_few_rows_of_many_features_have_distances_too():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 100))
+    y = np.arange(60) % 2
+    X[4] += 8
+    model = DropFarRows(PenalizedClassifier()).fit(X, y)
+    assert 4 in set(model.far_rows_["row"])
+    assert len(model.far_rows_["row"]) < 6
+
+
+def test_clean_normal_rows_are_kept():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(2000, 5)) @ rng.normal(size=(5, 5))
+    y = (X[:, 0] > 0).astype(int)
+    model = DropFarRows(PenalizedClassifier()).fit(X, y)
+    assert model.kept_.mean() > 0.99
+
+
+def test_a_given_share_is_dropped_from_every_class():
+    X, y = sample(200)
+    model = DropFarRows(PenalizedClassifier(), share=0.1).fit(X, y, sample_weight=np.ones(200))
+    for label in (0, 1):
+        rows = y == label
+        assert abs((~model.kept_[rows]).sum() - 0.1 * rows.sum()) <= 1
+    with pytest.raises(ValueError, match="share"):
+        DropFarRows(PenalizedClassifier(), share=0.7).fit(X, y)
