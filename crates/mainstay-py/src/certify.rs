@@ -19,7 +19,7 @@ use crate::run::{run, threads, to_python};
 /// A fit of ours, or the hyperplanes of anybody's linear model.
 enum Certified {
     Fit(Arc<Core>),
-    Planes(Model),
+    Planes(Box<Model>),
 }
 
 impl Certified {
@@ -35,7 +35,7 @@ impl Certified {
             link: Link::None,
         };
         linear.validate().map_err(|e| to_python(&e))?;
-        Ok(Self::Planes(Model::Linear(linear)))
+        Ok(Self::Planes(Box::new(Model::Linear(linear))))
     }
 
     fn model(&self) -> &Model {

@@ -19,6 +19,8 @@ use crate::run::{run, threads, to_python};
 pub(crate) struct FeatureModel(Arc<Core>);
 
 type Scatters<'py> = Vec<(Vec<usize>, Bound<'py, PyArray2<f64>>)>;
+/// Mean of every row, its group, and the scatter of every group.
+type Posteriors<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>, Scatters<'py>);
 
 fn dense(x: &Bound<'_, PyAny>) -> PyResult<Dense> {
     Ok(match convert::matrix(x)? {
@@ -68,7 +70,7 @@ impl FeatureModel {
         x: &Bound<'py, PyAny>,
         errors: Option<PyReadonlyArray2<'py, f64>>,
         n_jobs: Option<i64>,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>, Scatters<'py>)> {
+    ) -> PyResult<Posteriors<'py>> {
         let (rows, known, model) = (dense(x)?, self::errors(errors.as_ref()), Arc::clone(&self.0));
         let found =
             run(x.py(), threads(n_jobs)?, None, move |_| model.posterior(&rows, known.as_ref()))?;
