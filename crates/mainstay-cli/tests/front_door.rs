@@ -102,7 +102,7 @@ fn row(i: usize) -> [String; 9] {
         format!("{}", 0.5 + 0.25 * (x % 6.0)),
         format!("{}", 1.0 + (x % 3.0)),
         ["north", "south", "east"][i % 3].to_owned(),
-        ["ill", "well"][if i % 11 == 0 { 1 - i % 2 } else { i % 2 }].to_owned(),
+        ["ill", "well"][if i.is_multiple_of(11) { 1 - i % 2 } else { i % 2 }].to_owned(),
         "1".into(),
     ]
 }
@@ -376,26 +376,32 @@ fn nasty_files_give_the_expected_columns_or_one_line() {
         ("book.xlsx", sheet(), &["--sheet", "other"], Err(&["no sheet `other`", "`Data`"])),
     ];
     let folder = Folder::new();
-    for (name, bytes, flags, expected) in cases {
-        let path = folder.write(name, bytes);
-        let model = folder.text("nasty.json");
-        let output = mainstay(&[&["fit", &path, "-t", "y", "-o", &model][..], flags].concat());
-        match expected {
-            Err(parts) => fails(&output, parts),
-            Ok(features) => {
-                assert!(output.status.success(), "{name}: {}", err(&output));
-                let file: Value = serde_json::from_slice(&fs::read(&model).unwrap()).unwrap();
-                assert_eq!(file["model"]["feature_names"], serde_json::json!(features), "{name}");
-                // The same file is predicted as it was fitted.
-                let again = mainstay(&["predict", &model, &path]);
-                assert!(again.status.success(), "{name}: {}", err(&again));
-            }
+    cases.into_iter().for_each(|case| meets(&folder, case));
+}
+
+/// Fits the file, and compares its features or the line that stops it with what is expected.
+fn meets(folder: &Folder, (name, bytes, flags, expected): Nasty<'_>) {
+    let path = folder.write(name, bytes);
+    let model = folder.text("nasty.json");
+    let output = mainstay(&[&["fit", &path, "-t", "y", "-o", &model][..], flags].concat());
+    match expected {
+        Err(parts) => fails(&output, parts),
+        Ok(features) => {
+            assert!(output.status.success(), "{name}: {}", err(&output));
+            let file: Value = serde_json::from_slice(&fs::read(&model).unwrap()).unwrap();
+            assert_eq!(file["model"]["feature_names"], serde_json::json!(features), "{name}");
+            // The same file is predicted as it was fitted.
+            let again = mainstay(&["predict", &model, &path]);
+            assert!(again.status.success(), "{name}: {}", err(&again));
         }
     }
 }
 
 /// A spreadsheet of 24 rows as a zip archive without compression, made by hand.
 fn sheet() -> Vec<u8> {
+    const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006";
     let cell = |value: &str| match value.parse::<f64>() {
         Ok(_) => format!("<c><v>{value}</v></c>"),
         Err(_) => format!("<c t=\"inlineStr\"><is><t>{value}</t></is></c>"),
@@ -407,9 +413,6 @@ fn sheet() -> Vec<u8> {
     for i in 0..24 {
         rows += &row(&[&measure(i), ["a", "b"][i % 2], &label(i)]);
     }
-    const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-    const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-    const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006";
     let files = [
         (
             "[Content_Types].xml",
@@ -586,8 +589,9 @@ fn formulas_in_labels_are_defused_when_asked() {
 #[test]
 fn pipes_given_as_a_path_are_read_whole() {
     let folder = Folder::new();
-    let rows: String =
+    let rows: Vec<String> =
         (0..20_000).map(|i| format!("{} 1:{} 2:{}\n", i % 2, i % 2 * 3, i % 7)).collect();
+    let rows = rows.concat();
     assert!(rows.len() > 3 * (64 << 10));
     let pipe = folder.text("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

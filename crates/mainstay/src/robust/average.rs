@@ -2,10 +2,20 @@
 
 use std::sync::Arc;
 
-use super::params::Expected;
 use crate::error::Result;
 use crate::linalg::{Dense, vector};
 use crate::uncertainty::feature_model::{FeatureModel, Scatter};
+
+/// The stated damage, spelled out for the features of a data set.
+#[derive(Debug, Clone)]
+pub(super) struct Expected {
+    /// Errors of the training rows: one row for each, or one for all.
+    pub errors: Option<Dense>,
+    /// Share of rows that will lack each feature.
+    pub missing: Option<Vec<f64>>,
+    /// Errors at prediction, where they are the same for all rows.
+    pub shared: Option<Vec<f64>>,
+}
 
 /// Rows $x_i$ with mean $m_i$ and covariance $V_{g(i)} + \mathrm{diag}(s_i)$.
 #[derive(Debug, Clone)]

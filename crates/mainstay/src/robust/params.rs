@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::average::Expected;
 use super::estimator::RobustLogistic;
 use super::labels::{Correction, WrongLabels};
 use crate::data::{ClassWeight, Dataset, RowUncertainty};
@@ -159,15 +160,4 @@ impl RobustLogisticParams {
         let missing = missing.iter().any(|q| *q > 0.0).then_some(missing);
         Ok(Expected { errors, missing, shared })
     }
-}
-
-/// The stated damage, spelled out for the features of a data set.
-#[derive(Debug, Clone)]
-pub(super) struct Expected {
-    /// Errors of the training rows: one row for each, or one for all.
-    pub errors: Option<Dense>,
-    /// Share of rows that will lack each feature.
-    pub missing: Option<Vec<f64>>,
-    /// Errors at prediction, where they are the same for all rows.
-    pub shared: Option<Vec<f64>>,
 }
