@@ -77,7 +77,7 @@ def test_the_report_is_one_file(result, tmp_path):
     path = tmp_path / "out.html"
     result.to_html(path)
     text = path.read_text(encoding="utf-8")
-    assert text.lower().startswith("<!doctype html>")
+    assert text.lower().startswith("<!DOCTYPE html>")
     assert result.details["advice"]["headline"].split(":")[0] in text
     with pytest.raises(OSError, match="nowhere"):
         result.to_html(tmp_path / "nowhere" / "out.html")
@@ -182,4 +182,4 @@ def test_a_comparison_whose_text_was_altered_gives_a_page_or_a_value_error(resul
             page = _core.Comparison.from_json(json.dumps(altered)).html()
         except ValueError:
             continue
-        assert page.startswith("<!doctype html>")
+        assert page.startswith("<!DOCTYPE html>")

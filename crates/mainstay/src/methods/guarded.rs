@@ -122,11 +122,12 @@ mod tests {
     use crate::linalg::Dense;
     use serde_json::json;
 
-    /// One row in ten is of class 1, and the only feature says nothing.
+    /// One row in ten is of class 1, in every one of four blocks that the features tell apart: they say nothing.
     fn unbalanced() -> Dataset {
-        let x: Vec<f64> = (0..40).map(|i| f64::from(i % 2)).collect();
+        let features = |block: i32| [block % 2, block / 2, (block % 2) ^ (block / 2)];
+        let x = (0..40).flat_map(|i| features(i / 10)).map(f64::from).collect();
         let y = (0..40).map(|i| usize::from(i % 10 == 0)).collect();
-        Dataset::new(Dense::from_rows(40, 1, x).into(), y, 2).unwrap()
+        Dataset::new(Dense::from_rows(40, 3, x).into(), y, 2).unwrap()
     }
 
     fn constant_warnings(method: &str, params: &Value) -> Vec<String> {
