@@ -188,6 +188,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     def _set_fitted(self, core):
         """Make the results of a fit public."""
         self._model = core
+        self.certificate_claimed_ = False
         self.n_iter_ = core.n_iter
         if core.coef is not None:
             self.coef_, self.intercept_ = core.coef, core.intercept
@@ -208,6 +209,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         if feature_names is not None:
             model.feature_names_in_ = np.array(feature_names, dtype=object)
         model._set_fitted(fitted)
+        # Nobody has recomputed it: whoever wrote the file may have written any number.
+        model.certificate_claimed_ = fitted.dual_gap is not None
         return model
 
     def _warn(self):
@@ -235,6 +238,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         options = {**self._check_options(), "ensure_all_finite": False}
         X, y = validate_data(self, X, y, **options)
         if y.dtype.kind not in "biu":  # integers are classes, which takes a while to find out
+            _check_labels(y)
             check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if sample_weight is not None:
@@ -246,7 +250,14 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         return core_matrix(validate_data(self, X, reset=False, **self._check_options()))
 
     def _n_jobs(self):
-        return getattr(self, "n_jobs", None)
+        n_jobs = getattr(self, "n_jobs", None)
+        if n_jobs is None:
+            return None
+        if not isinstance(n_jobs, (int, np.integer)) or abs(int(n_jobs)) >= 2**31:
+            raise ValueError(
+                f"`n_jobs` = {_shown(n_jobs)}: must be None or a whole number, -1 for all cores"
+            )
+        return int(n_jobs)
 
     def _is_pairwise(self):
         return getattr(self, "kernel", None) == "precomputed"
@@ -346,7 +357,35 @@ def _class_factors(class_weight, classes):
     unknown = [key for key in class_weight if key not in labels]
     if unknown and len(class_weight) - len(unknown) < len(labels):
         raise ValueError(f"`class_weight` names {unknown}, but the classes are {labels}")
-    return [float(class_weight.get(label, 1.0)) for label in labels]
+    factors = [class_weight.get(label, 1.0) for label in labels]
+    for label, factor in zip(labels, factors, strict=True):
+        try:
+            float(factor)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"`class_weight` of class {label!r} = {_shown(factor)}: must be a finite number"
+            ) from None
+    return [float(factor) for factor in factors]
+
+
+def _shown(value):
+    """Text of a value for an error message, cut where it is long."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return "a whole number of more than 40 digits"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _check_labels(y):
+    """Refuse labels that would become other labels without a word."""
+    kind = y.dtype.kind
+    if kind == "S" or (kind == "O" and any(isinstance(label, bytes) for label in y)):
+        raise ValueError("class labels are bytes: decode them to text first")
+    if kind == "f" and np.any(np.abs(y) >= 2.0**53):
+        raise ValueError(
+            "class labels are floating-point numbers of 2**53 or more, where whole numbers are no "
+            "longer told apart: pass them as integers or as text"
+        )
 
 
 def _seed(random_state):

@@ -18,7 +18,8 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None):
 
     A radius is the size of the least change of the row, measured in the named norm, after which
     ``predict`` may answer otherwise; nothing smaller does. A deletion sets features to 0. All
-    numbers are exact, not sampled, and ``inf`` where nothing of the kind flips the prediction.
+    numbers are exact, not sampled, and ``inf`` where nothing of the kind flips the prediction; only
+    the deletion of least value may be an interval instead (see Returns).
 
     Parameters
     ----------
@@ -49,6 +50,9 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None):
         ``margin`` (two classes: the decision value; more: the lead over the runner-up),
         ``radius_l2``, ``radius_l1``, ``radius_linf``, ``radius_ellipsoid`` (with ``uncertainty``),
         ``deletions`` (fewest features), ``deletion_value`` (least total value), and the witness.
+        With ``values`` also ``deletion_value_upper``. Where the two differ, finding the least value
+        would take too long: no deletion of less than ``deletion_value`` flips, one of
+        ``deletion_value_upper`` does. Where they are equal the value is exact.
 
     Examples
     --------

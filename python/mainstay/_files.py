@@ -50,10 +50,26 @@ def save(model, path):
         os.fspath(path),
         model._method_name(),
         model._core_params(),
-        np.asarray(model.classes_).tolist(),
+        _labels(model.classes_),
         None if names is None else [str(name) for name in names],
         model._model,
     )
+
+
+def _labels(classes):
+    """Class labels as a file can hold them: those that would come back changed are refused."""
+    classes = np.asarray(classes)
+    if classes.dtype.kind in "mM":
+        raise ValueError(
+            "class labels are dates or times, which a model file cannot hold: fit on their text, "
+            "y.astype(str)"
+        )
+    if classes.dtype.kind == "u" and classes.max() >= 2**63:
+        raise ValueError(
+            "class labels of 2**63 or more do not fit into a model file: fit on their text, "
+            "y.astype(str)"
+        )
+    return classes.tolist()
 
 
 def load(path):
@@ -72,7 +88,9 @@ def load(path):
     Returns
     -------
     model : estimator
-        Of the same class, with the same parameters, predictions and fitted attributes.
+        Of the same class, with the same parameters, predictions and fitted attributes. Where it has
+        a certificate, ``certificate_claimed_`` is True: ``objective_`` and ``dual_gap_`` are what
+        the file says, recomputed by nobody. Only a fit of one's own proves them.
 
     See Also
     --------

@@ -245,6 +245,12 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return hasattr(getattr(self, "best_estimator_", self.estimator), method)
 
     def _splitter(self, y):
+        if isinstance(self.cv, (list, tuple)) and not all(
+            hasattr(split, "__len__") and len(split) == 2 for split in self.cv
+        ):
+            raise ValueError(
+                "`cv`: a list must hold pairs of row indices, (to fit on, to judge by), one a split"
+            )
         if not isinstance(self.cv, str):
             return check_cv(self.cv, y, classifier=True)
         parts = self.cv.split("x")

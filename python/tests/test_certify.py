@@ -114,6 +114,20 @@ def test_two_planes(model, attack):
     np.testing.assert_array_equal(found["deletions"], fewest)
 
 
+def test_a_knapsack_that_is_too_hard_gives_an_interval_and_says_so():
+    rng = np.random.default_rng(0)
+    X = 1 + rng.random((1, 60))
+    values = X[0] + 1e-3 * rng.random(60)
+    model = LogisticRegression().fit(np.vstack([X, -X]), [1, 0])
+    model.coef_, model.intercept_ = np.ones((1, 60)), np.array([-X.sum() / 2])
+    found = mainstay.certify(model, X, values=values, witness="deletion_value").iloc[0]
+    assert found["deletion_value"] < found["deletion_value_upper"]
+    # Every value is at least its gain, so half of the sum is a lower bound.
+    assert X.sum() / 2 <= found["deletion_value"] + 1e-9
+    gone = found.filter(like="witness_").to_numpy(dtype=float) == 0
+    np.testing.assert_allclose(values @ gone, found["deletion_value_upper"])
+
+
 def test_a_pipeline_is_certified_where_its_last_step_sees_the_rows():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)

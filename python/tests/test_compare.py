@@ -77,7 +77,7 @@ def test_the_report_is_one_file(result, tmp_path):
     path = tmp_path / "out.html"
     result.to_html(path)
     text = path.read_text(encoding="utf-8")
-    assert text.lower().startswith("<!doctype html>")
+    assert text.lower().startswith("<!DOCTYPE html>")
     assert result.details["advice"]["headline"].split(":")[0] in text
     with pytest.raises(OSError, match="nowhere"):
         result.to_html(tmp_path / "nowhere" / "out.html")
@@ -169,3 +169,17 @@ def test_bad_calls_are_refused(data):
         mainstay.compare(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="NaN"):
         mainstay.compare(np.where(X.mean() < X, np.nan, X), y)
+
+
+def test_a_comparison_whose_text_was_altered_gives_a_page_or_a_value_error(result):
+    text = result._comparison.to_json()
+    for part in json.loads(text):
+        altered = json.loads(text)
+        if not isinstance(altered[part], list):
+            continue
+        altered[part] = altered[part][:1]
+        try:
+            page = _core.Comparison.from_json(json.dumps(altered)).html()
+        except ValueError:
+            continue
+        assert page.startswith("<!DOCTYPE html>")

@@ -247,7 +247,8 @@ pub(crate) enum WitnessKind {
 
 For every row: the decision value, the least change in three norms and the fewest features set to
 zero that flip the prediction; `inf` where nothing does. Changes are in the model's feature space, after one-hot
-encoding. Exact for linear models.")]
+encoding. Exact for linear models. With --value, deletion_value is the least total value whose deletion flips; where
+finding it takes too long it is a proven lower bound and deletion_value_upper, otherwise equal, is what flips.")]
 pub(crate) struct Certify {
     /// A file written by `mainstay fit` or by mainstay.save in Python
     pub(crate) model: PathBuf,

@@ -98,6 +98,9 @@ impl Console {
         let mut control = Control::new()
             .with_threads(self.threads)
             .with_clock(move || start.elapsed().as_secs_f64());
+        if let Some(bytes) = mainstay_io::available_memory() {
+            control = control.with_memory(bytes);
+        }
         if let Some(bar) = self.bar(what.to_owned()) {
             let bar = Arc::new(bar);
             control = control.with_progress(move |done, total| {

@@ -52,6 +52,7 @@ pub use fit::missing_rule;
 pub use guard::panics_are_caught;
 pub use journal::Journal;
 pub use libsvm::SparseRows;
+pub use memory::available_memory;
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
 pub use reading::{Format, Input, ReadOptions, read, read_noted, read_table};
 pub use source::Source;

@@ -18,7 +18,7 @@ impl Allowance {
     pub(crate) fn now() -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size")]
         let share = |bytes: u64| (bytes as f64 * SHARE) as u64;
-        Self { left: available().map(share) }
+        Self { left: available_memory().map(share) }
     }
 
     #[cfg(test)]
@@ -49,8 +49,9 @@ pub(crate) fn too_large(name: &str) -> Error {
     Error::file(name, "unpacked, the data need more memory than this machine has free")
 }
 
-/// Bytes that can be had without pushing other programs out, within the limit of a container.
-pub(crate) fn available() -> Option<u64> {
+/// Bytes that can be had without pushing other programs out, within the limit of a container; `None` where the system
+/// does not tell.
+pub fn available_memory() -> Option<u64> {
     let free = meminfo(&fs::read_to_string("/proc/meminfo").ok()?)?;
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let limit = number("/sys/fs/cgroup/memory.max");

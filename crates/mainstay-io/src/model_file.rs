@@ -38,7 +38,7 @@ pub struct ModelFile {
     pub feature_names: Option<Vec<String>>,
     /// How raw columns become features, if they were raw.
     pub encoder: Option<Encoder>,
-    /// The model and what its fit had to say.
+    /// The model and what its fit had to say. The certificates of a loaded file are claims: nothing has recomputed them.
     pub fitted: Fitted,
 }
 

@@ -10,7 +10,7 @@ use mainstay::data::Table;
 
 use crate::error::{Error, Result};
 use crate::guard::guarded;
-use crate::memory::{available, too_large};
+use crate::memory::{available_memory, too_large};
 use crate::source::Source;
 
 /// Reads a Parquet file from where it is, or from memory.
@@ -45,7 +45,7 @@ fn read_columns(input: impl ChunkReader + 'static, name: &str) -> Result<Table> 
     }
     let rows: u64 = groups.iter().map(|g| u64::try_from(g.num_rows()).unwrap_or(0)).sum();
     let cells = rows.saturating_mul(builder.schema().fields().len() as u64);
-    if available().is_some_and(|free| cells.saturating_mul(4) > free) {
+    if available_memory().is_some_and(|free| cells.saturating_mul(4) > free) {
         return Err(too_large(name));
     }
     let schema = builder.schema().clone();

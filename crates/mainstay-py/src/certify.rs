@@ -115,6 +115,9 @@ fn columns<'py>(py: Python<'py>, found: &RowCertificates) -> PyResult<Bound<'py,
     }
     dict.set_item("deletions", PyArray1::from_slice(py, &found.deletions))?;
     dict.set_item("deletion_value", PyArray1::from_slice(py, &found.deletion_value))?;
+    if let Some(upper) = &found.deletion_value_upper {
+        dict.set_item("deletion_value_upper", PyArray1::from_slice(py, upper))?;
+    }
     if let Some(witness) = &found.witness {
         dict.set_item("witness", convert::array2(py, witness)?)?;
     }

@@ -1,5 +1,6 @@
 //! A comparison under way and what it found.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use mainstay::compare::{self, Extent, Subject};
@@ -105,8 +106,14 @@ pub(crate) struct Comparison(Arc<compare::Comparison>);
 impl Comparison {
     /// The report: one HTML page.
     fn html(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| mainstay_report::html(&self.0))
-            .map_err(|e| PyRuntimeError::new_err(e.to_string()))
+        let page = py.detach(|| catch_unwind(AssertUnwindSafe(|| mainstay_report::html(&self.0))));
+        match page {
+            Ok(page) => page.map_err(|e| PyRuntimeError::new_err(e.to_string())),
+            // What a session finds fits together; a text given to `from_json` need not.
+            Err(_) => Err(PyValueError::new_err(
+                "the parts of this comparison do not fit together: its text was altered",
+            )),
+        }
     }
 
     /// As the command line's `--json` has it; `from_json` gives it back bit for bit.

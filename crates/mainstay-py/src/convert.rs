@@ -15,8 +15,20 @@ use serde_json::Value;
 
 use crate::run::to_python;
 
+/// Lists in lists: no parameter needs more, and one that holds itself has no end.
+const DEPTH: usize = 32;
+
 /// A parameter as the JSON value it would be in a model file. `name` is for the error message.
 pub(crate) fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    nested_to_json(name, value, DEPTH)
+}
+
+fn nested_to_json(name: &str, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(PyValueError::new_err(format!(
+            "`{name}`: lists or dicts more than {DEPTH} deep, or one that holds itself"
+        )));
+    };
     let refuse = |what: &str| {
         let shown = value.repr().map_or_else(|_| String::new(), |r| r.to_string());
         Err(PyValueError::new_err(format!("`{name}` = {shown}: {what}")))
@@ -38,14 +50,14 @@ pub(crate) fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         value
             .try_iter()?
-            .map(|item| to_json(name, &item?))
+            .map(|item| nested_to_json(name, &item?, depth))
             .collect::<PyResult<Vec<_>>>()
             .map(Value::from)
     } else if let Ok(dict) = value.cast::<PyDict>() {
-        dict_to_json(dict)
+        nested_dict_to_json(dict, depth)
     } else if value.hasattr("tolist")? {
         // numpy scalars and arrays
-        to_json(name, &value.call_method0("tolist")?)
+        nested_to_json(name, &value.call_method0("tolist")?, depth)
     } else {
         refuse("a value of this type has no meaning here")
     }
@@ -53,10 +65,14 @@ pub(crate) fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 /// Parameters by name; errors speak of the name.
 pub(crate) fn dict_to_json(params: &Bound<'_, PyDict>) -> PyResult<Value> {
+    nested_dict_to_json(params, DEPTH)
+}
+
+fn nested_dict_to_json(params: &Bound<'_, PyDict>, depth: usize) -> PyResult<Value> {
     let mut object = serde_json::Map::new();
     for (key, value) in params {
         let key: String = key.extract()?;
-        object.insert(key.clone(), to_json(&key, &value)?);
+        object.insert(key.clone(), nested_to_json(&key, &value, depth)?);
     }
     Ok(Value::Object(object))
 }

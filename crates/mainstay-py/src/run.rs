@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use mainstay::{Control, Error};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 /// How often signals and progress are looked at.
@@ -19,6 +19,7 @@ const GRACE: Duration = Duration::from_millis(700);
 pub(crate) fn to_python(error: &Error) -> PyErr {
     match error {
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        Error::Memory(text) => PyMemoryError::new_err(text.clone()),
         other => PyValueError::new_err(other.to_string()),
     }
 }
@@ -56,6 +57,9 @@ pub(crate) fn run<T: Send + 'static>(
     let seen = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
     let start = Instant::now();
     let mut control = Control::new().with_clock(move || start.elapsed().as_secs_f64());
+    if let Some(bytes) = mainstay_io::available_memory() {
+        control = control.with_memory(bytes);
+    }
     if progress.is_some() {
         let seen = Arc::clone(&seen);
         control = control.with_progress(move |done, total| {

@@ -16,6 +16,7 @@ pub struct Control {
     threads: usize,
     clock: Option<Arc<Clock>>,
     deadline: Option<f64>,
+    memory: Option<u64>,
 }
 
 impl Control {
@@ -50,6 +51,26 @@ impl Control {
     pub fn with_clock(mut self, clock: impl Fn() -> f64 + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
+    }
+
+    /// Tells the computation how many bytes of memory it may take, without which it knows no limit. The library itself
+    /// asks the system nothing.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// An error if `what` takes more bytes than there are.
+    pub(crate) fn afford(&self, bytes: f64, what: &str) -> Result<()> {
+        match self.memory {
+            Some(limit) if bytes > limit as f64 => Err(Error::Memory(format!(
+                "{what} would take {:.1} GB of memory, but {:.1} GB are free",
+                bytes / 1e9,
+                limit as f64 / 1e9
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Seconds on the clock, if there is one.

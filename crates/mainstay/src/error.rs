@@ -53,6 +53,9 @@ pub enum Error {
     /// A model file or message is damaged, of another version or not ours.
     #[error("{0}")]
     BadModel(String),
+    /// More memory is needed than there is: the text says for what.
+    #[error("{0}")]
+    Memory(String),
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,

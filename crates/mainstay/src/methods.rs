@@ -1,5 +1,8 @@
 //! Every method by name: one table for the command line, Python and the model files.
 
+mod guarded;
+
+use guarded::Guarded;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -203,7 +206,7 @@ impl Method {
     /// Parses and checks parameters given as a JSON object; unknown names are errors.
     pub fn estimator(&self, params: &Value) -> Result<Box<dyn Estimator>> {
         self.check_names(params)?;
-        (self.build)(params)
+        Ok(Box::new(Guarded::new(self, params, (self.build)(params)?)))
     }
 
     /// Refuses a name that is not a parameter, with the nearest that is one.

@@ -33,11 +33,25 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     let control = console.control("certifying");
     let found = certify_model(&file.fitted.model, &rows.features, &options, &control)
         .map_err(|e| Failure::say(format!("{} ({}): {e}", args.model.display(), file.method)))?;
+    enclosed(&found, console);
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
     let mut columns = rows::names(&loaded, &rows, !args.rows.row.is_empty(), &[])?;
     columns.extend(columns_of(found, &names, &features));
     table::write(&Table::new(columns)?, args.output.as_deref(), console)?;
     Ok(Ending::Done)
+}
+
+/// Says where least values are intervals.
+fn enclosed(found: &RowCertificates, console: &Console) {
+    let Some(upper) = &found.deletion_value_upper else { return };
+    let rows = found.deletion_value.iter().zip(upper).filter(|(low, high)| low < high).count();
+    if rows > 0 {
+        console.note(&format!(
+            "{rows} of {} rows: the least value of a deletion lies between deletion_value and deletion_value_upper; \
+             finding it exactly would take too long",
+            upper.len()
+        ));
+    }
 }
 
 fn feature_names(file: &ModelFile) -> Vec<String> {
@@ -77,6 +91,9 @@ fn columns_of(found: RowCertificates, names: &[String], features: &[String]) -> 
         Column::numbers("deletions", found.deletions),
         Column::numbers("deletion_value", found.deletion_value),
     ];
+    if let Some(upper) = found.deletion_value_upper {
+        columns.push(Column::numbers("deletion_value_upper", upper));
+    }
     if let Some(witness) = found.witness {
         for (j, name) in features.iter().enumerate() {
             columns.push(Column::numbers(format!("witness_{name}"), witness.column(j)));

@@ -3,8 +3,9 @@
 //! A linear classifier predicts class $k$ at $x$. For every other class $j$ let
 //! $d_j = w_k - w_j$ and $s_j = d_j^\top x + b_k - b_j \ge 0$; the prediction changes once some
 //! $s_j$ is used up. The least perturbation in a norm is $\min_j s_j / \|d_j\|_*$ with the dual norm, the
-//! least deletion is a covering knapsack over the contributions $d_{jm} x_m$ ([`cover`]). Both are exact; with
-//! two classes there is one $j$ and $d = \pm w$.
+//! least deletion is a covering knapsack over the contributions $d_{jm} x_m$ ([`cover`]). Both are exact, but for
+//! deletions of least value where the knapsack is too hard: those are enclosed. With two classes there is one $j$ and
+//! $d = \pm w$.
 //!
 //! Two classes told apart by the nearer of two planes ([`crate::model::Planes`]) are exact too: see [`planes`].
 //!
@@ -89,8 +90,12 @@ pub struct RowCertificates {
     pub radius_ellipsoid: Option<Vec<f64>>,
     /// Fewest features whose deletion flips.
     pub deletions: Vec<f64>,
-    /// Least total value of features whose deletion flips.
+    /// Least total value of features whose deletion flips; where `deletion_value_upper` is larger, a proven lower
+    /// bound on it.
     pub deletion_value: Vec<f64>,
+    /// Value of the cheapest deletion found, present if values were given: it flips, and nothing below
+    /// `deletion_value` does. The two are equal, and exact, unless a search took too long.
+    pub deletion_value_upper: Option<Vec<f64>>,
     /// The flipped rows, if asked for; rows that cannot be flipped are all NaN.
     pub witness: Option<Dense>,
 }
@@ -204,8 +209,9 @@ pub fn certify(
             i,
             scores: scores.row(i),
             predicted: predicted[i],
+            control,
         };
-        Ok(row.answer(options, model))
+        row.answer(options, model)
     })
 }
 
@@ -247,6 +253,7 @@ fn gather(
         radius_ellipsoid: options.ellipsoid.map(|_| column(|r| r.ellipsoid)),
         deletions: column(|r| r.deletions),
         deletion_value: column(|r| r.deletion_value),
+        deletion_value_upper: options.values.map(|_| column(|r| r.deletion_value_upper)),
         predicted,
         witness,
     })
@@ -290,6 +297,7 @@ struct RowResult {
     ellipsoid: f64,
     deletions: f64,
     deletion_value: f64,
+    deletion_value_upper: f64,
     witness: Option<Vec<f64>>,
 }
 
@@ -302,6 +310,7 @@ impl RowResult {
             ellipsoid: f64::INFINITY,
             deletions: f64::INFINITY,
             deletion_value: f64::INFINITY,
+            deletion_value_upper: f64::INFINITY,
             witness: None,
         }
     }
@@ -314,6 +323,7 @@ struct RowQuery<'a> {
     i: usize,
     scores: &'a [f64],
     predicted: usize,
+    control: &'a Control,
 }
 
 impl RowQuery<'_> {
@@ -332,7 +342,7 @@ impl RowQuery<'_> {
         })
     }
 
-    fn answer(&self, options: &Options<'_>, model: &Linear) -> RowResult {
+    fn answer(&self, options: &Options<'_>, model: &Linear) -> Result<RowResult> {
         let mut result = RowResult::never();
         for (pair, lead) in self.leads() {
             result.margin = result.margin.min(lead.score);
@@ -348,9 +358,9 @@ impl RowQuery<'_> {
             result.deletions =
                 result.deletions.min(cover.as_ref().map_or(f64::INFINITY, |c| c.cost));
             if let Some(values) = options.values {
-                let cover = Cover::cheapest(&gains, values, lead.score, lead.strict);
-                let cost = cover.map_or(f64::INFINITY, |c| c.cost);
-                result.deletion_value = result.deletion_value.min(cost);
+                let found = Cover::cheapest(&gains, values, lead.score, lead.strict, self.control)?;
+                result.deletion_value = result.deletion_value.min(found.lower);
+                result.deletion_value_upper = result.deletion_value_upper.min(found.upper());
             }
         }
         if options.values.is_none() {
@@ -359,8 +369,10 @@ impl RowQuery<'_> {
         if let [score] = self.scores {
             result.margin = *score;
         }
-        result.witness = options.witness.and_then(|attack| self.witness(attack, options, model));
-        result
+        if let Some(attack) = options.witness {
+            result.witness = self.witness(attack, options, model)?;
+        }
+        Ok(result)
     }
 }
 

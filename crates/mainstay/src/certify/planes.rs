@@ -126,6 +126,7 @@ impl PlanesQuery<'_> {
             None => fewest.clone(),
         };
         result.deletion_value = cheapest.as_ref().map_or(f64::INFINITY, |c| c.cost);
+        result.deletion_value_upper = result.deletion_value;
         result.witness = match self.options.witness {
             None => None,
             Some(Attack::Deletions) => fewest.map(|c| self.deleted(&c)),

@@ -1,6 +1,7 @@
 //! The perturbed row itself.
 
 use super::{Attack, Cover, Lead, Options, RowQuery};
+use crate::error::Result;
 use crate::linalg::{Dense, Matrix, vector};
 use crate::model::{Linear, choose};
 
@@ -14,59 +15,73 @@ impl RowQuery<'_> {
         attack: Attack,
         options: &Options<'_>,
         model: &Linear,
-    ) -> Option<Vec<f64>> {
+    ) -> Result<Option<Vec<f64>>> {
+        let mut x = vec![0.0; model.n_features()];
+        self.x.add_scaled_to(1.0, &mut x);
+        if matches!(attack, Attack::Deletions | Attack::DeletionValue) {
+            return self.deleted(attack, options, x);
+        }
         let mut candidates: Vec<(f64, Lead<'_>, usize)> = self
             .leads()
             .map(|(pair, lead)| (self.size(attack, pair, &lead, options), lead, pair))
             .filter(|(size, ..)| size.is_finite())
             .collect();
         candidates.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
-        let mut x = vec![0.0; model.n_features()];
-        self.x.add_scaled_to(1.0, &mut x);
-        candidates.iter().find_map(|(_, lead, _)| match attack {
-            Attack::Deletions | Attack::DeletionValue => self.deleted(attack, lead, options, &x),
-            _ => self.moved(attack, lead, options, model, &x),
-        })
+        let found =
+            candidates.iter().find_map(|(_, lead, _)| self.moved(attack, lead, options, model, &x));
+        Ok(found)
     }
 
     fn size(&self, attack: Attack, pair: usize, lead: &Lead<'_>, options: &Options<'_>) -> f64 {
         match attack {
-            Attack::L2 => lead.radius(self.pairs.norms[pair][0]),
             Attack::L1 => lead.radius(self.pairs.norms[pair][1]),
             Attack::Linf => lead.radius(self.pairs.norms[pair][2]),
             Attack::Ellipsoid => options.ellipsoid.map_or(f64::INFINITY, |shape| {
                 let squared = vector::dot(&shape(self.i, lead.direction), lead.direction);
                 lead.radius(squared.max(0.0).sqrt())
             }),
-            Attack::Deletions | Attack::DeletionValue => {
-                self.cover(attack, lead, options).map_or(f64::INFINITY, |c| c.cost)
-            }
+            _ => lead.radius(self.pairs.norms[pair][0]),
         }
     }
 
-    fn cover(&self, attack: Attack, lead: &Lead<'_>, options: &Options<'_>) -> Option<Cover> {
-        let gains = lead.contributions(self.x);
-        match (attack, options.values) {
-            (Attack::DeletionValue, Some(values)) => {
-                Cover::cheapest(&gains, values, lead.score, lead.strict)
-            }
-            _ => Cover::fewest(&gains, lead.score, lead.strict),
-        }
-    }
-
+    /// The row without the cheapest cover found for any other class.
     fn deleted(
+        &self,
+        attack: Attack,
+        options: &Options<'_>,
+        mut x: Vec<f64>,
+    ) -> Result<Option<Vec<f64>>> {
+        let mut best: Option<Cover> = None;
+        for (_, lead) in self.leads() {
+            let cover = self.cover(attack, &lead, options)?;
+            if let Some(cover) = cover
+                && best.as_ref().is_none_or(|b| cover.cost < b.cost)
+            {
+                best = Some(cover);
+            }
+        }
+        Ok(best.map(|cover| {
+            for j in cover.features {
+                x[j] = 0.0;
+            }
+            x
+        }))
+    }
+
+    fn cover(
         &self,
         attack: Attack,
         lead: &Lead<'_>,
         options: &Options<'_>,
-        x: &[f64],
-    ) -> Option<Vec<f64>> {
-        let cover = self.cover(attack, lead, options)?;
-        let mut out = x.to_vec();
-        for j in cover.features {
-            out[j] = 0.0;
+    ) -> Result<Option<Cover>> {
+        let gains = lead.contributions(self.x);
+        match (attack, options.values) {
+            (Attack::DeletionValue, Some(values)) => {
+                let found = Cover::cheapest(&gains, values, lead.score, lead.strict, self.control)?;
+                Ok(found.cover)
+            }
+            _ => Ok(Cover::fewest(&gains, lead.score, lead.strict)),
         }
-        Some(out)
     }
 
     fn moved(

@@ -33,6 +33,8 @@ pub fn ndc(params: Ndc, seed: u64) -> Result<Generated> {
     require(params.centers >= 2, "n_centers", params.centers, "at least 2")?;
     let good = params.expand >= 0.0 && params.expand.is_finite();
     require(good, "expand_factor", params.expand, "finite and not negative")?;
+    room(params.n, params.p)?;
+    room(params.centers.saturating_mul(params.p), params.p)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for _ in 0..1000 {
         let (x, y) = draw_ndc(params, &mut rng);
@@ -41,6 +43,17 @@ pub fn ndc(params: Ndc, seed: u64) -> Result<Generated> {
         }
     }
     Err(Error::BadData("1000 draws left one class empty: ask for more rows or centres".into()))
+}
+
+/// An error if there is no memory for so many rows, their labels and a copy of them.
+pub(super) fn room(rows: usize, columns: usize) -> Result<()> {
+    let width = columns.checked_add(1).and_then(|width| width.checked_mul(2));
+    let entries = width.and_then(|width| rows.checked_mul(width));
+    let fits = |entries: usize| Vec::<f64>::new().try_reserve_exact(entries).is_ok();
+    if entries.is_some_and(fits) {
+        return Ok(());
+    }
+    Err(Error::Memory(format!("there is no memory for {rows} rows of {columns} features")))
 }
 
 fn draw_ndc(params: Ndc, rng: &mut impl Rng) -> Generated {
@@ -92,5 +105,13 @@ mod tests {
         rows.dedup();
         assert!(rows.len() <= 20 && rows.iter().flatten().all(|v| v.abs() <= 50.0));
         assert!(ndc(Ndc { centers: 1, ..params }, 0).is_err());
+    }
+
+    #[test]
+    fn more_rows_than_fit_into_memory_are_refused() {
+        let params = Ndc { n: 10_000_000_000_000, p: 10, centers: 20, expand: 10.0 };
+        for params in [params, Ndc { n: 1 << 62, ..params }, Ndc { n: 9, p: 1 << 40, ..params }] {
+            assert!(matches!(ndc(params, 0), Err(Error::Memory(_))), "{params:?}");
+        }
     }
 }

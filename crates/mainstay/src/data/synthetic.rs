@@ -36,6 +36,7 @@ pub fn make_outliers(
 ) -> Result<Dataset> {
     require(n >= 2, "n", n, "at least 2")?;
     require(p >= 1, "p", p, "at least 1")?;
+    super::generate::room(n, p)?;
     require(sigma >= 0.0 && sigma.is_finite(), "sigma", sigma, "finite and not negative")?;
     require((0.0..1.0).contains(&fraction), "fraction", fraction, "in [0, 1)")?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -72,6 +73,7 @@ pub fn make_outliers(
 pub fn make_label_noise(n: usize, p: usize, tau: f64, seed: u64) -> Result<Dataset> {
     require(n >= 2, "n", n, "at least 2")?;
     require(p >= 1, "p", p, "at least 1")?;
+    super::generate::room(n, p)?;
     require((0.0..=0.5).contains(&tau), "tau", tau, "between 0 and 0.5")?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     both_classes(n, |labels, rows| {

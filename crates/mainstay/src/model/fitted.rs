@@ -111,6 +111,35 @@ impl Fitted {
     }
 }
 
+/// Names of the results of all methods beside the typed ones. A file that holds another is not one of ours: in Python
+/// the names become attributes.
+const NAMES: [&str; 24] = [
+    "C",
+    "alpha",
+    "b_max",
+    "candidates",
+    "components",
+    "cv_results",
+    "dual_coef",
+    "eigenvalues",
+    "equals_classical",
+    "k",
+    "k_max",
+    "kappa",
+    "loss_shape",
+    "normalize",
+    "offsets",
+    "planes",
+    "price",
+    "sigma_ratio",
+    "state",
+    "support",
+    "worst_case_ratio",
+    "xi",
+    "z",
+    "zero_one_bound",
+];
+
 /// A fit as model files have it: typed results stand among the named ones.
 #[derive(Deserialize)]
 struct File {
@@ -131,6 +160,9 @@ impl TryFrom<File> for Fitted {
     fn try_from(file: File) -> Result<Self> {
         let File { model, certificates, tol, n_iter, mut outputs, warnings, route } = file;
         let Stored { suspects, worst_rows, values } = Stored::take(&mut outputs)?;
+        if let Some(name) = outputs.keys().find(|name| !NAMES.contains(&name.as_str())) {
+            return Err(Error::BadModel(format!("`{name}` is not a result of any method")));
+        }
         Ok(Self {
             model,
             certificates,
@@ -198,6 +230,15 @@ mod tests {
         let names: Vec<&String> = value["outputs"].as_object().unwrap().keys().collect();
         assert_eq!(names, ["alpha", "suspects", "values", "worst_rows"]);
         assert_eq!(serde_json::from_str::<Fitted>(&text).unwrap(), fitted);
+    }
+
+    #[test]
+    fn a_result_that_no_method_has_is_refused_by_name() {
+        let text = serde_json::to_string(&typed()).unwrap();
+        let other = text.replace("\"alpha\"", "\"__dict_\"");
+        assert_ne!(other, text);
+        let error = serde_json::from_str::<Fitted>(&other).unwrap_err().to_string();
+        assert!(error.contains("`__dict_`"), "{error}");
     }
 
     #[test]

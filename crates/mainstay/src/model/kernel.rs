@@ -35,22 +35,32 @@ impl KernelFunction {
     /// For [`KernelFunction::Precomputed`] there is nothing to compute: `x` itself.
     pub fn values(&self, x: &Matrix, support: &Dense) -> Dense {
         let dense = x.to_dense();
-        let each = |f: &dyn Fn(&[f64], &[f64]) -> f64| {
-            Dense::from_fn(dense.nrows(), support.nrows(), |i, j| f(dense.row(i), support.row(j)))
-        };
+        match self {
+            Self::Precomputed => dense,
+            _ => Dense::from_fn(dense.nrows(), support.nrows(), |i, j| {
+                self.at(dense.row(i), support.row(j))
+            }),
+        }
+    }
+
+    /// $k(u, v)$; 0 for a precomputed kernel, which has no such function.
+    fn at(&self, u: &[f64], v: &[f64]) -> f64 {
         match *self {
-            Self::Rbf { gamma } => each(&|u, v| {
+            Self::Rbf { gamma } => {
                 let squares: f64 = u.iter().zip(v).map(|(a, b)| (a - b) * (a - b)).sum();
                 (-gamma * squares).exp()
-            }),
+            }
             Self::Poly { gamma, degree, coef0 } => {
                 let power = i32::try_from(degree).unwrap_or(i32::MAX);
-                each(&|u, v| (gamma * vector::dot(u, v) + coef0).powi(power))
+                (gamma * vector::dot(u, v) + coef0).powi(power)
             }
-            Self::Precomputed => dense,
+            Self::Precomputed => 0.0,
         }
     }
 }
+
+/// Most features of a model without support rows, whose number nothing else in a file bears out.
+const MOST_FEATURES: usize = 1 << 24;
 
 /// $x \mapsto \sum_j$ `dual_coef`$_j\,k(x_j, x)$ + `intercept` over the support rows $x_j$.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,19 +93,25 @@ impl Kernel {
         self.dual_coef.len().max(2)
     }
 
-    /// Scores of every row of `x`.
+    /// Scores of every row of `x`. One row at a time: all kernel values at once may not fit into memory.
     pub fn decision(&self, x: &Matrix) -> Dense {
-        let values = if self.function == KernelFunction::Precomputed {
-            let dense = x.to_dense();
-            Dense::from_fn(dense.nrows(), self.indices.len(), |i, j| dense[(i, self.indices[j])])
-        } else {
-            let support =
-                Dense::from_fn(self.support.len(), self.n_features, |i, j| self.support[i][j]);
-            self.function.values(x, &support)
-        };
-        Dense::from_fn(values.nrows(), self.dual_coef.len(), |i, k| {
-            vector::dot(values.row(i), &self.dual_coef[k]) + self.intercept[k]
-        })
+        let mut scores = Dense::zeros(x.nrows(), self.dual_coef.len());
+        let mut row = vec![0.0; x.ncols()];
+        let mut values = vec![0.0; self.indices.len()];
+        for i in 0..x.nrows() {
+            row.fill(0.0);
+            x.row(i).add_scaled_to(1.0, &mut row);
+            if self.function == KernelFunction::Precomputed {
+                values.iter_mut().zip(&self.indices).for_each(|(value, &j)| *value = row[j]);
+            } else {
+                let rows = values.iter_mut().zip(&self.support);
+                rows.for_each(|(value, support)| *value = self.function.at(&row, support));
+            }
+            for (k, score) in scores.row_mut(i).iter_mut().enumerate() {
+                *score = vector::dot(&values, &self.dual_coef[k]) + self.intercept[k];
+            }
+        }
+        scores
     }
 
     /// Checks lengths, positions and finiteness.
@@ -117,6 +133,9 @@ impl Kernel {
         if self.n_features == 0 || self.support.iter().any(|row| row.len() != self.n_features) {
             return bad("support rows differ in length");
         }
+        if self.support.is_empty() && self.n_features > MOST_FEATURES {
+            return bad("more features than any model without support rows has");
+        }
         if precomputed && self.indices.iter().any(|&i| i >= self.n_features) {
             return bad("a support position is beyond the training rows");
         }
@@ -127,9 +146,65 @@ impl Kernel {
             KernelFunction::Precomputed => Vec::new(),
         };
         shape.extend(numbers);
+        if let KernelFunction::Rbf { gamma } | KernelFunction::Poly { gamma, .. } = self.function
+            && gamma < 0.0
+        {
+            return bad("gamma is negative");
+        }
         if shape.iter().any(|v| !v.is_finite()) {
             return bad("a number is not finite");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> Kernel {
+        Kernel {
+            function: KernelFunction::Rbf { gamma: 0.5 },
+            n_features: 2,
+            indices: vec![0, 3],
+            support: vec![vec![0.0, 0.0], vec![1.0, -1.0]],
+            dual_coef: vec![vec![2.0, -1.0]],
+            intercept: vec![0.25],
+            link: Link::None,
+        }
+    }
+
+    #[test]
+    fn scores_are_sums_of_kernel_values() {
+        let x = Matrix::from(Dense::from_rows(2, 2, vec![0.0, 0.0, 1.0, 1.0]));
+        let scores = model().decision(&x);
+        // Squared distances 0 and 2, then 2 and 4.
+        let wanted =
+            [2.0 - (-1.0_f64).exp() + 0.25, 2.0 * (-1.0_f64).exp() - (-2.0_f64).exp() + 0.25];
+        assert!((0..2).all(|i| (scores[(i, 0)] - wanted[i]).abs() < 1e-15), "{scores:?}");
+    }
+
+    #[test]
+    fn a_file_cannot_ask_for_a_negative_gamma_or_features_without_number() {
+        assert!(model().validate().is_ok());
+        let negative = Kernel { function: KernelFunction::Rbf { gamma: -1.0 }, ..model() };
+        assert!(negative.validate().unwrap_err().to_string().contains("gamma"));
+        for n_features in [1 << 62, 1_000_000_000] {
+            let empty = Kernel {
+                n_features,
+                indices: Vec::new(),
+                support: Vec::new(),
+                dual_coef: vec![Vec::new()],
+                ..model()
+            };
+            assert!(empty.validate().unwrap_err().to_string().contains("more features"));
+            let precomputed = Kernel {
+                function: KernelFunction::Precomputed,
+                n_features,
+                support: Vec::new(),
+                ..model()
+            };
+            assert!(precomputed.validate().unwrap_err().to_string().contains("more features"));
+        }
     }
 }

@@ -223,7 +223,8 @@ pub fn missing_report(model: &Linear, x: &Matrix, set: &Deletions) -> Result<Mis
     for i in 0..x.nrows() {
         let gaps: Vec<usize> =
             x.row(i).entries().filter(|(_, v)| v.is_nan()).map(|(j, _)| j).collect();
-        let value: f64 = gaps.iter().map(|&j| set.values()[j]).sum();
+        // From +0: the empty sum of floats is -0.
+        let value = gaps.iter().fold(0.0, |sum, &j| sum + set.values()[j]);
         let left = set.with_budget((set.budget() - value).max(0.0))?;
         let row = known.row(i);
         dense.fill(0.0);

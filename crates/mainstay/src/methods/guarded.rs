@@ -1,0 +1,177 @@
+//! What every method does around its fit: ask for memory before, warn of a constant model after.
+
+use serde_json::Value;
+
+use super::Method;
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::linalg::Matrix;
+use crate::model::{Estimator, Fitted, PathPoint};
+
+/// Copies of a kernel matrix that a fit holds at a time: itself, a factor and what they are computed from.
+const KERNEL_COPIES: f64 = 4.0;
+/// Vectors of one number per feature that a fit holds at a time, for each hyperplane.
+const VECTORS: f64 = 8.0;
+
+/// A method's estimator with checks that are the same for all methods.
+pub(super) struct Guarded {
+    inner: Box<dyn Estimator>,
+    kernel: bool,
+    /// Folds times repeats of a cross-validation, as far as they were asked for.
+    splits: f64,
+    allows_nan: bool,
+    remedy: String,
+}
+
+impl Guarded {
+    pub(super) fn new(method: &Method, params: &Value, inner: Box<dyn Estimator>) -> Self {
+        let number = |name: &str| params.get(name).and_then(Value::as_f64);
+        let kernel = params.get("kernel").and_then(Value::as_str);
+        Self {
+            inner,
+            kernel: kernel.is_some_and(|kernel| kernel != "linear"),
+            splits: number("n_repeats").unwrap_or(1.0) * number("n_folds").unwrap_or(10.0),
+            allows_nan: method.allows_nan,
+            remedy: remedy(&method.defaults(), params),
+        }
+    }
+
+    /// An error if the fit would need more memory than there is.
+    fn afford(&self, data: &Dataset, control: &Control) -> Result<()> {
+        let (n, p) = (data.len() as f64, data.n_features() as f64);
+        if self.kernel {
+            let bytes = KERNEL_COPIES * 8.0 * n * n;
+            control
+                .afford(bytes, &format!("a kernel matrix of {n} rows, {KERNEL_COPIES} times,"))?;
+        }
+        control.afford(8.0 * n * self.splits, &format!("{} splits of {n} rows", self.splits))?;
+        let planes = if data.n_classes() == 2 { 1 } else { data.n_classes() };
+        let vectors = VECTORS * planes as f64;
+        control.afford(8.0 * p * vectors, &format!("{vectors} vectors of {p} features"))
+    }
+
+    /// Adds the warning that all training rows get one class, unless the method has said so.
+    fn completed(&self, mut fitted: Fitted, data: &Dataset) -> Result<Fitted> {
+        let told = |text: &String| text.contains("constant") || text.contains("one class");
+        if fitted.warnings.iter().any(told) {
+            return Ok(fitted);
+        }
+        let predicted = if self.allows_nan {
+            let known: Matrix = data.features().clone().nan_to_zero();
+            fitted.model.predict(&known)?
+        } else {
+            fitted.model.predict(data.features())?
+        };
+        if predicted.windows(2).all(|pair| pair[0] == pair[1]) {
+            fitted.warnings.push(format!(
+                "the model predicts one class for all training rows; {}",
+                self.remedy
+            ));
+        }
+        Ok(fitted)
+    }
+}
+
+impl Estimator for Guarded {
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        self.afford(data, control)?;
+        self.completed(self.inner.fit(data, control)?, data)
+    }
+
+    fn fit_path(
+        &self,
+        points: &[PathPoint],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        self.afford(data, control)?;
+        let path = self.inner.fit_path(points, data, control)?;
+        path.into_iter().map(|fitted| self.completed(fitted, data)).collect()
+    }
+}
+
+/// What may help, among the parameters that the method has.
+fn remedy(defaults: &Value, params: &Value) -> String {
+    let mut tries = Vec::new();
+    let balanced = params.get("class_weight").is_some_and(|weight| !weight.is_null());
+    if defaults.get("class_weight").is_some() && !balanced {
+        tries.push("`class_weight` = \"balanced\"");
+    }
+    let strengths = [
+        ("kappa", "another `kappa`"),
+        ("k", "a larger `k`"),
+        ("budget", "a smaller `budget`"),
+        ("uncertainty", "a smaller `uncertainty`"),
+        ("alpha", "a smaller `alpha`"),
+    ];
+    tries.extend(
+        strengths.iter().filter(|(name, _)| defaults.get(name).is_some()).map(|(_, text)| *text),
+    );
+    if tries.is_empty() {
+        return "the features may not tell the classes apart, or one class has too few rows".into();
+    }
+    format!("try {}", tries.join(" or "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::find;
+    use super::*;
+    use crate::error::Error;
+    use crate::linalg::Dense;
+    use serde_json::json;
+
+    /// One row in ten is of class 1, in every one of four blocks that the features tell apart: they say nothing.
+    fn unbalanced() -> Dataset {
+        let features = |block: i32| [block % 2, block / 2, (block % 2) ^ (block / 2)];
+        let x = (0..40).flat_map(|i| features(i / 10)).map(f64::from).collect();
+        let y = (0..40).map(|i| usize::from(i % 10 == 0)).collect();
+        Dataset::new(Dense::from_rows(40, 3, x).into(), y, 2).unwrap()
+    }
+
+    fn constant_warnings(method: &str, params: &Value) -> Vec<String> {
+        let estimator = find(method).unwrap().estimator(params).unwrap();
+        let fitted = estimator.fit(&unbalanced(), &Control::new()).unwrap();
+        let told = |text: &String| text.contains("constant") || text.contains("one class");
+        fitted.warnings.into_iter().filter(told).collect()
+    }
+
+    #[test]
+    fn a_constant_model_is_told_once_with_the_remedy_of_its_method() {
+        let cases = [
+            ("l2", "`class_weight` = \"balanced\""),
+            ("conic", "`kappa`"),
+            // These two say it themselves, and better.
+            ("stable-logistic", "no k helps"),
+            ("missing-lp", "`budget`"),
+        ];
+        for (method, remedy) in cases {
+            let warnings = constant_warnings(method, &json!({}));
+            assert_eq!(warnings.len(), 1, "{method}: {warnings:?}");
+            assert!(warnings[0].contains(remedy), "{method}: {warnings:?}");
+        }
+    }
+
+    #[test]
+    fn a_model_of_two_classes_is_not_called_constant() {
+        let x: Vec<f64> = (0..40).map(|i| f64::from(i) - 19.5).collect();
+        let y = (0..40).map(|i| usize::from(i > 19)).collect();
+        let data = Dataset::new(Dense::from_rows(40, 1, x).into(), y, 2).unwrap();
+        let estimator = find("l2").unwrap().estimator(&json!({})).unwrap();
+        assert!(estimator.fit(&data, &Control::new()).unwrap().warnings.is_empty());
+    }
+
+    #[test]
+    fn a_fit_that_needs_more_memory_than_there_is_says_so_before_it_begins() {
+        let small = Control::new().with_memory(30_000);
+        let refused = |method: &str, params: &Value| {
+            let estimator = find(method).unwrap().estimator(params).unwrap();
+            matches!(estimator.fit(&unbalanced(), &small), Err(Error::Memory(_)))
+        };
+        // 4 kernel matrices of 40 rows: 51,200 bytes.
+        assert!(refused("conic", &json!({"kernel": "rbf"})));
+        assert!(!refused("conic", &json!({})));
+        assert!(refused("rolin", &json!({"n_repeats": 1_000_000_000})));
+    }
+}
