@@ -376,7 +376,9 @@ fn nasty_files_give_the_expected_columns_or_one_line() {
         ("book.xlsx", sheet(), &["--sheet", "other"], Err(&["no sheet `other`", "`Data`"])),
     ];
     let folder = Folder::new();
-    cases.into_iter().for_each(|case| meets(&folder, case));
+    for case in cases {
+        meets(&folder, case);
+    }
 }
 
 /// Fits the file, and compares its features or the line that stops it with what is expected.

@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use super::Method;
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{Dataset, NanRule};
 use crate::error::Result;
-use crate::linalg::Matrix;
 use crate::model::{Estimator, Fitted, PathPoint};
 
 /// Copies of a kernel matrix that a fit holds at a time: itself, a factor and what they are computed from.
@@ -20,7 +19,7 @@ pub(super) struct Guarded {
     kernel: bool,
     /// Folds times repeats of a cross-validation, as far as they were asked for.
     splits: f64,
-    allows_nan: bool,
+    nan: NanRule,
     remedy: String,
 }
 
@@ -32,7 +31,7 @@ impl Guarded {
             inner,
             kernel: kernel.is_some_and(|kernel| kernel != "linear"),
             splits: number("n_repeats").unwrap_or(1.0) * number("n_folds").unwrap_or(10.0),
-            allows_nan: method.allows_nan,
+            nan: method.nan,
             remedy: remedy(&method.defaults(), params),
         }
     }
@@ -57,11 +56,9 @@ impl Guarded {
         if fitted.warnings.iter().any(told) {
             return Ok(fitted);
         }
-        let predicted = if self.allows_nan {
-            let known: Matrix = data.features().clone().nan_to_zero();
-            fitted.model.predict(&known)?
-        } else {
-            fitted.model.predict(data.features())?
+        let predicted = match self.nan {
+            NanRule::Zero => fitted.model.predict(&self.nan.apply(data.features().clone()))?,
+            NanRule::Refuse | NanRule::Keep => fitted.model.predict(data.features())?,
         };
         if predicted.windows(2).all(|pair| pair[0] == pair[1]) {
             fitted.warnings.push(format!(
