@@ -23,7 +23,7 @@ fn model() -> ModelFile {
     let model = Model::Linear(Linear::binary(weights, 5e-324, Link::Logistic));
     let mut fitted = Fitted::new(model, 3).with("z", vec![f64::INFINITY, 0.1, -0.0]);
     fitted.certificates = vec![Certificate { primal: 1.0, dual: f64::NEG_INFINITY }];
-    fitted.outputs.insert("word".into(), Output::Text("é\"\n".into()));
+    fitted.outputs.insert("state".into(), Output::Text("é\"\n".into()));
     ModelFile {
         method: "l2".into(),
         params: serde_json::json!({"alpha": 0.1}),
@@ -47,6 +47,28 @@ fn edited(from: &str, to: &str) -> Vec<u8> {
     assert_ne!(content, text[..cut], "`{from}` does not occur in {text}");
     let sum = crc32fast::hash(content.as_bytes());
     format!("{content},\"checksum\":\"crc32:{sum:08x}\"}}\n").into_bytes()
+}
+
+/// Overlapping classes on two features, so that every method has something to say.
+fn two_clouds() -> Table {
+    let wave = |i: usize, step: f64| (step * i as f64).sin();
+    let side = |i: usize| if i % 2 == 0 { -0.6 } else { 0.6 };
+    Table::new(vec![
+        Column::numbers("a", (0..40).map(|i| side(i) + wave(i, 1.7)).collect()),
+        Column::numbers("b", (0..40).map(|i| 0.5 * side(i) + wave(i, 2.9)).collect()),
+        Column::words("y", (0..40).map(|i| Some(if i % 2 == 0 { "no" } else { "yes" }))),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn the_fit_of_every_method_is_read_back_as_it_was_written() {
+    for method in mainstay::methods::METHODS {
+        let file = ModelFile::fit(&two_clouds(), "y", method.name).unwrap();
+        let bytes = file.to_bytes().unwrap();
+        let back = ModelFile::from_bytes(&bytes).unwrap_or_else(|e| panic!("{}: {e}", method.name));
+        assert_eq!(back.to_bytes().unwrap(), bytes, "{}", method.name);
+    }
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Fitted {
 
 /// Names of the results of all methods beside the typed ones. A file that holds another is not one of ours: in Python
 /// the names become attributes.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 27] = [
     "C",
     "alpha",
     "b_max",
@@ -123,9 +123,12 @@ const NAMES: [&str; 24] = [
     "dual_coef",
     "eigenvalues",
     "equals_classical",
+    "far_rows",
     "k",
     "k_max",
     "kappa",
+    "kept_rows",
+    "label_posterior",
     "loss_shape",
     "normalize",
     "offsets",
