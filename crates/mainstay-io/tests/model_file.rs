@@ -52,7 +52,7 @@ fn edited(from: &str, to: &str) -> Vec<u8> {
 /// Overlapping classes on two features, so that every method has something to say.
 fn two_clouds() -> Table {
     let wave = |i: usize, step: f64| (step * i as f64).sin();
-    let side = |i: usize| if i % 2 == 0 { -0.6 } else { 0.6 };
+    let side = |i: usize| if i.is_multiple_of(2) { -0.6 } else { 0.6 };
     Table::new(vec![
         Column::numbers("a", (0..40).map(|i| side(i) + wave(i, 1.7)).collect()),
         Column::numbers("b", (0..40).map(|i| 0.5 * side(i) + wave(i, 2.9)).collect()),
