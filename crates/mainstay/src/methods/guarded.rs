@@ -60,7 +60,11 @@ impl Guarded {
             NanRule::Zero => fitted.model.predict(&self.nan.apply(data.features().clone()))?,
             NanRule::Refuse | NanRule::Keep => fitted.model.predict(data.features())?,
         };
-        if predicted.windows(2).all(|pair| pair[0] == pair[1]) {
+        // A row of weight zero is as good as absent.
+        let counts = |i: usize| data.weights().is_none_or(|weights| weights[i] > 0.0);
+        let mut classes = (0..predicted.len()).filter(|&i| counts(i)).map(|i| predicted[i]);
+        let first = classes.next();
+        if classes.all(|class| Some(class) == first) {
             fitted.warnings.push(format!(
                 "the model predicts one class for all training rows; {}",
                 self.remedy
