@@ -77,7 +77,7 @@ def test_the_report_is_one_file(result, tmp_path):
     path = tmp_path / "out.html"
     result.to_html(path)
     text = path.read_text(encoding="utf-8")
-    assert text.lower().startswith("<!DOCTYPE html>")
+    assert text.lower().startswith("<!doctype html>")
     assert result.details["advice"]["headline"].split(":")[0] in text
     with pytest.raises(OSError, match="nowhere"):
         result.to_html(tmp_path / "nowhere" / "out.html")
