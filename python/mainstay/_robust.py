@@ -26,7 +26,8 @@ class RobustLogisticRegression(WeightedClassifier):
     L2-penalised logistic regression.
 
     Predictions average over what is not known of a row: a row without any measured feature gets
-    about the base rate if the features are near normal; on skewed ones it can be 0.1 and more away. More than two classes: one against the rest.
+    about the base rate if the features are near normal; on skewed ones it can be 0.1 and more away.
+    More than two classes: one against the rest.
 
     **When it does not help.** What is stated but absent costs: errors of one standard deviation
     cost 3 to 6 points of accuracy on clean sets (see the table in the documentation), so all
