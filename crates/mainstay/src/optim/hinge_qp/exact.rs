@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, Matrix, vector};
 use crate::loss::Loss;
 
-/// Relative gap at which the active set is first tried.
-const FIRST_TRY: f64 = 1e-10;
-/// Relative gap at which it is tried again where the first try fails: what arithmetic allows.
+/// Relative gaps at which the active set is tried: a try costs about as much as an iteration.
+const TRIES: [f64; 2] = [1e-6, 1e-10];
+/// Relative gap at which it is tried for the last time: what arithmetic allows.
 const LAST_TRY: f64 = 1e-15;
 /// Objectives below this count as this in both gaps: rounding of the margins shows there.
 const FLOOR: f64 = 1e-3;
@@ -47,9 +47,11 @@ pub fn exact_hinge(rows: Dense, ridge: f64) -> Result<Vec<f64>> {
     let control = Control::new();
     let mut budget = Budget::new(LAST_TRY, MOST_ITERATIONS, &control);
     let mut run = Run::new(&qp, LAST_TRY);
-    run.until(FIRST_TRY, super::PATIENCE, &mut budget)?;
-    if let Some(theta) = polished(dense, ridge, &run) {
-        return Ok(theta);
+    for gap in TRIES {
+        run.until(gap, super::PATIENCE, &mut budget)?;
+        if let Some(theta) = polished(dense, ridge, &run) {
+            return Ok(theta);
+        }
     }
     run.until(LAST_TRY, PATIENCE, &mut budget)?;
     Ok(polished(dense, ridge, &run).unwrap_or_else(|| run.into_solution().v))
