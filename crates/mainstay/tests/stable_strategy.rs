@@ -175,3 +175,28 @@ fn a_small_objective_is_left_to_the_classical_fit() {
     assert!(!small.is_empty());
     assert!(small.iter().all(|f| f.dual_gap().unwrap() <= 1e-6));
 }
+
+/// Small integers in as many columns as rows, labels by a plane, losses that cost a thousand times the penalty:
+/// the interior point stalls far from the answer and has to come from an easier problem.
+#[test]
+fn stalled_interior_points_arrive_by_continuation() {
+    let fits = (0..300).map(|seed| {
+        let (n, p, k, c) =
+            [(20, 40, 0.3, 1e3), (40, 40, 0.5, 1e3), (20, 20, 0.3, 1e4)][seed as usize % 3];
+        let mut rng = rng(seed);
+        let rows: Vec<f64> = normal(&mut rng, n * p)
+            .iter()
+            .map(|v| (v / 0.43 + 1.0).clamp(0.0, 2.0).round())
+            .collect();
+        let weights = normal(&mut rng, p);
+        let score = |row: &[f64]| row.iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
+        let scores: Vec<f64> = rows.chunks(p).map(score).collect();
+        let mean = scores.iter().sum::<f64>() / n as f64;
+        let labels = scores.iter().map(|s| usize::from(*s > mean)).collect();
+        let data = Dataset::new(Dense::from_rows(n, p, rows).into(), labels, 2).unwrap();
+        fit(svm(k, c, SvmLoss::SquaredHinge), &data)
+    });
+    let late: Vec<Fitted> =
+        fits.filter(|f| f.route.last().is_some_and(|stage| stage == "continuation")).collect();
+    assert!(late.iter().any(|f| f.dual_gap().unwrap() <= 1e-6));
+}
