@@ -180,10 +180,9 @@ fn a_small_objective_is_left_to_the_classical_fit() {
 /// the interior point stalls far from the answer and has to come from an easier problem.
 #[test]
 fn stalled_interior_points_arrive_by_continuation() {
-    let fits = (0..300).map(|seed| {
-        let (n, p, k, c) =
-            [(20, 40, 0.3, 1e3), (40, 40, 0.5, 1e3), (20, 20, 0.3, 1e4)][seed as usize % 3];
-        let mut rng = rng(seed);
+    let fits = (0..300_usize).map(|seed| {
+        let (n, p, k, c) = [(20, 40, 0.3, 1e3), (40, 40, 0.5, 1e3), (20, 20, 0.3, 1e4)][seed % 3];
+        let mut rng = rng(seed as u64);
         let rows: Vec<f64> = normal(&mut rng, n * p)
             .iter()
             .map(|v| (v / 0.43 + 1.0).clamp(0.0, 2.0).round())
