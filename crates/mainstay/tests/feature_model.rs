@@ -228,6 +228,22 @@ fn known_errors_are_taken_out_of_the_covariance() {
     assert!((model.covariance()[(0, 0)] - 4.0).abs() < 0.25);
 }
 
+/// Three factors explain twelve features. An estimate from filled cells would see no relation in what was filled
+/// without one, and keep to that.
+#[test]
+fn related_features_stay_related_where_most_cells_are_missing() {
+    let full = rows(200, 12, 5);
+    for share in [0.3, 0.5, 0.7, 0.8] {
+        let mut r = rng(6);
+        let x = Dense::from_fn(200, 12, |i, j| {
+            if r.random::<f64>() < share { f64::NAN } else { full[(i, j)] }
+        });
+        let rows = Rows { x: &x, weights: None, errors: None };
+        let model = FeatureModel::learn(rows, Shrinkage::default(), &Control::new()).unwrap();
+        assert!(model.shrinkage < 0.6, "{share}: {}", model.shrinkage);
+    }
+}
+
 #[test]
 fn weights_count_like_repeated_rows() {
     let x = rows(30, 3, 8);

@@ -38,7 +38,8 @@ impl FeatureModel {
     /// Where all cells are measured exactly these are the moments of the rows (divisor: number of rows), shrunk.
     /// Otherwise the EM algorithm for a Gaussian with missing values and known errors: the expected moments
     /// of the rows under the present model are the next model (Dempster, Laird, Rubin 1977; Little and Rubin,
-    /// *Statistical Analysis with Missing Data*, ch. 11), with the shrinkage inside each step. Above
+    /// *Statistical Analysis with Missing Data*, ch. 11), with the shrinkage, estimated once from
+    /// the measured cells, inside each step. Above
     /// [`FULL_UP_TO`] features the covariance is a diagonal plus up to 64 common factors, found from up to 1000
     /// of the rows.
     pub fn learn(rows: Rows<'_>, shrinkage: Shrinkage, control: &Control) -> Result<Self> {
@@ -54,17 +55,16 @@ impl FeatureModel {
         }
         let weights = rows.weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
         let counted = Counted { total: weights.iter().sum(), weights };
-        let (means, scales, observed) = available(rows.x, &counted);
-        let start = Dense::from_fn(n, p, |i, j| {
-            let v = rows.x[(i, j)];
-            if v.is_nan() { 0.0 } else { standard(v, means[j], scales[j]) }
-        });
-        let weight = shrinkage.weight(&start, &counted.weights, observed);
+        let (means, scales) = available(rows.x, &counted);
+        let measured = Dense::from_fn(n, p, |i, j| standard(rows.x[(i, j)], means[j], scales[j]));
+        let weight = shrinkage.weight(&measured, &counted.weights);
+        let filled = measured.into_data().into_iter().map(|v| if v.is_nan() { 0.0 } else { v });
+        let start = Dense::from_rows(n, p, filled.collect());
         let covariance = from_rows(&start, &counted, weight, &[])?;
         let mut model = Self { means, scales, covariance, shrinkage: weight, n_iter: 0 };
         let groups = model.groups(rows.x, rows.errors)?;
         if groups.iter().any(|g| !g.uncertain.is_empty()) {
-            model.iterate(rows.x, &groups, &counted, (shrinkage, observed), control)?;
+            model.iterate(rows.x, &groups, &counted, control)?;
         }
         Ok(model)
     }
@@ -74,7 +74,6 @@ impl FeatureModel {
         x: &Dense,
         groups: &[Group],
         counted: &Counted,
-        (shrinkage, observed): (Shrinkage, f64),
         control: &Control,
     ) -> Result<()> {
         let (fixed_means, fixed_scales) = (self.means.clone(), self.scales.clone());
@@ -85,8 +84,7 @@ impl FeatureModel {
             for i in 0..z.nrows() {
                 z.row_mut(i).iter_mut().zip(&mean).for_each(|(v, m)| *v -= m);
             }
-            let weight = shrinkage.weight(&z, &counted.weights, observed);
-            let covariance = from_rows(&z, counted, weight, &scatters)?;
+            let covariance = from_rows(&z, counted, self.shrinkage, &scatters)?;
             let means: Vec<f64> =
                 (0..mean.len()).map(|j| fixed_means[j] + fixed_scales[j] * mean[j]).collect();
             let moved = (0..mean.len())
@@ -94,7 +92,7 @@ impl FeatureModel {
                 .map(|j| ((means[j] - self.means[j]) / fixed_scales[j]).abs())
                 .fold(covariance.distance(&self.covariance), f64::max);
             (self.means, self.covariance) = (means, covariance);
-            (self.shrinkage, self.n_iter) = (weight, step);
+            self.n_iter = step;
             if moved <= STILL {
                 break;
             }
@@ -147,8 +145,8 @@ impl Covariance {
     }
 }
 
-/// Means and deviations of the measured cells, and their share.
-fn available(x: &Dense, counted: &Counted) -> (Vec<f64>, Vec<f64>, f64) {
+/// Means and deviations of the measured cells.
+fn available(x: &Dense, counted: &Counted) -> (Vec<f64>, Vec<f64>) {
     let p = x.ncols();
     let (mut total, mut sums, mut largest) = (vec![0.0; p], vec![0.0; p], vec![0.0; p]);
     for (i, w) in counted.weights.iter().enumerate() {
@@ -173,7 +171,7 @@ fn available(x: &Dense, counted: &Counted) -> (Vec<f64>, Vec<f64>, f64) {
             if sd <= 1e-12 * largest[j] { 0.0 } else { sd }
         })
         .collect();
-    (means, scales, total.iter().sum::<f64>() / (counted.total * p as f64))
+    (means, scales)
 }
 
 fn column_means(z: &Dense, counted: &Counted) -> Vec<f64> {
