@@ -1,7 +1,7 @@
 //! Upper and lower bound on the optimum, from the merged sums of one pass and the point it was taken at.
 
 use super::ask::Point;
-use super::message::Sums;
+use super::message::{Side, Sums};
 use super::problem::Problem;
 use crate::certificate::Certificate;
 
@@ -19,11 +19,11 @@ use crate::certificate::Certificate;
 /// all rows by the factor in [0, 1] that proves most, and nothing of it needs another look at the rows.
 pub(super) fn certify(problem: &Problem, point: &Point, sums: &Sums) -> Certificate {
     let primal = problem.apart(point) + problem.scale * sums.primal;
-    Certificate { primal, dual: bound(problem, sums).max(0.0) }
+    Certificate { primal, dual: bound(problem, &sums.sides).max(0.0) }
 }
 
-fn bound(problem: &Problem, sums: &Sums) -> f64 {
-    let [plus, minus] = &sums.sides;
+/// The dual value of the shares and pulls of both classes, made feasible.
+pub(super) fn bound(problem: &Problem, [plus, minus]: &[Side; 2]) -> f64 {
     let (up, down) = if problem.intercept {
         if plus.pull <= 0.0 || minus.pull <= 0.0 {
             return 0.0;
