@@ -1,0 +1,110 @@
+//! A start from the sample of the first look: solved in memory, it saves two to three passes.
+
+use super::ask::{PassAsk, Question};
+use super::binary::{Binary, Place, Setting};
+use super::block::Block;
+use super::first_look::FirstLook;
+use super::kernel::look_at;
+use super::message::Sums;
+use super::units::Units;
+use super::zero_weights::{self, Outcome, ZeroTrial};
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, Matrix};
+
+/// Gap to which a sample is solved: its own error is far larger.
+const TOL: f64 = 1e-4;
+/// Steps spent on a sample at most.
+const STEPS: usize = 100;
+/// Gap of zero weights on the sample below which they are tried on all rows.
+const NEARLY: f64 = 1e-2;
+
+/// Where a fit of all rows starts.
+pub(super) enum Start {
+    /// At this point.
+    At(Place),
+    /// Zero weights seem optimal: by a trial of these shares, and else at this point.
+    Zero { shares: Place, else_at: Place },
+}
+
+/// Sampled rows and their moments.
+pub(super) struct Sample {
+    block: Block<'static>,
+    pass: PassAsk,
+    /// Mean of $(z, 1)(z, 1)^\top$.
+    pub gram: Dense,
+    weight: f64,
+    /// Whether it holds all rows.
+    whole: bool,
+}
+
+impl Sample {
+    pub(super) fn new(look: &FirstLook, units: &Units) -> Result<Self> {
+        let labels: Vec<usize> = look.sample.iter().map(|d| d.label).collect();
+        let weights: Vec<f64> = look.sample.iter().map(|d| d.weight).collect();
+        let pass = units.pass();
+        let weighted = labels.iter().zip(&weights).map(|(l, w)| w * pass.class_factors[*l]);
+        let weight: f64 = weighted.sum();
+        let x = Matrix::from(look.sample_matrix());
+        let whole = look.sample.len() == look.rows();
+        let block = Block::new(0, x, labels, Some(weights));
+        let gram = super::kernel::mean_gram(&block, &pass, weight)?;
+        Ok(Self { block, pass, gram, weight, whole })
+    }
+
+    /// Where a fit of all rows starts.
+    pub(super) fn start(&self, setting: &Setting) -> Result<Start> {
+        let p = self.pass.factors.len();
+        let has = |own: bool| {
+            let counts = |l: &usize| self.pass.class_factors[*l] > 0.0;
+            self.block.labels.iter().any(|l| (*l == setting.positive) == own && counts(l))
+        };
+        if !has(true) || !has(false) {
+            return Ok(Start::At(Binary::zero(p)));
+        }
+        let part = Setting {
+            problem: setting.problem.for_part(self.weight),
+            tol: if self.whole { 0.5 * setting.tol } else { TOL.max(setting.tol) },
+            passes: STEPS,
+            ..setting.clone()
+        };
+        let mut binary = Binary::new(part.clone(), Binary::zero(p));
+        while !binary.done() {
+            let sums = self.look(binary.question())?;
+            binary.absorb(&sums, &self.gram)?;
+        }
+        let mut place = Place { point: binary.point().clone(), ..binary.place().clone() };
+        if !self.whole {
+            // The error of the sample: its rows on the threshold are not those of all rows.
+            let rough = (p as f64 / self.block.len() as f64).sqrt();
+            place.width = place.width.max(rough);
+        }
+        if !zero_weights::suspect(&part.problem, binary.certificate().primal) {
+            return Ok(Start::At(place));
+        }
+        Ok(match self.zero_shares(&part)? {
+            Some(shares) => Start::Zero { shares, else_at: place },
+            None => Start::At(place),
+        })
+    }
+
+    /// Shares that prove zero weights optimal for the sample, or nearly so.
+    fn zero_shares(&self, part: &Setting) -> Result<Option<Place>> {
+        let mut trial = ZeroTrial::new(part.clone(), None);
+        for _ in 0..STEPS {
+            let sums = self.look(trial.question())?;
+            match trial.absorb(&sums, &self.gram, part.tol)? {
+                Outcome::Proven => return Ok(Some(trial.place().clone())),
+                Outcome::GivenUp => break,
+                Outcome::Open => {}
+            }
+        }
+        let near = trial.certificate().gap() <= NEARLY;
+        Ok(near.then(|| trial.place().clone()))
+    }
+
+    fn look(&self, question: Question) -> Result<Sums> {
+        let pass = PassAsk { questions: vec![question], ..self.pass.clone() };
+        let mut answers = look_at(&self.block, &pass)?;
+        answers.pop().ok_or_else(|| Error::Numerical("a sample without an answer".into()))
+    }
+}
