@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use mainstay::data::{
-    Classes, Column, Dataset, Encoded, Encoder, EncoderOptions, Gaps, Missing, NanRule,
+    Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Missing, NanRule,
     Preparation, Table,
 };
 use mainstay::linalg::Matrix;
-use mainstay_io::{Input, ModelFile, ReadOptions, Source};
+use mainstay_io::{ChunkSize, Input, ReadOptions, Source};
 
 use crate::args::{Encoding, ImputeRule, Labels, Reading};
 use crate::failure::{Failure, Outcome};
@@ -69,7 +69,7 @@ fn gaps(reading: &Reading) -> Gaps {
     }
 }
 
-fn options(reading: &Reading) -> Outcome<ReadOptions> {
+pub(crate) fn options(reading: &Reading) -> Outcome<ReadOptions> {
     let delimiter = match reading.delimiter.as_deref() {
         None => None,
         Some("\\t" | "tab") => Some(b'\t'),
@@ -95,6 +95,20 @@ fn options(reading: &Reading) -> Outcome<ReadOptions> {
     })
 }
 
+/// A file, or the embedded data.
+pub(crate) fn source(path: Option<&Path>) -> Source {
+    match path {
+        None => Source::Bytes("demo.csv".into(), mainstay::data::demo().as_bytes().into()),
+        Some(path) => Source::new(path),
+    }
+}
+
+/// How much of a file is in memory at a time; `MAINSTAY_CHUNK`, a number of bytes, serves tests.
+pub(crate) fn chunk_size() -> ChunkSize {
+    let wanted = std::env::var("MAINSTAY_CHUNK").ok().and_then(|text| text.parse().ok());
+    wanted.map_or_else(ChunkSize::default, |bytes| ChunkSize { bytes, cells: bytes })
+}
+
 /// Reads `path`, or the embedded data if there is none. `text` names columns to keep as words.
 pub(crate) fn read<'a>(
     path: Option<&Path>,
@@ -103,26 +117,13 @@ pub(crate) fn read<'a>(
 ) -> Outcome<(Input, Vec<String>)> {
     let mut options = options(reading)?;
     options.categorical.extend(text.map(str::to_owned));
-    let source = match path {
-        None => Source::Bytes("demo.csv".into(), mainstay::data::demo().as_bytes().into()),
-        Some(path) => Source::new(path),
-    };
-    let (input, notes) = mainstay_io::read_noted(&source, &options)?;
+    let (input, notes) = mainstay_io::read_noted(&source(path), &options)?;
     if let Input::Table(table) = &input {
         for name in &reading.categorical {
             table.column(name)?;
         }
     }
     Ok((input, notes))
-}
-
-/// Reads rows for a model that is there already.
-pub(crate) fn read_for(
-    file: &ModelFile,
-    path: Option<&Path>,
-    reading: &Reading,
-) -> Outcome<(Input, Vec<String>)> {
-    read(path, reading, file.encoder.iter().flat_map(Encoder::categorical))
 }
 
 /// Makes a data set to learn from.
@@ -258,15 +259,10 @@ fn learn_table(
     })
 }
 
-/// The features of rows for a model that is there already.
-pub(crate) fn encode(file: &ModelFile, input: &Input) -> Outcome<Encoded> {
-    Ok(file.encode(input)?)
-}
-
 /// Sentences about categories that the model has never seen.
 pub(crate) fn unseen(counts: &[(String, usize)]) -> Vec<String> {
-    counts
-        .iter()
+    let found = counts.iter().filter(|(_, count)| *count > 0);
+    found
         .map(|(column, count)| {
             format!("column `{column}`: {count} cells hold a category not seen when fitting; all its indicators are 0")
         })

@@ -29,6 +29,7 @@
 mod arrow;
 mod atomic;
 mod blocks;
+mod chunks;
 mod csv;
 mod encoding;
 mod error;
@@ -46,7 +47,8 @@ mod source;
 mod spreadsheet;
 mod write;
 
-pub use atomic::{remove_unfinished, write_file};
+pub use atomic::{OutputFile, remove_unfinished, write_file};
+pub use chunks::{Chunk, ChunkOptions, ChunkSize, Chunks};
 pub use error::{Error, Result};
 pub use fit::missing_rule;
 pub use guard::panics_are_caught;
@@ -56,4 +58,4 @@ pub use memory::available_memory;
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
 pub use reading::{Format, Input, ReadOptions, read, read_noted, read_table};
 pub use source::Source;
-pub use write::{CsvText, write_csv, write_csv_as};
+pub use write::{CsvParts, CsvText, write_csv, write_csv_as};

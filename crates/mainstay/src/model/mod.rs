@@ -4,6 +4,7 @@ mod drop_far;
 mod findings;
 mod fitted;
 mod gaussian_linear;
+mod judge;
 mod kernel;
 mod linear;
 pub mod metrics;

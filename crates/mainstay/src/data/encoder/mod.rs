@@ -136,6 +136,14 @@ impl Encoder {
         Ok(encoder)
     }
 
+    /// The same encoder with every entry stored, whatever the share of zeros: chunks of a table then become features
+    /// of the same kind, and scores do not depend on where it was cut.
+    #[must_use]
+    pub fn dense(mut self) -> Self {
+        self.sparse = false;
+        self
+    }
+
     /// The raw columns and how each becomes features, in order.
     pub fn columns(&self) -> impl Iterator<Item = (&str, &Encoding)> {
         self.columns.iter().map(|rule| (rule.column.as_str(), &rule.encoding))
