@@ -65,6 +65,7 @@ pub mod methods;
 pub mod missing;
 pub mod model;
 pub mod optim;
+pub mod partitioned;
 pub mod penalized;
 pub mod robust;
 pub mod rolin;

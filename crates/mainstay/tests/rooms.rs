@@ -14,6 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["loss", "uncertainty"],
     &["model", "folds"],
     &["optim"],
+    &["partitioned"],
     &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid", "robust"],
     &["methods"],
     &["certify", "stress"],
@@ -60,6 +61,10 @@ const SOLVERS: &[(&str, &[&str])] = &[
     ),
     ("ellipsoid", &["interior", "newton", "normal", "scaling", "strategy"]),
     ("robust", &["newton", "tuning"]),
+    (
+        "partitioned",
+        &["binary", "driver", "engine", "kernel", "near_rows", "newton_step", "sample"],
+    ),
 ];
 
 /// No source is longer.

@@ -48,27 +48,32 @@ impl ClassWeight {
 
     /// One factor a class; `None` if every class counts as it is.
     pub fn factors(&self, data: &Dataset) -> Result<Option<Vec<f64>>> {
+        let mut totals = vec![0.0; data.n_classes()];
+        for (i, &label) in data.labels().iter().enumerate() {
+            totals[label] += data.weights().map_or(1.0, |w| w[i]);
+        }
+        self.factors_of(&totals)
+    }
+
+    /// The same, from the total weight of every class.
+    pub fn factors_of(&self, totals: &[f64]) -> Result<Option<Vec<f64>>> {
         let factors = match self {
             Self::None => return Ok(None),
-            Self::Rule(ClassRule::Balanced) => balanced(data),
+            Self::Rule(ClassRule::Balanced) => balanced(totals),
             Self::Factors(factors) => factors.clone(),
         };
-        if factors.len() != data.n_classes() {
+        if factors.len() != totals.len() {
             return Err(Error::param(
                 "class_weight",
                 format!("{} factors", factors.len()),
-                format!("one factor for each of the {} classes", data.n_classes()),
+                format!("one factor for each of the {} classes", totals.len()),
             ));
         }
         Ok(Some(factors))
     }
 }
 
-fn balanced(data: &Dataset) -> Vec<f64> {
-    let mut totals = vec![0.0; data.n_classes()];
-    for (i, &label) in data.labels().iter().enumerate() {
-        totals[label] += data.weights().map_or(1.0, |w| w[i]);
-    }
+fn balanced(totals: &[f64]) -> Vec<f64> {
     let present = totals.iter().filter(|&&t| t > 0.0).count() as f64;
     let sum: f64 = totals.iter().sum();
     totals.iter().map(|&t| if t > 0.0 { sum / (present * t) } else { 1.0 }).collect()

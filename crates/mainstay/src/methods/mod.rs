@@ -1,8 +1,10 @@
 //! Every method by name: one table for the command line, Python and the model files.
 
 mod guarded;
+mod partitioned;
 
 use guarded::Guarded;
+pub use partitioned::driver;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -309,12 +311,17 @@ fn plain_words(error: &str) -> String {
 
 /// The method's name settles the penalty; a parameter that says otherwise is an error.
 fn penalized(params: &Value, penalty: Penalty) -> Result<Box<dyn Estimator>> {
+    check_penalty(params, penalty)?;
+    Ok(Box::new(PenalizedParams { penalty, ..parse(params)? }.check()?))
+}
+
+fn check_penalty(params: &Value, penalty: Penalty) -> Result<()> {
     let given: PenalizedParams = parse(params)?;
     if params.get("penalty").is_some_and(|p| !p.is_null()) && given.penalty != penalty {
         let (found, needed) = (to_json(&given.penalty), to_json(&penalty));
         return Err(Error::param("penalty", found, format!("{needed} for this method")));
     }
-    Ok(Box::new(PenalizedParams { penalty, ..given }.check()?))
+    Ok(())
 }
 
 #[cfg(test)]

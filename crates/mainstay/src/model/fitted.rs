@@ -113,7 +113,7 @@ impl Fitted {
 
 /// Names of the results of all methods beside the typed ones. A file that holds another is not one of ours: in Python
 /// the names become attributes.
-const NAMES: [&str; 27] = [
+const NAMES: [&str; 28] = [
     "C",
     "alpha",
     "b_max",
@@ -137,6 +137,7 @@ const NAMES: [&str; 27] = [
     "sigma_ratio",
     "state",
     "support",
+    "threshold",
     "worst_case_ratio",
     "xi",
     "z",

@@ -2,6 +2,7 @@
 
 use super::design::Design;
 use super::params::{Alpha, PenalizedParams, Penalty};
+use super::partitioned::link;
 use super::path::{Choice, choose};
 use super::problem::Problem;
 use super::row_space::RowSpace;
@@ -12,7 +13,7 @@ use crate::data::{Dataset, Merged, Normalize, deviations};
 use crate::error::Result;
 use crate::folds::fold_warning;
 use crate::loss::Loss;
-use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, Link, one_versus_rest};
+use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, one_versus_rest};
 use crate::optim::Budget;
 
 /// Penalised mean loss with a free intercept, ROLIN's Eq. (15):
@@ -48,11 +49,7 @@ impl Estimator for Penalized {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let params = &self.0;
         let merged = Merged::new(&*params.class_weight.applied(data)?);
-        let link = match params.loss {
-            Loss::Logistic => Link::Logistic,
-            Loss::ModifiedHuber => Link::Clip,
-            Loss::Hinge | Loss::SquaredHinge => Link::None,
-        };
+        let link = link(params.loss);
         let choice = match (params.alpha, params.normalize) {
             (Alpha::Fixed(alpha), Normalize::Fixed(normalize)) => {
                 Choice { alpha, normalize, results: None }

@@ -13,6 +13,7 @@ mod design;
 mod estimator;
 mod newton;
 mod params;
+mod partitioned;
 mod path;
 mod problem;
 mod prox_newton;

@@ -14,6 +14,7 @@ mod degenerate;
 mod estimator;
 mod interior;
 mod multipliers;
+mod partitioned;
 mod path;
 pub mod problem;
 mod row_loss;

@@ -1,0 +1,58 @@
+//! Methods by name over partitions of rows.
+
+use serde_json::Value;
+
+use super::{find, parse};
+use crate::error::{Error, Result};
+use crate::partitioned::{Driver, Spec};
+use crate::penalized::{PenalizedParams, Penalty};
+use crate::stable::{StableLogisticParams, StableSvcParams};
+
+/// A driver of the method called `name`; methods that need all rows in memory are refused with what to use instead.
+pub fn driver(name: &str, params: &Value) -> Result<Driver> {
+    let method = find(name)?;
+    method.check_names(params)?;
+    let spec = spec(method.name, params)?;
+    Ok(Driver::new(spec, format!("{}{params}", method.name)))
+}
+
+fn spec(name: &str, params: &Value) -> Result<Spec> {
+    let penalized = |penalty| {
+        super::check_penalty(params, penalty)?;
+        PenalizedParams { penalty, ..parse(params)? }.partitioned()
+    };
+    match name {
+        "l2" => penalized(Penalty::L2),
+        "l1" => penalized(Penalty::L1),
+        "elasticnet" => penalized(Penalty::ElasticNet),
+        "stable-svm" => parse::<StableSvcParams>(params)?.partitioned(),
+        "stable-logistic" => parse::<StableLogisticParams>(params)?.partitioned(),
+        other => Err(Error::BadParams(format!(
+            "{} ({other}) needs all rows in memory and has no fit over partitions; {}",
+            find(other)?.class,
+            alternative(other)
+        ))),
+    }
+}
+
+/// What a user of a method without partitioned form can do.
+fn alternative(name: &str) -> &'static str {
+    match name {
+        "stable-svm-cv" => "choose k and C on a sample of the rows and fit StableSVC with them",
+        "stable-logistic-cv" => {
+            "choose k and alpha on a sample of the rows and fit StableLogisticRegression with them"
+        }
+        "rolin" | "top-pcs" => "it is made for few rows: with many use PenalizedClassifier",
+        "missing-lp" | "missing-cv" => {
+            "fit it to a sample of the rows, or use MissingFeaturePerceptron.partial_fit on one partition after the other"
+        }
+        "missing-perceptron" => "use partial_fit on one partition after the other",
+        "regec" | "norm-robust-regec" => "use partial_fit on one partition after the other",
+        "conic" | "conic-cv" => {
+            "fit it to a sample of the rows, or use StableSVC or PenalizedClassifier(loss=\"modified_huber\")"
+        }
+        _ => {
+            "fit it to a sample of the rows, or use PenalizedClassifier, StableSVC or StableLogisticRegression"
+        }
+    }
+}

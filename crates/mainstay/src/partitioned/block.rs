@@ -1,0 +1,147 @@
+//! Rows that arrive in partitions.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+
+/// The rows of one partition: some rows of a matrix, their classes and weights.
+///
+/// Nothing is assumed about a block but that all blocks have the same columns: it may be empty, hold one row or rows
+/// of one class.
+#[derive(Debug, Clone)]
+pub struct Block<'a> {
+    /// Holds the rows.
+    pub x: Cow<'a, Matrix>,
+    /// Which rows of `x` are meant; `labels` and `weights` have one entry for each of these.
+    pub rows: Range<usize>,
+    /// Class index of every row. In the first look an index into `names`.
+    pub labels: Cow<'a, [usize]>,
+    /// Weight of every row; `None` is 1 each.
+    pub weights: Option<Cow<'a, [f64]>>,
+    /// What this block calls its classes, for the first look. Blocks that give all classes in one order keep that
+    /// order; of others the union is taken, in order of appearance.
+    pub names: Cow<'a, [String]>,
+    /// Number of the partition: it names rows in errors and orders what is merged.
+    pub partition: usize,
+}
+
+impl<'a> Block<'a> {
+    /// All rows of `x` as partition number `partition`.
+    pub fn new(partition: usize, x: Matrix, labels: Vec<usize>, weights: Option<Vec<f64>>) -> Self {
+        Self {
+            rows: 0..x.nrows(),
+            x: Cow::Owned(x),
+            labels: Cow::Owned(labels),
+            weights: weights.map(Cow::Owned),
+            names: Cow::Borrowed(&[]),
+            partition,
+        }
+    }
+
+    /// The same with names for the classes that its labels count.
+    #[must_use]
+    pub fn with_names(self, names: impl Into<Cow<'a, [String]>>) -> Self {
+        Self { names: names.into(), ..self }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Weight of row `i` of the block.
+    pub(super) fn weight(&self, i: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |w| w[i])
+    }
+
+    /// Checks that the parts fit together.
+    pub(super) fn check(&self) -> Result<()> {
+        let bad =
+            |what: String| Err(Error::BadData(format!("partition {}: {what}", self.partition)));
+        if self.rows.end > self.x.nrows() || self.rows.start > self.rows.end {
+            return bad(format!("rows {:?} of {}", self.rows, self.x.nrows()));
+        }
+        if self.labels.len() != self.len() {
+            return bad(format!("{} rows but {} labels", self.len(), self.labels.len()));
+        }
+        let Some(weights) = &self.weights else { return Ok(()) };
+        if weights.len() != self.len() {
+            return bad(format!("{} rows but {} weights", self.len(), weights.len()));
+        }
+        match weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+            None => Ok(()),
+            Some(row) => bad(format!(
+                "row {row}: weight {}, but weights must be finite and not negative",
+                weights[row]
+            )),
+        }
+    }
+}
+
+/// Rows in partitions that can be read again and again.
+///
+/// An engine asks for the blocks of a pass in ascending order from 0 until there is none; where
+/// [`Partitions::parallel`] holds, for several at once.
+pub trait Partitions: Sync {
+    /// Block number `index`, or `None` behind the last one.
+    fn block(&self, index: usize) -> Result<Option<Block<'_>>>;
+
+    /// Whether blocks may be asked for from several threads, in any order.
+    fn parallel(&self) -> bool {
+        false
+    }
+}
+
+/// Rows of one block in memory. Fixed, so that sums do not depend on the number of threads.
+pub const ROWS: usize = 16_384;
+
+/// A data set in memory as blocks of [`ROWS`] rows, which are not copied.
+#[derive(Debug, Clone)]
+pub struct InMemory<'a> {
+    data: &'a Dataset,
+    names: Vec<String>,
+    rows: usize,
+}
+
+impl<'a> InMemory<'a> {
+    /// Blocks of [`ROWS`] rows.
+    pub fn new(data: &'a Dataset) -> Self {
+        Self::with_rows(data, ROWS)
+    }
+
+    /// Blocks of `rows` rows.
+    pub fn with_rows(data: &'a Dataset, rows: usize) -> Self {
+        let names = (0..data.n_classes()).map(|c| c.to_string()).collect();
+        Self { data, names, rows: rows.max(1) }
+    }
+}
+
+impl Partitions for InMemory<'_> {
+    fn block(&self, index: usize) -> Result<Option<Block<'_>>> {
+        let first = index.saturating_mul(self.rows);
+        if first >= self.data.len() {
+            return Ok(None);
+        }
+        let rows = first..self.data.len().min(first + self.rows);
+        Ok(Some(Block {
+            x: Cow::Borrowed(self.data.features()),
+            labels: Cow::Borrowed(&self.data.labels()[rows.clone()]),
+            weights: self.data.weights().map(|w| Cow::Borrowed(&w[rows.clone()])),
+            names: Cow::Borrowed(&self.names),
+            partition: index,
+            rows,
+        }))
+    }
+
+    fn parallel(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,118 @@
+//! Driver, blocks and merge tree together: a fit on one machine.
+
+use rayon::prelude::*;
+
+use super::ask::Ask;
+use super::block::Partitions;
+use super::driver::{Driver, Step};
+use super::message::{Message, look};
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::model::Fitted;
+
+/// Messages that become one. The tree is the same everywhere, so that the same partitions give the same bits on every
+/// engine, whatever the number of workers and the order in which they finish.
+pub const FAN: usize = 8;
+
+/// Answers that arrive in partition order and are merged as a tree of [`FAN`] children a node.
+#[derive(Debug, Default)]
+pub struct MergeTree {
+    /// Nodes that wait for siblings, leaves first.
+    levels: Vec<Vec<Message>>,
+}
+
+impl MergeTree {
+    /// Nothing merged yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the answer of the next partition.
+    pub fn push(&mut self, message: Message) -> Result<()> {
+        self.push_at(0, message)
+    }
+
+    fn push_at(&mut self, level: usize, message: Message) -> Result<()> {
+        if self.levels.len() == level {
+            self.levels.push(Vec::with_capacity(FAN));
+        }
+        self.levels[level].push(message);
+        if self.levels[level].len() < FAN {
+            return Ok(());
+        }
+        let node = merge_all(std::mem::take(&mut self.levels[level]))?;
+        match node {
+            Some(node) => self.push_at(level + 1, node),
+            None => Ok(()),
+        }
+    }
+
+    /// The answer of all partitions; `None` if there was none.
+    pub fn finish(self) -> Result<Option<Message>> {
+        let mut below: Option<Message> = None;
+        for mut level in self.levels {
+            level.extend(below);
+            below = merge_all(level)?;
+        }
+        Ok(below)
+    }
+}
+
+/// Messages in order as one.
+pub fn merge_all(messages: Vec<Message>) -> Result<Option<Message>> {
+    let mut messages = messages.into_iter();
+    let Some(first) = messages.next() else { return Ok(None) };
+    messages.try_fold(first, Message::merge).map(Some)
+}
+
+/// One pass over all partitions.
+fn pass(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Option<Message>> {
+    let mut tree = MergeTree::new();
+    let answer = |index: usize| {
+        control.check()?;
+        source.block(index)?.map(|block| look(&block, ask)).transpose()
+    };
+    let window = if source.parallel() { FAN } else { 1 };
+    let mut next = 0;
+    loop {
+        let answers: Vec<Option<Message>> = if window == 1 {
+            vec![answer(next)?]
+        } else {
+            (next..next + window).into_par_iter().map(answer).collect::<Result<_>>()?
+        };
+        for message in answers {
+            match message {
+                Some(message) => tree.push(message)?,
+                None => return tree.finish(),
+            }
+        }
+        next += window;
+    }
+}
+
+/// Fits over all partitions of `source`; `after` sees the driver after every pass.
+///
+/// Blocks are read anew in every pass. Where the source is parallel they are looked at by the threads of `control`; the
+/// bits of the answer do not depend on their number.
+pub fn fit(
+    source: &dyn Partitions,
+    mut driver: Driver,
+    control: &Control,
+    mut after: impl FnMut(&Driver) -> Result<()> + Send,
+) -> Result<Fitted> {
+    control.install(|| {
+        let mut step = driver.next(None)?;
+        loop {
+            let ask = match step {
+                Step::Done(fitted) => return Ok(*fitted),
+                Step::Ask(ask) => ask,
+            };
+            let Some(message) = pass(source, &ask, control)? else {
+                return Err(Error::BadData("there is no partition".into()));
+            };
+            step = driver.next(Some(message))?;
+            after(&driver)?;
+            control.progress(driver.passes() as u64, 0);
+        }
+    })
+}

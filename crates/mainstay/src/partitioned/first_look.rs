@@ -1,0 +1,306 @@
+//! What the first look settles: classes, counts, moments, finiteness, and a sample of rows.
+
+use super::ask::FirstAsk;
+use super::block::Block;
+use super::wire::{Reader, Wire, wire};
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, Matrix};
+
+/// Counts and moments of one class.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ClassMoments {
+    /// Rows.
+    pub rows: usize,
+    /// Total weight.
+    pub weight: f64,
+    /// Weighted mean of every column.
+    pub mean: Vec<f64>,
+    /// Weighted sum of squared distances from that mean.
+    pub squares: Vec<f64>,
+}
+
+wire!(ClassMoments { rows, weight, mean, squares });
+
+impl ClassMoments {
+    fn empty(columns: usize) -> Self {
+        Self { rows: 0, weight: 0.0, mean: vec![0.0; columns], squares: vec![0.0; columns] }
+    }
+
+    /// Moments of both together (Chan, Golub and LeVeque 1979): no cancellation however far from zero the means are.
+    pub(super) fn merge(&mut self, other: &Self, factor: f64) {
+        let added = factor * other.weight;
+        let total = self.weight + added;
+        self.rows += other.rows;
+        if total > 0.0 {
+            let share = added / total;
+            for j in 0..self.mean.len() {
+                let apart = other.mean[j] - self.mean[j];
+                self.squares[j] += factor * other.squares[j] + apart * apart * self.weight * share;
+                self.mean[j] += apart * share;
+            }
+        }
+        self.weight = total;
+    }
+}
+
+/// One row of the sample.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Drawn {
+    /// The rows with the smallest numbers are the sample: it does not depend on how partitions are merged.
+    pub draw: u64,
+    pub label: usize,
+    pub weight: f64,
+    pub values: Vec<f64>,
+}
+
+wire!(Drawn { draw, label, weight, values });
+
+/// A number that is not finite.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct BadCell {
+    pub partition: usize,
+    pub row: usize,
+    pub column: usize,
+    pub value: f64,
+}
+
+wire!(BadCell { partition, row, column, value });
+
+/// The answer to the first question.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FirstLook {
+    pub columns: usize,
+    /// Partitions seen, empty ones included.
+    pub partitions: usize,
+    /// Whether any block was stored sparsely.
+    pub sparse: bool,
+    pub names: Vec<String>,
+    pub classes: Vec<ClassMoments>,
+    pub lowest: Vec<f64>,
+    pub highest: Vec<f64>,
+    /// The first bad cell, in the order of partitions and rows.
+    pub bad: Option<BadCell>,
+    /// Most rows of the sample, as asked.
+    pub sample_rows: usize,
+    pub sample: Vec<Drawn>,
+}
+
+wire!(FirstLook {
+    columns,
+    partitions,
+    sparse,
+    names,
+    classes,
+    lowest,
+    highest,
+    bad,
+    sample_rows,
+    sample
+});
+
+/// A number for every row that looks random and depends on its place alone (the finaliser of SplitMix64).
+fn draw(partition: usize, row: usize) -> u64 {
+    let mut z = (partition as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (row as u64);
+    for factor in [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB] {
+        z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(factor);
+        z ^= z >> 27;
+    }
+    z ^ (z >> 31)
+}
+
+/// Looks at a block for the first time.
+pub(super) fn first_look(block: &Block<'_>, ask: &FirstAsk) -> Result<FirstLook> {
+    block.check()?;
+    let columns = block.x.ncols();
+    let names = class_names(block)?;
+    let mut look = FirstLook {
+        columns,
+        partitions: 1,
+        sparse: matches!(*block.x, Matrix::Sparse(_)),
+        classes: vec![ClassMoments::empty(columns); names.len()],
+        names,
+        lowest: vec![f64::INFINITY; columns],
+        highest: vec![f64::NEG_INFINITY; columns],
+        bad: bad_cell(block),
+        sample_rows: ask.sample_rows.min(ask.sample_numbers / columns.max(1)).max(1),
+        sample: Vec::new(),
+    };
+    if look.bad.is_none() {
+        look.take_moments(block);
+        look.take_sample(block);
+    }
+    Ok(look)
+}
+
+/// The names of the block's classes; their numbers where it gives none.
+fn class_names(block: &Block<'_>) -> Result<Vec<String>> {
+    let named = block.names.len();
+    let count = block.labels.iter().max().map_or(0, |top| top + 1);
+    if named == 0 {
+        return Ok((0..count).map(|c| c.to_string()).collect());
+    }
+    if count > named {
+        let text = format!("partition {}: class {} of {named}", block.partition, count - 1);
+        return Err(Error::BadData(text));
+    }
+    Ok(block.names.to_vec())
+}
+
+fn bad_cell(block: &Block<'_>) -> Option<BadCell> {
+    block.rows.clone().enumerate().find_map(|(row, i)| {
+        let (column, value) = block.x.row(i).entries().find(|(_, v)| !v.is_finite())?;
+        Some(BadCell { partition: block.partition, row, column, value })
+    })
+}
+
+impl FirstLook {
+    /// Two walks: means first, then the squares around them.
+    fn take_moments(&mut self, block: &Block<'_>) {
+        let mut full = vec![0.0; self.columns];
+        let mut walk = |see: &mut dyn FnMut(usize, f64, &[f64])| {
+            for (row, i) in block.rows.clone().enumerate() {
+                full.fill(0.0);
+                block.x.row(i).add_scaled_to(1.0, &mut full);
+                see(block.labels[row], block.weight(row), &full);
+            }
+        };
+        let (classes, lowest, highest) = (&mut self.classes, &mut self.lowest, &mut self.highest);
+        walk(&mut |label, weight, values| {
+            let class = &mut classes[label];
+            class.rows += 1;
+            class.weight += weight;
+            for (j, &x) in values.iter().enumerate() {
+                class.mean[j] += weight * x;
+                lowest[j] = lowest[j].min(x);
+                highest[j] = highest[j].max(x);
+            }
+        });
+        for class in classes.iter_mut().filter(|class| class.weight > 0.0) {
+            class.mean.iter_mut().for_each(|m| *m /= class.weight);
+        }
+        walk(&mut |label, weight, values| {
+            let class = &mut classes[label];
+            for ((square, mean), x) in class.squares.iter_mut().zip(&class.mean).zip(values) {
+                *square += weight * (x - mean) * (x - mean);
+            }
+        });
+    }
+
+    fn take_sample(&mut self, block: &Block<'_>) {
+        let mut drawn: Vec<(u64, usize)> = (0..block.len())
+            .filter(|&row| block.weight(row) > 0.0)
+            .map(|row| (draw(block.partition, row), row))
+            .collect();
+        if drawn.len() > self.sample_rows {
+            drawn.select_nth_unstable(self.sample_rows);
+            drawn.truncate(self.sample_rows);
+        }
+        drawn.sort_unstable();
+        let taken = drawn.into_iter().map(|(draw, row)| {
+            let mut values = vec![0.0; self.columns];
+            block.x.row(block.rows.start + row).add_scaled_to(1.0, &mut values);
+            Drawn { draw, label: block.labels[row], weight: block.weight(row), values }
+        });
+        self.sample = taken.collect();
+    }
+
+    /// Both looks as one. Classes keep the order in which they appear.
+    pub(super) fn merge(mut self, next: Self) -> Result<Self> {
+        if self.columns != next.columns {
+            return Err(Error::BadData(format!(
+                "partitions have {} and {} columns: all must have the same",
+                self.columns, next.columns
+            )));
+        }
+        let place: Vec<usize> = next.names.iter().map(|name| self.place(name)).collect();
+        for (moments, &at) in next.classes.iter().zip(&place) {
+            self.classes[at].merge(moments, 1.0);
+        }
+        for j in 0..self.columns {
+            self.lowest[j] = self.lowest[j].min(next.lowest[j]);
+            self.highest[j] = self.highest[j].max(next.highest[j]);
+        }
+        self.partitions += next.partitions;
+        self.sparse |= next.sparse;
+        self.bad = self.bad.or(next.bad);
+        let renamed = next.sample.into_iter().map(|d| Drawn { label: place[d.label], ..d });
+        self.sample.extend(renamed);
+        self.sample.sort_by_key(|d| d.draw);
+        self.sample.truncate(self.sample_rows);
+        Ok(self)
+    }
+
+    /// Where the class called `name` stands; at the end, if it is new.
+    fn place(&mut self, name: &String) -> usize {
+        self.names.iter().position(|n| n == name).unwrap_or_else(|| {
+            self.names.push(name.clone());
+            self.classes.push(ClassMoments::empty(self.columns));
+            self.names.len() - 1
+        })
+    }
+
+    /// Puts the classes into another order: number `order[c]` becomes number `c`.
+    pub(super) fn reorder(&mut self, order: &[usize]) -> Result<()> {
+        let mut place = vec![usize::MAX; self.names.len()];
+        for (new, &old) in order.iter().enumerate() {
+            if old < place.len() {
+                place[old] = new;
+            }
+        }
+        if order.len() != place.len() || place.contains(&usize::MAX) {
+            return Err(Error::BadParams("an order names every class once".into()));
+        }
+        self.names = order.iter().map(|&old| self.names[old].clone()).collect();
+        self.classes = order.iter().map(|&old| self.classes[old].clone()).collect();
+        self.sample.iter_mut().for_each(|d| d.label = place[d.label]);
+        Ok(())
+    }
+
+    /// Total rows.
+    pub(super) fn rows(&self) -> usize {
+        self.classes.iter().map(|c| c.rows).sum()
+    }
+
+    /// Moments of all rows, those of a class counting `factors` times.
+    pub(super) fn overall(&self, factors: &[f64]) -> ClassMoments {
+        let mut all = ClassMoments::empty(self.columns);
+        for (class, factor) in self.classes.iter().zip(factors) {
+            all.merge(class, *factor);
+        }
+        all
+    }
+
+    /// The rows of the sample as a matrix.
+    pub(super) fn sample_matrix(&self) -> Dense {
+        let values = self.sample.iter().flat_map(|d| d.values.iter().copied()).collect();
+        Dense::from_rows(self.sample.len(), self.columns, values)
+    }
+
+    /// What tells this data set from another: a checkpoint remembers it.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let mut bytes = Vec::new();
+        (self.columns, self.rows()).put(&mut bytes);
+        self.names.put(&mut bytes);
+        self.classes.put(&mut bytes);
+        fingerprint(&bytes)
+    }
+}
+
+impl Wire for (usize, usize) {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+        self.1.put(out);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self> {
+        Ok((usize::get(from)?, usize::get(from)?))
+    }
+}
+
+/// FNV-1a: tells different bytes apart, without protection against intent.
+pub(super) fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
+    })
+}

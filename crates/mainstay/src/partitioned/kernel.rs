@@ -1,0 +1,294 @@
+//! One look at the rows of a partition: value, slope, curvature and both halves of a certificate at a point.
+
+use std::ops::Range;
+
+use super::ask::{BACK, Counting, PassAsk, Question};
+use super::block::Block;
+use super::message::{Curvature, NearRows, Side, Sums};
+use super::row_terms::{Losses, share, smoothed_sum};
+use super::wire::Symmetric;
+use crate::error::{Error, Result};
+use crate::linalg::{Dense, Matrix, vector};
+use crate::loss::Loss;
+
+/// Numbers of a chunk: few enough for the cache next to the processor.
+const CHUNK_NUMBERS: usize = 65_536;
+
+/// Rows of a partition in solver units, with their classes and weights.
+struct Chunk {
+    z: Matrix,
+    labels: Vec<usize>,
+    weights: Vec<f64>,
+}
+
+/// Answers every question from the rows of one block, chunk by chunk, in row order.
+pub(super) fn look_at(block: &Block<'_>, ask: &PassAsk) -> Result<Vec<Sums>> {
+    block.check()?;
+    let p = ask.factors.len();
+    if block.x.ncols() != p && !block.is_empty() {
+        return Err(Error::Mismatch(format!(
+            "partition {} has {} columns, the first look had {p}",
+            block.partition,
+            block.x.ncols()
+        )));
+    }
+    let classes = ask.class_factors.len();
+    if let Some(label) = block.labels.iter().find(|l| **l >= classes) {
+        let text = format!("partition {}: class {label} of {classes}", block.partition);
+        return Err(Error::Mismatch(text));
+    }
+    let mut answers: Vec<Sums> = ask.questions.iter().map(|q| Sums::empty(q, p)).collect();
+    let height = (CHUNK_NUMBERS / p.max(1)).clamp(64, 2048);
+    for first in (0..block.len()).step_by(height) {
+        let chunk = Chunk::new(block, first..block.len().min(first + height), ask)?;
+        for (question, sums) in ask.questions.iter().zip(&mut answers) {
+            chunk.answer(question, sums);
+        }
+    }
+    Ok(answers)
+}
+
+impl Sums {
+    /// Nothing seen yet.
+    fn empty(question: &Question, p: usize) -> Self {
+        let side = || Side { pulled: vec![0.0; p], ..Side::default() };
+        let square = || Symmetric(Dense::zeros(p + 1, p + 1));
+        let near = question.near.map(|_| NearRows {
+            rows: Vec::new(),
+            value: 0.0,
+            weight: 0.0,
+            slope: vec![0.0; p + 1],
+            bend: (question.loss != Loss::Hinge).then(square),
+        });
+        let curvature = || Curvature { matrix: square(), cross: vec![0.0; p + 1], threshold: 0.0 };
+        Self {
+            value: 0.0,
+            value_before: 0.0,
+            back: [0.0; BACK.len()],
+            primal: 0.0,
+            open: 0.0,
+            share: 0.0,
+            band: 0.0,
+            sides: [side(), side()],
+            curvature: near.is_none().then(curvature),
+            near,
+        }
+    }
+}
+
+/// What every row of a chunk means for one question.
+struct Terms {
+    y: Vec<f64>,
+    scores: Vec<f64>,
+    losses: Losses,
+    /// $a_i$ times the weight.
+    shares: Vec<f64>,
+    /// Whether the row is on the threshold.
+    between: Vec<bool>,
+}
+
+impl Chunk {
+    fn new(block: &Block<'_>, rows: Range<usize>, ask: &PassAsk) -> Result<Self> {
+        let at = block.rows.start + rows.start..block.rows.start + rows.end;
+        let labels: Vec<usize> = block.labels[rows.clone()].to_vec();
+        let weight = |i: usize| block.weight(i) * ask.class_factors[block.labels[i]];
+        let weights = rows.clone().map(weight).collect();
+        let z = match &*block.x {
+            Matrix::Dense(x) => Matrix::Dense(standard(x, at, ask)),
+            sparse @ Matrix::Sparse(_) => {
+                let rows: Vec<usize> = at.collect();
+                sparse.select_rows(&rows).scale_columns(&ask.factors)
+            }
+        };
+        if !vector::all_finite(z.values()) {
+            return Err(Error::BadData(format!(
+                "partition {}: a number is not finite, or far larger than in the first look; did the data change between passes?",
+                block.partition
+            )));
+        }
+        Ok(Self { z, labels, weights })
+    }
+
+    /// Adds what the chunk says to the answer.
+    fn answer(&self, question: &Question, sums: &mut Sums) {
+        let terms = self.terms(question);
+        self.add_values(question, &terms, sums);
+        self.add_sides(&terms, sums);
+        if let Some(near) = &mut sums.near {
+            self.add_near(question, &terms, near);
+        }
+        if let Some(curvature) = &mut sums.curvature {
+            self.add_curvature(question, &terms, curvature);
+        }
+    }
+
+    fn terms(&self, question: &Question) -> Terms {
+        let signed = |label: &usize| if *label == question.positive { 1.0 } else { -1.0 };
+        let y: Vec<f64> = self.labels.iter().map(signed).collect();
+        let mut scores = self.z.mul_vec(&question.point.v);
+        scores.iter_mut().for_each(|f| *f += question.point.b);
+        let margins: Vec<f64> = y.iter().zip(&scores).map(|(y, f)| y * f).collect();
+        let losses = Losses::at(question.loss, &margins);
+        let mut shares = Vec::with_capacity(y.len());
+        let mut between = Vec::with_capacity(y.len());
+        for (l, c) in losses.value.iter().zip(&self.weights) {
+            let (a, _) = share(question.counting, *l, question.point.theta, question.width);
+            between.push(a > 0.0 && a < 1.0);
+            shares.push(a * c);
+        }
+        Terms { y, scores, losses, shares, between }
+    }
+
+    fn add_values(&self, question: &Question, terms: &Terms, sums: &mut Sums) {
+        let (counting, theta) = (question.counting, question.point.theta);
+        let losses = &terms.losses.value;
+        let sum = |theta, width| smoothed_sum(counting, losses, &self.weights, theta, width);
+        let value = sum(theta, question.width);
+        sums.value += value;
+        for (i, &l) in losses.iter().enumerate() {
+            let t = l - theta;
+            let above = self.weights[i] * t.max(0.0);
+            sums.primal += above;
+            sums.open += above - terms.shares[i] * t;
+            sums.share += terms.shares[i];
+            sums.band += f64::from(u8::from(terms.between[i] && self.weights[i] > 0.0));
+        }
+        let Some(back) = &question.back else {
+            sums.value_before += value;
+            return;
+        };
+        sums.value_before +=
+            if back.width == question.width { value } else { sum(theta, back.width) };
+        let mut rate = self.z.mul_vec(&back.step.v);
+        rate.iter_mut().for_each(|f| *f += back.step.b);
+        for (total, part) in sums.back.iter_mut().zip(BACK) {
+            let margin = |i: usize| terms.y[i] * (terms.scores[i] - part * rate[i]);
+            let margins: Vec<f64> = (0..rate.len()).map(margin).collect();
+            let losses = Losses::at(question.loss, &margins).value;
+            let theta = (theta - part * back.step.theta).max(0.0);
+            *total += smoothed_sum(counting, &losses, &self.weights, theta, back.width);
+        }
+    }
+
+    fn add_sides(&self, terms: &Terms, sums: &mut Sums) {
+        let n = terms.y.len();
+        let mut pulls = [vec![0.0; n], vec![0.0; n]];
+        for i in 0..n {
+            let (a, slope) = (terms.shares[i], terms.losses.slope[i]);
+            if a * slope <= 0.0 {
+                continue;
+            }
+            let which = usize::from(terms.y[i] < 0.0);
+            let side = &mut sums.sides[which];
+            side.share += a;
+            side.pull += a * slope;
+            // Fenchel's equality: the conjugate at the slope is slope times margin less value.
+            side.gain += a * (terms.losses.value[i] + slope * terms.y[i] * terms.scores[i]);
+            pulls[which][i] = -terms.y[i] * a * slope;
+        }
+        let pulled = self.z.tr_mul_pair([&pulls[0], &pulls[1]]);
+        for (side, pulled) in sums.sides.iter_mut().zip(&pulled) {
+            vector::axpy(1.0, pulled, &mut side.pulled);
+        }
+    }
+
+    fn add_curvature(&self, question: &Question, terms: &Terms, out: &mut Curvature) {
+        let n = terms.y.len();
+        let (mut bends, mut cross) = (vec![0.0; n], vec![0.0; n]);
+        let mut any = false;
+        for i in 0..n {
+            bends[i] = terms.shares[i] * terms.losses.bend[i];
+            if question.counting == Counting::Above && terms.between[i] {
+                let stiff = self.weights[i] / question.width;
+                let slope = terms.losses.slope[i];
+                bends[i] += stiff * slope * slope;
+                cross[i] = -terms.y[i] * stiff * slope;
+                out.threshold += stiff;
+                any = true;
+            }
+        }
+        self.add_gram(&bends, &mut out.matrix.0);
+        if any {
+            self.add_weighted(&cross, &mut out.cross);
+        }
+    }
+
+    fn add_near(&self, question: &Question, terms: &Terms, out: &mut NearRows) {
+        let reach = question.near.unwrap_or(0.0);
+        let n = terms.y.len();
+        let (mut slopes, mut bends) = (vec![0.0; n], vec![0.0; n]);
+        for i in 0..n {
+            let t = terms.losses.value[i] - question.point.theta;
+            let c = self.weights[i];
+            if t > reach {
+                out.value += c * terms.losses.value[i];
+                out.weight += c;
+                slopes[i] = -terms.y[i] * c * terms.losses.slope[i];
+                bends[i] = c * terms.losses.bend[i];
+            } else if t >= -reach && c > 0.0 {
+                let start = out.rows.len();
+                out.rows.resize(start + self.z.ncols(), 0.0);
+                self.z.row(i).add_scaled_to(1.0, &mut out.rows[start..]);
+                out.rows.extend([terms.y[i], c]);
+            }
+        }
+        self.add_weighted(&slopes, &mut out.slope);
+        if let Some(bend) = &mut out.bend {
+            self.add_gram(&bends, &mut bend.0);
+        }
+    }
+
+    /// Adds $\sum r_i (z_i, 1)$.
+    fn add_weighted(&self, r: &[f64], out: &mut [f64]) {
+        let p = self.z.ncols();
+        vector::axpy(1.0, &self.z.tr_mul_vec(r), &mut out[..p]);
+        out[p] += r.iter().sum::<f64>();
+    }
+
+    /// Adds $\sum \omega_i (z_i, 1)(z_i, 1)^\top$.
+    fn add_gram(&self, weights: &[f64], out: &mut Dense) {
+        if weights.iter().all(|w| *w == 0.0) {
+            return;
+        }
+        let p = self.z.ncols();
+        let gram = self.z.weighted_gram(weights);
+        let sums = self.z.tr_mul_vec(weights);
+        for i in 0..p {
+            vector::axpy(1.0, gram.row(i), &mut out.row_mut(i)[..p]);
+            out[(i, p)] += sums[i];
+            out[(p, i)] += sums[i];
+        }
+        out[(p, p)] += weights.iter().sum::<f64>();
+    }
+}
+
+/// Rows in solver units: $(x - m) t$.
+fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk) -> Dense {
+    let p = x.ncols();
+    let mut data = Vec::with_capacity(rows.len() * p);
+    let height = rows.len();
+    vector::vectorized(|| {
+        for i in rows {
+            if ask.means.is_empty() {
+                data.extend(x.row(i).iter().zip(&ask.factors).map(|(x, t)| x * t));
+            } else {
+                let units = ask.means.iter().zip(&ask.factors);
+                data.extend(x.row(i).iter().zip(units).map(|(x, (m, t))| (x - m) * t));
+            }
+        }
+    });
+    Dense::from_rows(height, p, data)
+}
+
+/// The weighted mean of $(z, 1)(z, 1)^\top$ over the rows of a block, whose total weight is given.
+pub(super) fn mean_gram(block: &Block<'_>, ask: &PassAsk, total: f64) -> Result<Dense> {
+    let p = ask.factors.len();
+    let mut gram = Dense::zeros(p + 1, p + 1);
+    let height = (CHUNK_NUMBERS / p.max(1)).clamp(64, 2048);
+    for first in (0..block.len()).step_by(height) {
+        let chunk = Chunk::new(block, first..block.len().min(first + height), ask)?;
+        let shares: Vec<f64> = chunk.weights.iter().map(|w| w / total).collect();
+        chunk.add_gram(&shares, &mut gram);
+    }
+    Ok(gram)
+}

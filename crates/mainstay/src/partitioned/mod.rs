@@ -1,0 +1,48 @@
+//! Fits over partitions of rows: on all cores, out of memory, on a cluster.
+//!
+//! A [`Driver`] asks, engines put the [`Ask`] to every partition with [`look`] and merge the [`Message`]s in one fixed
+//! tree, and the driver goes on with the merged answer. Nothing here reads or sends anything, and nothing that travels
+//! grows with the number of rows. Every pass brings value, slope and curvature at a point and, from the same sums, an
+//! upper and a lower bound on the optimum.
+//!
+//! ```
+//! use mainstay::Control;
+//! use mainstay::data::Dataset;
+//! use mainstay::linalg::Dense;
+//! use mainstay::methods;
+//! use mainstay::partitioned::{InMemory, fit};
+//!
+//! let x = Dense::from_fn(400, 2, |i, j| ((i * (7 + 4 * j)) % 101) as f64 / 50.0 - 1.0);
+//! let y = (0..400).map(|i| usize::from(x[(i, 0)] + 0.3 * x[(i, 1)] > 0.0)).collect();
+//! let data = Dataset::new(x.into(), y, 2)?;
+//! let driver = methods::driver("l2", &serde_json::json!({"alpha": 0.1}))?;
+//! let fitted = fit(&InMemory::with_rows(&data, 100), driver, &Control::new(), |_| Ok(()))?;
+//! assert!(fitted.dual_gap() <= Some(1e-6));
+//! # Ok::<(), mainstay::Error>(())
+//! ```
+
+mod ask;
+mod binary;
+mod block;
+mod certificate;
+mod checkpoint;
+mod driver;
+mod engine;
+mod first_look;
+mod kernel;
+mod message;
+mod near_rows;
+mod newton_step;
+mod problem;
+mod row_terms;
+mod sample;
+mod spec;
+mod units;
+mod wire;
+
+pub use ask::Ask;
+pub use block::{Block, InMemory, Partitions, ROWS};
+pub use driver::{Driver, Step};
+pub use engine::{FAN, MergeTree, fit, merge_all};
+pub use message::{Message, look};
+pub use spec::{Objective, Spec};
