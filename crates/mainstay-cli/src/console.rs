@@ -147,6 +147,17 @@ impl RowBar {
         self.0.set_position(rows);
     }
 
+    /// What is being done now.
+    pub(crate) fn say(&self, what: &str) {
+        self.0.reset();
+        self.0.set_message(what.to_owned());
+    }
+
+    /// A line that stays.
+    pub(crate) fn line(&self, text: &str) {
+        self.0.println(text);
+    }
+
     /// Takes the line away.
     pub(crate) fn clear(&self) {
         self.0.finish_and_clear();

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use mainstay::data::{
-    Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Missing, NanRule,
-    Preparation, Table,
+    Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Missing, NanRule, Preparation, Table,
 };
 use mainstay::linalg::Matrix;
 use mainstay_io::{ChunkSize, Input, ReadOptions, Source};
@@ -134,11 +133,8 @@ pub(crate) fn learn(
 ) -> Outcome<Labelled> {
     match input {
         Input::Sparse(rows) => {
-            let named = wanted.target.is_some() || wanted.weights.is_some();
-            if named || names_columns(wanted.encoding) || !wanted.errors.columns.is_empty() {
-                return Err(Failure::say(
-                    "--target, --weights, --drop, --id and the like name columns; a LIBSVM file has none",
-                ));
+            if !names_nothing(wanted) {
+                return Err(no_columns());
             }
             rows.check_compact()?;
             let mut classes = Classes::learn(&rows.labels)?;
@@ -207,12 +203,33 @@ pub(crate) fn encoder_options(
     })
 }
 
-fn learn_table(
-    mut table: Table,
-    target: &str,
-    wanted: &Wanted<'_>,
-    mut notes: Vec<String>,
-) -> Outcome<Labelled> {
+/// What the columns of a table with these names are for, as the flags say; no names: LIBSVM rows.
+pub(crate) fn wishes(names: &[String], wanted: &Wanted<'_>) -> Outcome<Preparation> {
+    if names.is_empty() {
+        if names_nothing(wanted) {
+            let positive = wanted.encoding.positive.clone();
+            return Ok(Preparation { positive, ..Preparation::default() });
+        }
+        return Err(no_columns());
+    }
+    let empty = names.iter().map(|name| Column::numbers(name.clone(), Vec::new()));
+    let table = Table::new(empty.collect())?;
+    let target = wanted.target.ok_or_else(|| no_target(&table))?;
+    preparation(&table, target, wanted)
+}
+
+fn no_columns() -> Failure {
+    Failure::say(
+        "--target, --weights, --drop, --id and the like name columns; a LIBSVM file has none",
+    )
+}
+
+fn names_nothing(wanted: &Wanted<'_>) -> bool {
+    let named = wanted.target.is_some() || wanted.weights.is_some();
+    !named && !names_columns(wanted.encoding) && wanted.errors.columns.is_empty()
+}
+
+fn preparation(table: &Table, target: &str, wanted: &Wanted<'_>) -> Outcome<Preparation> {
     let impute = wanted.impute.map(|rule| match rule {
         ImputeRule::Mean => Missing::Mean,
         ImputeRule::Median => Missing::Median,
@@ -221,7 +238,7 @@ fn learn_table(
     });
     let missing = mainstay_io::missing_rule(impute, wanted.nan, wanted.standardise);
     let mut encoder = encoder_options(wanted.encoding, wanted.reading, missing)?;
-    let drop = dropped(&table, &wanted.encoding.drop);
+    let drop = dropped(table, &wanted.encoding.drop);
     let mut aside = vec![target];
     aside.extend(wanted.weights);
     aside.extend(drop.iter().chain(&wanted.encoding.id).map(String::as_str));
@@ -229,8 +246,7 @@ fn learn_table(
         table.column(name)?;
     }
     encoder.categorical.retain(|name| !aside.contains(&name.as_str()));
-    let errors = wanted.errors.take(&mut table, &aside, wanted.reading)?;
-    let wishes = Preparation {
+    Ok(Preparation {
         target: target.to_owned(),
         weights: wanted.weights.map(str::to_owned),
         ids: wanted.encoding.id.clone(),
@@ -239,7 +255,21 @@ fn learn_table(
         positive: wanted.encoding.positive.clone(),
         nan: wanted.nan,
         encoder,
-    };
+    })
+}
+
+fn learn_table(
+    mut table: Table,
+    target: &str,
+    wanted: &Wanted<'_>,
+    mut notes: Vec<String>,
+) -> Outcome<Labelled> {
+    let wishes = preparation(&table, target, wanted)?;
+    let aside: Vec<&str> = std::iter::once(target)
+        .chain(wanted.weights)
+        .chain(wishes.drop.iter().chain(&wishes.ids).map(String::as_str))
+        .collect();
+    let errors = wanted.errors.take(&mut table, &aside, wanted.reading)?;
     let prepared = wishes.apply(table)?;
     notes.extend(prepared.notes);
     let mut data = prepared.data;

@@ -169,9 +169,10 @@ impl Part {
     /// An error about a label with the row's place in the file; tables name it themselves.
     pub(crate) fn at_place(&self, error: mainstay_io::Error) -> Failure {
         match (error, &self.rows) {
-            (mainstay_io::Error::Core(mainstay::Error::BadCell { row, column, problem }), Input::Sparse(_)) => {
-                mainstay::Error::BadCell { row: self.place(row), column, problem }.into()
-            }
+            (
+                mainstay_io::Error::Core(mainstay::Error::BadCell { row, column, problem }),
+                Input::Sparse(_),
+            ) => mainstay::Error::BadCell { row: self.place(row), column, problem }.into(),
             (error, _) => error.into(),
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mainstay::Control;
-use mainstay::data::{Encoded, Encoder, Encoding};
+use mainstay::data::{Encoded, Encoder};
 use mainstay_io::{Chunk, ChunkOptions, Chunks, Input, ModelFile};
 
 use crate::args::Reading;
@@ -30,11 +30,8 @@ impl Ask<'_> {
         let mut read = input::options(self.reading)?;
         let encoder = self.file.encoder.as_ref();
         read.categorical.extend(encoder.iter().flat_map(|e| e.categorical()).map(str::to_owned));
-        let is_date = |(name, encoding): (&str, &Encoding)| {
-            matches!(encoding, Encoding::Date { .. }).then(|| name.to_owned())
-        };
         let mut text: Vec<String> =
-            encoder.iter().flat_map(|e| e.columns().filter_map(is_date)).collect();
+            encoder.iter().flat_map(|e| e.dates()).map(str::to_owned).collect();
         text.extend(self.copied.iter().map(|&name| name.to_owned()));
         let features = match encoder {
             Some(encoder) => Some(encoder.columns().map(|(name, _)| name.to_owned()).collect()),

@@ -146,7 +146,10 @@ fn a_mistake_late_in_the_file_is_named_and_leaves_no_file() {
     for chunk in [None, Some(100)] {
         let (code, _, error) = said(&run(&["predict", &case.model, &bad, "-o", &output], chunk));
         assert_eq!(code, Some(2));
-        assert!(error.contains("row 201 of the data, column `a`: `oops` is not a number"), "{error}");
+        assert!(
+            error.contains("row 201 of the data, column `a`: `oops` is not a number"),
+            "{error}"
+        );
         let mut names: Vec<_> =
             fs::read_dir(case.folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         names.sort();
@@ -177,7 +180,8 @@ fn a_row_asked_for_by_number_is_found_without_reading_on() {
 #[cfg(target_os = "linux")]
 fn peak(args: &[&str]) -> u64 {
     let chunk = Some(1 << 16);
-    let mut child = command(args, chunk).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut child =
+        command(args, chunk).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {

@@ -36,10 +36,7 @@ fn decoded(source: &Source, encoding: &'static Encoding) -> Result<Source> {
 const PIECE: usize = 1 << 16;
 
 /// The input as UTF-8 if `start` begins with the byte order mark of UTF-16; `input` includes `start`.
-pub(crate) fn utf16_stream<R: Read>(
-    input: R,
-    start: &[u8],
-) -> std::result::Result<Utf16<R>, R> {
+pub(crate) fn utf16_stream<R: Read>(input: R, start: &[u8]) -> std::result::Result<Utf16<R>, R> {
     match utf16_order(start) {
         Some(encoding) => Ok(Utf16 {
             input,
@@ -209,7 +206,10 @@ mod tests {
     #[test]
     fn latin1_is_known_by_its_first_letter_beyond_ascii() {
         for size in [1, 3, 1000] {
-            assert_eq!(read(b"a\nb\nna\xefve\n\xe9", size), ("a\nb\nna\u{ef}ve\n\u{e9}".into(), Some(3)));
+            assert_eq!(
+                read(b"a\nb\nna\xefve\n\xe9", size),
+                ("a\nb\nna\u{ef}ve\n\u{e9}".into(), Some(3))
+            );
             let text = "\u{feff}na\u{ef}ve \u{20ac}\n".as_bytes();
             assert_eq!(read(text, size), (text.to_vec(), None));
             // UTF-8 first: what follows is somebody's mistake, to be named where it is.
@@ -223,11 +223,8 @@ mod tests {
     #[test]
     fn utf16_is_decoded_as_it_comes() {
         let text = "x,y\n1,\u{1f600}\u{e9}\n";
-        let bytes: Vec<u8> = [0xfeff]
-            .into_iter()
-            .chain(text.encode_utf16())
-            .flat_map(u16::to_le_bytes)
-            .collect();
+        let bytes: Vec<u8> =
+            [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
         for size in [1, 3, 1000] {
             let Ok(mut reader) = utf16_stream(bytes.as_slice(), &bytes) else { panic!() };
             reader.piece = size;

@@ -34,6 +34,7 @@ mod csv;
 mod encoding;
 mod error;
 mod fit;
+mod gather;
 mod guard;
 mod journal;
 mod libsvm;
@@ -42,6 +43,9 @@ mod model_file;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod reading;
+mod sample;
+mod scan;
+mod scan_rows;
 mod source;
 #[cfg(feature = "spreadsheet")]
 mod spreadsheet;
@@ -57,5 +61,7 @@ pub use libsvm::SparseRows;
 pub use memory::available_memory;
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
 pub use reading::{Format, Input, ReadOptions, read, read_noted, read_table};
+pub use scan::{Scan, ScanPass};
+pub use scan_rows::{ScanRows, Watch};
 pub use source::Source;
 pub use write::{CsvParts, CsvText, write_csv, write_csv_as};

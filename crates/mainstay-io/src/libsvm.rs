@@ -33,7 +33,11 @@ impl SparseRows {
     /// Refuses to learn from indices that are far apart: a model has a weight for every index up to the largest,
     /// so that a file of a few bytes could ask for gigabytes.
     pub fn check_compact(&self) -> Result<()> {
-        let (columns, entries) = (self.features.ncols(), self.features.values().len());
+        Self::check_width(self.features.ncols(), self.features.values().len())
+    }
+
+    /// The same for rows of so many columns and entries.
+    pub(crate) fn check_width(columns: usize, entries: usize) -> Result<()> {
         if columns <= HARMLESS_COLUMNS || columns <= COLUMNS_PER_ENTRY.saturating_mul(entries) {
             return Ok(());
         }

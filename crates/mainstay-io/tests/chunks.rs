@@ -60,7 +60,8 @@ fn text_is_the_same_wherever_it_is_cut() {
             let found = chunks(&bytes("t.csv", format!("{TEXT}{ending}")), &cut(size)).unwrap();
             assert_eq!(cells(&tables(&found)), expected, "chunks of {size} bytes");
         }
-        let first: Vec<usize> = chunks(&source, &cut(size)).unwrap().iter().map(|c| c.first).collect();
+        let first: Vec<usize> =
+            chunks(&source, &cut(size)).unwrap().iter().map(|c| c.first).collect();
         assert!(first.is_sorted() && first[0] == 0);
     }
     assert!(chunks(&source, &cut(1)).unwrap().len() >= 4);
@@ -104,7 +105,8 @@ fn only_the_columns_asked_for_are_read_if_all_are_there() {
         ..cut(10)
     };
     let names = |names: &[&str]| -> Vec<String> {
-        let found = chunks(&bytes("t.csv", "a,b,c\n1,\"x\ny\",2\n3,z,4\n"), &options(names)).unwrap();
+        let found =
+            chunks(&bytes("t.csv", "a,b,c\n1,\"x\ny\",2\n3,z,4\n"), &options(names)).unwrap();
         assert_eq!(found.iter().map(|c| c.rows.nrows()).sum::<usize>(), 2);
         tables(&found)[0].names().map(str::to_owned).collect()
     };
@@ -209,7 +211,8 @@ fn arrow_batches_are_the_same_wherever_they_are_cut() {
     use arrow_array::{Float64Array, RecordBatch, StringArray};
     let batch = |start: i32| {
         let x: Float64Array = (start..start + 5).map(|i| Some(f64::from(i) / 3.0)).collect();
-        let s: StringArray = (start..start + 5).map(|i| (i % 3 > 0).then(|| format!("w{i}"))).collect();
+        let s: StringArray =
+            (start..start + 5).map(|i| (i % 3 > 0).then(|| format!("w{i}"))).collect();
         RecordBatch::try_from_iter([("x", Arc::new(x) as _), ("s", Arc::new(s) as _)]).unwrap()
     };
     let batches = [batch(0), batch(5)];

@@ -40,13 +40,16 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     while let Some(chunk) = stream.next()? {
         for (list, part) in chosen.of(chunk)? {
             let rows = stream.encode(&file, &part.rows)?;
-            let found = certify_model(&file.fitted.model, &rows.features, &options, stream.control())
-                .map_err(|e| refused(args, &file, &part, &rows, e))?;
+            let found =
+                certify_model(&file.fitted.model, &rows.features, &options, stream.control())
+                    .map_err(|e| refused(args, &file, &part, &rows, e))?;
             enclosed.add(&found);
             let table = table(&file, args, (&part, &rows), found, &features)?;
             let sink = match &mut sink {
                 Some(sink) => sink,
-                None => sink.insert(Sink::new(args.output.as_deref(), args.rows.row.len(), console)?),
+                None => {
+                    sink.insert(Sink::new(args.output.as_deref(), args.rows.row.len(), console)?)
+                }
             };
             sink.take(list, &table)?;
         }
@@ -99,7 +102,8 @@ struct Enclosed {
 impl Enclosed {
     fn add(&mut self, found: &RowCertificates) {
         let Some(upper) = &found.deletion_value_upper else { return };
-        self.rows += found.deletion_value.iter().zip(upper).filter(|(low, high)| low < high).count();
+        self.rows +=
+            found.deletion_value.iter().zip(upper).filter(|(low, high)| low < high).count();
         self.all += upper.len();
     }
 

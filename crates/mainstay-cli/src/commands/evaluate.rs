@@ -130,7 +130,8 @@ impl Judged {
         let left_out = |count: usize, why: &str| {
             (count > 0).then(|| format!("{count} rows {why} were left out"))
         };
-        let mut notes: Vec<String> = left_out(self.unlabelled, "without a label").into_iter().collect();
+        let mut notes: Vec<String> =
+            left_out(self.unlabelled, "without a label").into_iter().collect();
         notes.extend(left_out(self.incomplete, "with a missing cell"));
         if error > 0.0 {
             notes.push(format!("so many rows are ranked in groups: every AUC is within {error:.1e} of the exact one"));

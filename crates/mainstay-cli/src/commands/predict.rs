@@ -31,7 +31,9 @@ pub(crate) fn run(args: &Predict, console: &Console) -> Outcome {
             // Made late: what cannot be read leaves no output.
             let sink = match &mut sink {
                 Some(sink) => sink,
-                None => sink.insert(Sink::new(args.output.as_deref(), args.rows.row.len(), console)?),
+                None => {
+                    sink.insert(Sink::new(args.output.as_deref(), args.rows.row.len(), console)?)
+                }
             };
             sink.take(list, &table)?;
         }

@@ -4,16 +4,16 @@ use super::metrics::{ClassEvaluation, Evaluation, auc, losses, mean};
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
 
-/// Scores that are kept one by one, all classes together: 32 MB.
-const KEPT: usize = 1 << 22;
+/// Scores that are kept one by one, all classes together: 8 MB, and as much again three times while they are ranked.
+const KEPT: usize = 1 << 20;
 /// Scores between which the others are counted once there are more.
-const EDGES: usize = 1 << 18;
+const EDGES: usize = 1 << 17;
 
 /// Judges rows that arrive in chunks; where they were cut does not matter.
 ///
-/// Everything but the areas under the curves is exact. These are exact up to about four million scores. Beyond that
-/// further scores are only counted between a quarter of a million of the first ones: the area then lies within
-/// the distance that [`Judge::finish`] returns, about 2e-6 where the rows come in no particular order.
+/// Everything but the areas under the curves is exact. These are exact up to about a million scores. Beyond that
+/// further scores are only counted between an eighth of a million of the first ones: the area then lies within the
+/// distance that [`Judge::finish`] returns, about 4e-6 where the rows come in no particular order.
 #[derive(Debug)]
 pub struct Judge {
     confusion: Vec<Vec<usize>>,
@@ -209,9 +209,7 @@ mod tests {
         for start in (0..500).step_by(size) {
             let rows = start..500.min(start + size);
             let (scores, shares) = (part(&scores, rows.clone()), part(&shares, rows.clone()));
-            judge
-                .add(&truth[rows.clone()], &predicted[rows], &scores, Some(&shares))
-                .unwrap();
+            judge.add(&truth[rows.clone()], &predicted[rows], &scores, Some(&shares)).unwrap();
         }
         judge.finish().unwrap()
     }

@@ -26,7 +26,7 @@ pub use one_versus_rest::{
 pub use output::{Output, Outputs};
 pub use path::PathPoint;
 pub use planes::Planes;
-pub use standardized::{StandardizeFirst, Standardized};
+pub use standardized::{StandardizeFirst, Standardized, in_raw_units, standardize};
 
 use serde::{Deserialize, Serialize};
 
