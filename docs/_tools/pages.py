@@ -29,6 +29,7 @@ GROUPS = {
     "Baselines": ["_penalized"],
     "Workbench": ["_compare", "_stress"],
     "Certificates and files": ["_certify", "_files"],
+    "Many rows": ["_config"],
 }
 PAPERS = {
     "rolin": "ROLIN: few samples",

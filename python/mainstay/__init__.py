@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mainstay import datasets, threats
     from mainstay._certify import certify
     from mainstay._compare import ComparisonResult, compare
+    from mainstay._config import config
     from mainstay._conic import ConicSVC, ConicSVCCV
     from mainstay._drop_far import DropFarRows
     from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
@@ -58,6 +59,7 @@ _HOMES = {
     "certify": "_certify",
     "coefficient_stability": "_stability",
     "compare": "_compare",
+    "config": "_config",
     "load": "_files",
     "save": "_files",
     "scale_uncertainty": "_uncertainty",
@@ -93,6 +95,7 @@ __all__ = [
     "certify",
     "coefficient_stability",
     "compare",
+    "config",
     "datasets",
     "load",
     "save",

@@ -29,8 +29,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state
 
-from mainstay import _core
+from mainstay import _core, _dask
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
+from mainstay._dask import is_dask
 
 
 class BaseClassifier(ClassifierMixin, BaseEstimator):
@@ -69,6 +70,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
+        if is_dask(X):
+            return _dask.lazy(self, "decision_function", X)
         X = self._check_rows(X)
         return self._model.decision(X, self._n_jobs())
 
@@ -84,6 +87,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
+        if is_dask(X):
+            return _dask.lazy(self, "predict", X)
         X = self._check_rows(X)
         return self.classes_[self._model.predict(X, self._n_jobs())]
 
@@ -103,6 +108,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
+        if is_dask(X):
+            return _dask.lazy(self, "predict_proba", X)
         X = self._check_rows(X)
         return self._model.probabilities(X, self._n_jobs())
 
@@ -139,6 +146,8 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     # The one fit
 
     def _fit(self, X, y, sample_weight=None, **extra):
+        if is_dask(X) and all(value is None for value in extra.values()):
+            return _dask.fit(self, X, y, sample_weight)
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             core = _core.fit(
@@ -235,6 +244,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_training(self, X, y, sample_weight):
         """Rows, class indices and weights for ``_core``, which refuses NaN and infinity."""
+        _dask.refuse(X, y, sample_weight)
         options = {**self._check_options(), "ensure_all_finite": False}
         X, y = validate_data(self, X, y, **options)
         if y.dtype.kind not in "biu":  # integers are classes, which takes a while to find out
@@ -246,6 +256,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         return X, codes.astype(np.int64, copy=False), sample_weight
 
     def _check_rows(self, X):
+        _dask.refuse(X)
         check_is_fitted(self)
         return core_matrix(validate_data(self, X, reset=False, **self._check_options()))
 
@@ -298,18 +309,6 @@ class WeightedClassifier(BaseClassifier):
             The fitted estimator.
         """
         return self._fit(X, y, sample_weight)
-
-
-def _with_params(table):
-    """Columns ``param_*`` of a table of results, once more as scikit-learn's list ``params``."""
-    names = [name for name in table if name.startswith("param_")]
-    if not names:
-        return table
-    rows = zip(*(table[name].tolist() for name in names), strict=True)
-    return {
-        "params": [dict(zip((name[6:] for name in names), row, strict=True)) for row in rows],
-        **table,
-    }
 
 
 class _Progress:

@@ -12,6 +12,7 @@ mod files;
 mod fitted;
 mod missing;
 mod moments;
+mod partitioned;
 mod run;
 mod selection;
 mod stability;
@@ -227,6 +228,8 @@ mod _core {
         make_separable_copies, missing_report, missing_risk_bound, missing_score,
         perceptron_partial_fit,
     };
+    #[pymodule_export]
+    use super::partitioned::{Driver, look, merge_messages, message_classes, reorder_classes};
     #[pymodule_export]
     use super::selection::robust_choice;
     #[pymodule_export]

@@ -63,7 +63,16 @@ const SOLVERS: &[(&str, &[&str])] = &[
     ("robust", &["newton", "tuning"]),
     (
         "partitioned",
-        &["binary", "driver", "engine", "kernel", "near_rows", "newton_step", "sample"],
+        &[
+            "binary",
+            "driver",
+            "engine",
+            "kernel",
+            "near_rows",
+            "newton_step",
+            "sample",
+            "zero_weights",
+        ],
     ),
 ];
 

@@ -62,6 +62,7 @@ pub(super) struct Binary {
     certificate: Certificate,
     returns: usize,
     spent: usize,
+    fixed_width: bool,
     done: bool,
 }
 
@@ -77,8 +78,14 @@ impl Binary {
             certificate: Certificate { primal: f64::INFINITY, dual: 0.0 },
             returns: 0,
             spent: 0,
+            fixed_width: false,
             done: false,
         }
+    }
+
+    /// The same for the smoothed problem itself: its width stays.
+    pub(super) fn with_fixed_width(setting: Setting, place: Place) -> Self {
+        Self { fixed_width: true, ..Self::new(setting, place) }
     }
 
     /// Zero weights, and a smoothing so wide that every row bends.
@@ -248,7 +255,7 @@ impl Binary {
         let next = self.place.point.moved(&step.to, 1.0);
         let mut narrow = width;
         self.near = None;
-        if self.counting() == Counting::Above {
+        if self.counting() == Counting::Above && !self.fixed_width {
             let open = problem.scale * sums.open;
             let tol = self.setting.tol;
             // What smoothing leaves open falls with the square of its width.

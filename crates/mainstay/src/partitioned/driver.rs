@@ -1,14 +1,15 @@
 //! The loop of a partitioned fit, turned inside out: it asks, somebody looks at the rows, it goes on with the answer.
 
-use super::ask::{Ask, FirstAsk, Inner as Asked};
+use super::ask::{Ask, FirstAsk, Inner as Asked, Question};
 use super::binary::{Binary, Place, Setting};
 use super::checkpoint::Checkpoint;
 use super::first_look::FirstLook;
-use super::message::{Inner as Said, Message};
+use super::message::{Inner as Said, Message, Sums};
 use super::problem::Problem;
-use super::sample::Sample;
+use super::sample::{Sample, Start};
 use super::spec::Spec;
 use super::units::Units;
+use super::zero_weights::{Outcome, ZeroTrial};
 use crate::certificate::Certificate;
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
@@ -22,6 +23,10 @@ const SAMPLE_NUMBERS: usize = 8_000_000;
 const MOST_COLUMNS: usize = 4000;
 /// Passes after which a fit ends with the gap it has.
 const MOST_PASSES: usize = 200;
+
+/// What a user should know of a model without weights.
+const ZERO_WEIGHTS: &str = "zero weights are optimal, so that the model is constant: the worst `k` rows of the classes cannot be \
+                            told apart; a larger `k` may help";
 
 /// What to do next.
 #[derive(Debug, Clone)]
@@ -61,6 +66,12 @@ enum Class {
         intercept: f64,
         columns: usize,
     },
+    /// Zero weights seem optimal; if they are not, the fit starts there.
+    Zero {
+        trial: Box<ZeroTrial>,
+        else_at: Box<Binary>,
+        proven: bool,
+    },
     Open(Box<Binary>),
 }
 
@@ -86,6 +97,7 @@ impl Driver {
             .iter()
             .map(|class| match class {
                 Class::OneSided { columns, .. } => Binary::zero(*columns),
+                Class::Zero { else_at, .. } => else_at.place().clone(),
                 Class::Open(binary) => binary.place().clone(),
             })
             .collect();
@@ -120,19 +132,17 @@ impl Driver {
         match (message.0, &mut self.fit) {
             (Said::First(look), None) => self.fit = Some(self.settle(look)?),
             (Said::Pass(answers), Some(fit)) => {
-                let open = fit.classes.iter_mut().filter_map(Class::open);
                 let mut answers = answers.into_iter();
-                for binary in open {
+                for class in fit.classes.iter_mut().filter(|class| class.question().is_some()) {
                     let sums = answers.next().ok_or_else(misplaced)?;
-                    binary.absorb(&sums, &fit.gram)?;
+                    class.absorb(&sums, &fit.gram, self.spec.tol)?;
                 }
             }
             _ => return Err(misplaced()),
         }
-        let Some(fit) = &mut self.fit else { return Err(misplaced()) };
+        let Some(fit) = &self.fit else { return Err(misplaced()) };
         let mut pass = fit.units.pass();
-        pass.questions =
-            fit.classes.iter_mut().filter_map(Class::open).map(|b| b.question()).collect();
+        pass.questions = fit.classes.iter().filter_map(Class::question).collect();
         if pass.questions.is_empty() {
             return self.finish().map(|fitted| Step::Done(Box::new(fitted)));
         }
@@ -165,11 +175,11 @@ impl Driver {
                 continue;
             }
             let setting = self.setting(&units, total, positive)?;
-            let place = match starts.as_ref().and_then(|s| s.get(at)) {
-                Some(place) => place.clone(),
+            let start = match starts.as_ref().and_then(|s| s.get(at)) {
+                Some(place) => Start::At(place.clone()),
                 None => sample.start(&setting)?,
             };
-            open.push(Class::Open(Box::new(Binary::new(setting, place))));
+            open.push(Class::new(setting, start));
         }
         let rows = look.rows();
         Ok(Fit { units, gram: sample.gram, classes: open, fingerprint, rows })
@@ -208,6 +218,9 @@ impl Driver {
             };
         }
         fitted.certificates = fit.classes.iter().map(|c| c.certificate(&self.spec)).collect();
+        if fit.classes.iter().any(|class| matches!(class, Class::Zero { .. })) {
+            fitted.warnings.push(ZERO_WEIGHTS.into());
+        }
         fitted.tol = self.spec.tol;
         fitted.route = vec!["partitions".into()];
         Ok(fitted)
@@ -215,16 +228,44 @@ impl Driver {
 }
 
 impl Class {
-    fn open(&mut self) -> Option<&mut Binary> {
+    fn new(setting: Setting, start: Start) -> Self {
+        match start {
+            Start::At(place) => Self::Open(Box::new(Binary::new(setting, place))),
+            Start::Zero { shares, else_at } => Self::Zero {
+                trial: Box::new(ZeroTrial::new(setting.clone(), Some(shares))),
+                else_at: Box::new(Binary::new(setting, else_at)),
+                proven: false,
+            },
+        }
+    }
+
+    /// What is to be asked; `None` once there is nothing.
+    fn question(&self) -> Option<Question> {
         match self {
-            Self::Open(binary) if !binary.done() => Some(binary),
+            Self::Zero { trial, proven: false, .. } => Some(trial.question()),
+            Self::Open(binary) if !binary.done() => Some(binary.question()),
             _ => None,
         }
+    }
+
+    /// Takes the answer in.
+    fn absorb(&mut self, sums: &Sums, gram: &Dense, tol: f64) -> Result<()> {
+        match self {
+            Self::OneSided { .. } => {}
+            Self::Open(binary) => binary.absorb(sums, gram)?,
+            Self::Zero { trial, else_at, proven } => match trial.absorb(sums, gram, tol)? {
+                Outcome::Open => {}
+                Outcome::Proven => *proven = true,
+                Outcome::GivenUp => *self = Self::Open(else_at.clone()),
+            },
+        }
+        Ok(())
     }
 
     fn plane(&self, units: &Units) -> Result<(Vec<f64>, f64)> {
         match self {
             Self::OneSided { intercept, columns } => Ok((vec![0.0; *columns], *intercept)),
+            Self::Zero { trial, .. } => units.to_user(&trial.point()),
             Self::Open(binary) => units.to_user(binary.point()),
         }
     }
@@ -232,6 +273,7 @@ impl Class {
     fn threshold(&self) -> f64 {
         match self {
             Self::OneSided { .. } => 0.0,
+            Self::Zero { trial, .. } => trial.point().theta,
             Self::Open(binary) => binary.point().theta,
         }
     }
@@ -243,6 +285,7 @@ impl Class {
                 let primal = spec.loss.get().value(intercept.abs());
                 Certificate { primal, dual: 0.0 }
             }
+            Self::Zero { trial, .. } => trial.certificate(),
             Self::Open(binary) => binary.certificate(),
         }
     }

@@ -39,6 +39,7 @@ mod sample;
 mod spec;
 mod units;
 mod wire;
+mod zero_weights;
 
 pub use ask::Ask;
 pub use block::{Block, InMemory, Partitions, ROWS};

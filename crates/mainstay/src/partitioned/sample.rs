@@ -1,18 +1,30 @@
 //! A start from the sample of the first look: solved in memory, it saves two to three passes.
 
-use super::ask::PassAsk;
+use super::ask::{PassAsk, Question};
 use super::binary::{Binary, Place, Setting};
 use super::block::Block;
 use super::first_look::FirstLook;
 use super::kernel::look_at;
+use super::message::Sums;
 use super::units::Units;
-use crate::error::Result;
+use super::zero_weights::{self, Outcome, ZeroTrial};
+use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix};
 
 /// Gap to which a sample is solved: its own error is far larger.
 const TOL: f64 = 1e-4;
 /// Steps spent on a sample at most.
 const STEPS: usize = 100;
+/// Gap of zero weights on the sample below which they are tried on all rows.
+const NEARLY: f64 = 1e-2;
+
+/// Where a fit of all rows starts.
+pub(super) enum Start {
+    /// At this point.
+    At(Place),
+    /// Zero weights seem optimal: by a trial of these shares, and else at this point.
+    Zero { shares: Place, else_at: Place },
+}
 
 /// Sampled rows and their moments.
 pub(super) struct Sample {
@@ -40,15 +52,14 @@ impl Sample {
     }
 
     /// Where a fit of all rows starts.
-    pub(super) fn start(&self, setting: &Setting) -> Result<Place> {
+    pub(super) fn start(&self, setting: &Setting) -> Result<Start> {
         let p = self.pass.factors.len();
-        let factor = |label: &usize| self.pass.class_factors[*label] > 0.0;
-        let signs = |own: bool| {
-            let one = |l: &&usize| (**l == setting.positive) == own && factor(l);
-            self.block.labels.iter().find(one).is_some()
+        let has = |own: bool| {
+            let counts = |l: &usize| self.pass.class_factors[*l] > 0.0;
+            self.block.labels.iter().any(|l| (*l == setting.positive) == own && counts(l))
         };
-        if !signs(true) || !signs(false) {
-            return Ok(Binary::zero(p));
+        if !has(true) || !has(false) {
+            return Ok(Start::At(Binary::zero(p)));
         }
         let part = Setting {
             problem: setting.problem.for_part(self.weight),
@@ -56,13 +67,10 @@ impl Sample {
             passes: STEPS,
             ..setting.clone()
         };
-        let mut binary = Binary::new(part, Binary::zero(p));
-        let mut pass = self.pass.clone();
+        let mut binary = Binary::new(part.clone(), Binary::zero(p));
         while !binary.done() {
-            pass.questions = vec![binary.question()];
-            for sums in look_at(&self.block, &pass)? {
-                binary.absorb(&sums, &self.gram)?;
-            }
+            let sums = self.look(binary.question())?;
+            binary.absorb(&sums, &self.gram)?;
         }
         let mut place = Place { point: binary.point().clone(), ..binary.place().clone() };
         if !self.whole {
@@ -70,6 +78,33 @@ impl Sample {
             let rough = (p as f64 / self.block.len() as f64).sqrt();
             place.width = place.width.max(rough);
         }
-        Ok(place)
+        if !zero_weights::suspect(&part.problem, binary.certificate().primal) {
+            return Ok(Start::At(place));
+        }
+        Ok(match self.zero_shares(&part)? {
+            Some(shares) => Start::Zero { shares, else_at: place },
+            None => Start::At(place),
+        })
+    }
+
+    /// Shares that prove zero weights optimal for the sample, or nearly so.
+    fn zero_shares(&self, part: &Setting) -> Result<Option<Place>> {
+        let mut trial = ZeroTrial::new(part.clone(), None);
+        for _ in 0..STEPS {
+            let sums = self.look(trial.question())?;
+            match trial.absorb(&sums, &self.gram, part.tol)? {
+                Outcome::Proven => return Ok(Some(trial.place().clone())),
+                Outcome::GivenUp => break,
+                Outcome::Open => {}
+            }
+        }
+        let near = trial.certificate().gap() <= NEARLY;
+        Ok(near.then(|| trial.place().clone()))
+    }
+
+    fn look(&self, question: Question) -> Result<Sums> {
+        let pass = PassAsk { questions: vec![question], ..self.pass.clone() };
+        let mut answers = look_at(&self.block, &pass)?;
+        answers.pop().ok_or_else(|| Error::Numerical("a sample without an answer".into()))
     }
 }

@@ -1,0 +1,274 @@
+"""Dask frames and arrays: fitted over their partitions, predicted lazily.
+
+Nothing is scattered and no socket is opened: there are only tasks with a recipe, so that Dask can
+do again what a lost worker had done. The current client is asked for at fit time and never stored.
+``dask`` is imported only when its data arrive.
+"""
+
+import os
+
+import numpy as np
+
+from mainstay import _partitioned
+from mainstay._partitioned import FAN
+
+# Partitions beyond which several share a task.
+_MANY = 128
+# Part of the memory of all workers that the rows may take to be kept there between passes.
+_KEEP = 0.3
+_LABEL, _WEIGHT = "__mainstay_label__", "__mainstay_weight__"
+
+
+def is_dask(data):
+    """Whether ``data`` is a Dask collection, without importing dask."""
+    return hasattr(data, "__dask_graph__") and hasattr(data, "npartitions")
+
+
+def refuse(*given):
+    """Refuse Dask data: they become an array in memory only where the user says so."""
+    if any(is_dask(data) for data in given):
+        raise TypeError(
+            "this takes no Dask data: pass X.compute() if the rows fit into memory; fit, predict, "
+            "predict_proba and decision_function of PenalizedClassifier, StableSVC and "
+            "StableLogisticRegression take X and y as Dask data"
+        )
+
+
+def fit(model, X, y, sample_weight=None):
+    """Fit ``model`` over the partitions of Dask collections."""
+    parts, columns, label_dtype = (_frame if _is_frame(X) else _array)(X, y, sample_weight)
+    for name in ("feature_names_in_", "n_features_in_"):
+        if hasattr(model, name):
+            delattr(model, name)
+    model.n_features_in_ = columns if isinstance(columns, int) else len(columns)
+    if not isinstance(columns, int) and all(isinstance(name, str) for name in columns):
+        model.feature_names_in_ = np.array(columns, dtype=object)
+    _partitioned.fit(model, _Engine(parts, model.n_features_in_), label_dtype)
+    model._warn()
+    return model
+
+
+def lazy(model, method, X):
+    """``model.method`` of every partition of ``X``, as a Dask collection."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model)
+    if _is_frame(X):
+        return _lazy_frame(model, method, X)
+    meta = getattr(model, method)(np.zeros((1, X.shape[1])))
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    ask = _Ask(model, method)
+    if meta.ndim == 1:
+        return X.map_blocks(ask, dtype=meta.dtype, drop_axis=1, meta=meta[:0])
+    chunks = (X.chunks[0], (meta.shape[1],))
+    return X.map_blocks(ask, dtype=meta.dtype, chunks=chunks, meta=meta[:0])
+
+
+def _lazy_frame(model, method, X):
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and set(names) <= set(X.columns):
+        X = X[list(names)]
+    ask = _FrameAsk(model, method)
+    return X.map_partitions(ask, meta=ask(X._meta_nonempty).iloc[:0])
+
+
+class _Ask:
+    """A method of a model, for one block; empty blocks have answers too."""
+
+    def __init__(self, model, method):
+        self.model, self.method = model, method
+
+    def __call__(self, X):
+        if len(X):
+            return getattr(self.model, self.method)(X)
+        rows = np.zeros((1, X.shape[1]))
+        return getattr(self.model, self.method)(rows)[:0]
+
+
+class _FrameAsk(_Ask):
+    """The same for one partition of a frame, whose index stays."""
+
+    def __call__(self, X):
+        import pandas as pd
+
+        if len(X):
+            found = getattr(self.model, self.method)(X)
+        else:
+            row = pd.DataFrame(np.zeros((1, X.shape[1])), columns=X.columns)
+            found = getattr(self.model, self.method)(row)[:0]
+        if found.ndim == 1:
+            return pd.Series(found, index=X.index)
+        return pd.DataFrame(found, index=X.index, columns=self.model.classes_.tolist())
+
+
+def _is_frame(X):
+    return hasattr(X, "map_partitions") and hasattr(X, "columns")
+
+
+def _frame(X, y, sample_weight):
+    """Partitions, columns and the type of the labels of a frame."""
+    columns = list(X.columns)
+    # Joined before blocks are taken: apart, rows of X and y might be cut differently.
+    added = {}
+    for given, name in ((y, _LABEL), (sample_weight, _WEIGHT)):
+        if isinstance(given, str):
+            if given not in columns:
+                raise ValueError(f"there is no column {given!r}; the columns are {columns}")
+            columns.remove(given)
+        elif given is not None:
+            _check_series(given, "y" if name == _LABEL else "sample_weight")
+            added[name] = given
+    frame = X.assign(**added) if added else X
+    label = y if isinstance(y, str) else _LABEL
+    weight = sample_weight if isinstance(sample_weight, str) else _WEIGHT
+    weight = None if sample_weight is None else weight
+    _check_columns(X, columns)
+    dtype = frame._meta[label].dtype
+    dtype = dtype if isinstance(dtype, np.dtype) else np.dtype(object)
+    parts = [(part, columns, label, weight) for part in frame.to_delayed()]
+    return parts, columns, dtype
+
+
+def _check_series(given, name):
+    if not is_dask(given) or not hasattr(given, "map_partitions"):
+        raise TypeError(
+            f"X is a Dask frame, but `{name}` is of type {type(given).__name__}: "
+            "pass the name of a column or a Dask series with the same partitions"
+        )
+
+
+def _check_columns(X, columns):
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    for name in columns:
+        dtype = X._meta[name].dtype
+        if not (is_numeric_dtype(dtype) or is_bool_dtype(dtype)):
+            raise ValueError(
+                f"column {name!r} is of type {dtype}: encode it as numbers first, or leave it out"
+            )
+
+
+def _array(X, y, sample_weight):
+    """Partitions, number of columns and the type of the labels of an array."""
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimensions; rows and columns are needed")
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    given = {"y": y, "sample_weight": sample_weight}
+    for name, other in given.items():
+        if other is None:
+            continue
+        if not is_dask(other) or not hasattr(other, "numblocks"):
+            kind = type(other).__name__
+            raise TypeError(f"X is a Dask array, but `{name}` is of type {kind}: pass a Dask array")
+        if len(other.chunks) != 1 or not _same_blocks(X.chunks[0], other.chunks[0]):
+            raise ValueError(
+                f"X has blocks of {_shown(X.chunks[0])} rows, `{name}` of "
+                f"{_shown(other.chunks[0])}: rechunk them alike, "
+                f"say by {name}.rechunk(X.chunks[0])"
+            )
+    rows = X.to_delayed().ravel().tolist()
+    labels = y.to_delayed().ravel().tolist()
+    weights = [None] * len(rows)
+    if sample_weight is not None:
+        weights = sample_weight.to_delayed().ravel().tolist()
+    blocks = zip(rows, labels, weights, strict=True)
+    return [(block, None, None, None) for block in blocks], X.shape[1], y.dtype
+
+
+def _same_blocks(a, b):
+    """Whether two lists of block lengths agree as far as they are known; the rest shows later."""
+    return len(a) == len(b) and all(m == n or m != m or n != n for m, n in zip(a, b, strict=True))
+
+
+def _shown(lengths):
+    text = ", ".join(str(length) for length in lengths[:4])
+    return text if len(lengths) <= 4 else f"{text}, ..."
+
+
+class _Engine:
+    """Puts asks to partitions that live in Dask."""
+
+    def __init__(self, parts, columns):
+        import dask
+
+        self.dask, self.columns = dask, columns
+        self.bundle = FAN if len(parts) > _MANY else 1
+        read, self.units = dask.delayed(_blocks, pure=False), []
+        for first in range(0, len(parts), self.bundle):
+            some = parts[first : first + self.bundle]
+            unit = read(first, [part[0] for part in some], some[0][1:])
+            self.units.append(unit)
+
+    def counted(self, rows):
+        """Keep the rows with the workers between passes, if they have the memory."""
+        client = _client()
+        if rows * (self.columns + 2) * 8 > _KEEP * _memory(client):
+            return
+        if client is None:
+            self.units = list(self.dask.persist(*self.units))
+        else:
+            self.units = client.persist(self.units, retries=3)
+
+    def run(self, ask, classes):
+        """Put ``ask`` to all partitions and merge their answers."""
+        delayed = self.dask.delayed
+        # A task of its own: it is sent once to every worker, not once for every partition.
+        state = delayed(_keep, pure=False)(ask, classes)
+        look, merge = delayed(_look, pure=False), delayed(_partitioned.merge, pure=False)
+        level = [look(unit, state) for unit in self.units]
+        while len(level) > 1:
+            level = [merge(level[i : i + FAN]) for i in range(0, len(level), FAN)]
+        client = _client()
+        if client is None:
+            return self.dask.compute(level[0])[0]
+        return client.compute(level[0], retries=3).result()
+
+
+def _keep(ask, classes):
+    return ask, classes
+
+
+def _blocks(first, parts, how):
+    """Numbers, labels and weights of some partitions, with their index."""
+    return [(first + i, _block(first + i, part, *how)) for i, part in enumerate(parts)]
+
+
+def _block(index, part, columns, label, weight):
+    if columns is None:
+        X, y, weights = part
+        if len(X) != len(y):
+            raise ValueError(f"partition {index}: {len(X)} rows but {len(y)} labels")
+    else:
+        X = part[columns].to_numpy(dtype=np.float64, na_value=np.nan)
+        y = part[label].to_numpy()
+        weights = None if weight is None else part[weight].to_numpy()
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    return X, y, None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+
+
+def _look(blocks, state):
+    ask, classes = state
+    return _partitioned.merge([_partitioned.answer(ask, i, b, classes) for i, b in blocks])
+
+
+def _client():
+    """Find the current client of dask.distributed; None means that Dask's own scheduler works."""
+    try:
+        from distributed import get_client
+    except ImportError:
+        return None
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+def _memory(client):
+    """Bytes of memory of all workers, or of this machine."""
+    if client is None:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
+    try:
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+    except TypeError:
+        workers = client.scheduler_info()["workers"]
+    return sum(worker.get("memory_limit") or 0 for worker in workers.values())

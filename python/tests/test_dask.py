@@ -1,0 +1,271 @@
+"""Dask frames and arrays: the same answers and the same bits, wherever they are looked at."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mainstay
+from mainstay import (
+    ConicSVC,
+    PenalizedClassifier,
+    ReGEC,
+    RolinClassifier,
+    StableLogisticRegression,
+    StableSVC,
+    StableSVCCV,
+)
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def rows(n=3000, seed=0, classes=2):
+    """Rows of four features, a tenth of the labels by chance."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)) * [1.0, 0.01, 30.0, 1.0] + [0.0, 1.0, 5.0, 0.0]
+    score = X[:, 0] - 50 * (X[:, 1] - 1) + 0.5 * rng.normal(size=n)
+    y = np.digitize(score, [0.0] if classes == 2 else [-0.5, 0.5])
+    chance = rng.random(n) < 0.1
+    y[chance] = rng.integers(classes, size=chance.sum())
+    return X, y
+
+
+def frame(n=3000, seed=0, classes=2):
+    X, y = rows(n, seed, classes)
+    names = np.array(["no", "yes", "so"], dtype=object)
+    return pd.DataFrame(X, columns=NAMES).assign(label=names[y])
+
+
+def agree(model, other):
+    """Objectives lie above the optimum by less than the gaps."""
+    a, b = np.atleast_1d(model.objective_), np.atleast_1d(other.objective_)
+    room = (model.dual_gap_ + other.dual_gap_ + 1e-12) * np.maximum(1, np.abs(a))
+    assert model.dual_gap_ <= 1e-6
+    assert (np.abs(a - b) <= room).all()
+
+
+ESTIMATORS = [
+    PenalizedClassifier(alpha=1e-3),
+    PenalizedClassifier("hinge", alpha=1e-2, normalize=True, class_weight="balanced"),
+    PenalizedClassifier(penalty="l1", alpha=1e-2, class_weight={"no": 2.0}),
+    StableSVC(k=0.7, C=1e-2),
+    StableLogisticRegression(k=0.7, alpha=1e-3),
+]
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=str)
+def test_a_frame_is_fitted_as_in_memory(model):
+    data = frame()
+    ddf = dd.from_pandas(data, npartitions=5)
+    fitted = model.fit(ddf, "label")
+    again = type(model)(**model.get_params()).fit(data[NAMES], data.label)
+    agree(fitted, again)
+    assert fitted.classes_.tolist() == again.classes_.tolist() == ["no", "yes"]
+    assert fitted.feature_names_in_.tolist() == NAMES
+    assert fitted.n_features_in_ == 4
+    joined = type(model)(**model.get_params()).fit(ddf[NAMES], ddf.label)
+    assert (joined.coef_ == fitted.coef_).all()
+
+
+def test_predictions_of_dask_data_are_lazy_and_the_same():
+    data = frame(classes=3)
+    ddf = dd.from_pandas(data, npartitions=4)
+    model = PenalizedClassifier(alpha=1e-2).fit(ddf, "label")
+    memory = data[NAMES]
+    labels = model.predict(ddf)
+    assert isinstance(labels, dd.Series)
+    assert (labels.compute() == model.predict(memory)).all()
+    assert (labels.compute().index == data.index).all()
+    proba = model.predict_proba(ddf[NAMES])
+    assert proba.columns.tolist() == ["no", "so", "yes"]
+    assert (proba.compute().to_numpy() == model.predict_proba(memory)).all()
+    scores = model.decision_function(ddf[NAMES])
+    assert (scores.compute().to_numpy() == model.decision_function(memory)).all()
+    X = da.from_array(memory.to_numpy(), chunks=(700, 2))
+    plain = PenalizedClassifier(alpha=1e-2).fit(memory.to_numpy(), data.label)
+    assert (plain.predict(X).compute() == plain.predict(memory.to_numpy())).all()
+    assert plain.predict_proba(X).shape == (3000, 3)
+    assert (plain.predict_proba(X).compute() == plain.predict_proba(memory.to_numpy())).all()
+
+
+def test_arrays_are_fitted_and_unequal_blocks_are_refused():
+    X, y = rows()
+    model = StableSVC(k=0.6, C=1e-2).fit(
+        da.from_array(X, chunks=(800, 3)), da.from_array(y, chunks=800)
+    )
+    agree(model, StableSVC(k=0.6, C=1e-2).fit(X, y))
+    assert model.classes_.dtype == y.dtype
+    assert not hasattr(model, "feature_names_in_")
+    with pytest.raises(ValueError, match="rechunk"):
+        model.fit(da.from_array(X, chunks=(800, 4)), da.from_array(y, chunks=700))
+    with pytest.raises(TypeError, match="Dask array"):
+        model.fit(da.from_array(X, chunks=(800, 4)), y)
+
+
+def test_weights_and_unknown_lengths():
+    data = frame().assign(w=lambda d: np.arange(len(d)) % 3)
+    ddf = dd.from_pandas(data, npartitions=6)
+    ddf = ddf[ddf.a > -5]
+    model = PenalizedClassifier(alpha=1e-2).fit(ddf, "label", sample_weight="w")
+    kept = data[data.a > -5]
+    memory = PenalizedClassifier(alpha=1e-2).fit(kept[NAMES], kept.label, sample_weight=kept.w)
+    agree(model, memory)
+    arrays = PenalizedClassifier(alpha=1e-2).fit(
+        ddf[NAMES].to_dask_array(), ddf.label.to_dask_array(), ddf.w.to_dask_array()
+    )
+    agree(arrays, memory)
+
+
+def test_empty_and_one_class_partitions_are_partitions():
+    data = frame().sort_values("label", ignore_index=True)
+    ddf = dd.from_pandas(data, npartitions=8)
+    ddf = dd.concat([ddf[ddf.a > 1e9], ddf])
+    model = StableLogisticRegression(k=0.7).fit(ddf, "label")
+    agree(model, StableLogisticRegression(k=0.7).fit(data[NAMES], data.label))
+
+
+def test_the_number_of_workers_changes_no_bit():
+    data = frame(6000)
+    ddf = dd.from_pandas(data, npartitions=20)
+    found = [StableSVC(k=0.7, C=1e-2).fit(ddf, "label")]
+    for workers in (1, 2, 4):
+        with (
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster),
+        ):
+            found.append(StableSVC(k=0.7, C=1e-2).fit(ddf, "label"))
+    for model in found[1:]:
+        assert (model.coef_ == found[0].coef_).all()
+        assert model.intercept_ == found[0].intercept_
+        assert model.dual_gap_ == found[0].dual_gap_
+        assert not [name for name, value in vars(model).items() if "lient" in type(value).__name__]
+
+
+def test_bad_cells_and_labels_are_named_by_partition_and_row():
+    data = frame(900)
+    data.loc[612, "c"] = np.nan
+    with pytest.raises(ValueError, match=r"partition 2, row 12, column 2: NaN"):
+        PenalizedClassifier().fit(dd.from_pandas(data, npartitions=3), "label")
+    data = frame(900).astype({"label": object})
+    data.loc[310, "label"] = None
+    with pytest.raises(ValueError, match=r"partition 1, row 10: the label is missing"):
+        PenalizedClassifier().fit(dd.from_pandas(data, npartitions=3), "label")
+    with pytest.raises(ValueError, match="column 'a' is of type"):
+        PenalizedClassifier().fit(
+            dd.from_pandas(frame().astype({"a": "str"}), npartitions=2), "label"
+        )
+    with pytest.raises(ValueError, match="no column 'lable'"):
+        PenalizedClassifier().fit(dd.from_pandas(frame(), npartitions=2), "lable")
+
+
+def test_a_partition_that_raises_ends_the_fit():
+    def broken(part):
+        if len(part) and part.index[0] > 0:
+            raise RuntimeError("part 1 cannot be read")
+        return part
+
+    data = frame(900)
+    ddf = dd.from_pandas(data, npartitions=3).map_partitions(broken, meta=data.iloc[:0])
+    with pytest.raises(RuntimeError, match="part 1 cannot be read"):
+        PenalizedClassifier().fit(ddf, "label")
+
+
+def test_estimators_without_a_partitioned_fit_name_an_alternative():
+    ddf = dd.from_pandas(frame(), npartitions=2)
+    for model, word in [
+        (RolinClassifier(), "PenalizedClassifier"),
+        (ConicSVC(), "StableSVC"),
+        (StableSVCCV(), "StableSVC"),
+        (ReGEC(), "partial_fit"),
+        (StableSVC(), "StableLogisticRegression"),
+    ]:
+        data = (
+            dd.from_pandas(frame(classes=3), npartitions=2) if isinstance(model, StableSVC) else ddf
+        )
+        with pytest.raises((ValueError, TypeError), match=word):
+            model.fit(data, "label")
+
+
+def test_a_checkpoint_is_resumed_and_another_is_refused(tmp_path):
+    path = tmp_path / "fit.ckpt"
+    ddf = dd.from_pandas(frame(60_000), npartitions=4)
+    whole = StableSVC(k=0.7, C=1e-3).fit(ddf, "label")
+    left = _stop_after(3, StableSVC(k=0.7, C=1e-3), ddf, path)
+    assert 0 < len(left) <= 50 * 4 + 2000
+    with mainstay.config(checkpoint=path):
+        with pytest.raises(ValueError, match="other parameters"):
+            StableSVC(k=0.6, C=1e-3).fit(ddf, "label")
+        with pytest.raises(ValueError, match="other data"):
+            StableSVC(k=0.7, C=1e-3).fit(
+                dd.from_pandas(frame(60_000, seed=1), npartitions=4), "label"
+            )
+        again = StableSVC(k=0.7, C=1e-3).fit(ddf, "label")
+    agree(again, whole)
+    assert again.n_iter_ + 3 <= whole.n_iter_ + 2
+    assert not path.exists()
+
+
+def _stop_after(passes, model, ddf, path):
+    """Fit until the given pass and break off there; the checkpoint that is left."""
+    from mainstay import _dask
+
+    class StopError(Exception):
+        pass
+
+    run, count = _dask._Engine.run, [0]
+
+    def counted(self, ask, classes):
+        count[0] += 1
+        if count[0] > passes:
+            raise StopError
+        return run(self, ask, classes)
+
+    _dask._Engine.run = counted
+    try:
+        with mainstay.config(checkpoint=path), pytest.raises(StopError):
+            model.fit(ddf, "label")
+    finally:
+        _dask._Engine.run = run
+    return path.read_bytes()
+
+
+def test_a_thousand_small_partitions():
+    data = frame(4000)
+    ddf = dd.from_pandas(data, npartitions=1000)
+    model = PenalizedClassifier(alpha=1e-2).fit(ddf, "label")
+    agree(model, PenalizedClassifier(alpha=1e-2).fit(data[NAMES], data.label))
+
+
+def test_verbose_tells_every_pass(capsys):
+    model = PenalizedClassifier(verbose=1).fit(dd.from_pandas(frame(), npartitions=2), "label")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == model.n_iter_
+    assert "pass 2, dual gap" in lines[1]
+    assert "rows a second" in lines[1]
+
+
+def test_a_fitted_model_is_an_ordinary_one(tmp_path):
+    data = frame()
+    model = StableSVC(k=0.7, C=1e-2).fit(dd.from_pandas(data, npartitions=3), "label")
+    mainstay.save(model, tmp_path / "model.json")
+    copy = mainstay.load(tmp_path / "model.json")
+    assert copy.threshold_ == model.threshold_
+    assert (copy.predict(data[NAMES]) == model.predict(data[NAMES])).all()
+
+
+def test_dask_is_imported_only_when_its_data_arrive():
+    code = (
+        "import sys, numpy as np, mainstay; "
+        "mainstay.PenalizedClassifier().fit(np.eye(4), [0, 1, 0, 1]).predict(np.eye(4)); "
+        "assert 'dask' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
