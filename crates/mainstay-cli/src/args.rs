@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-pub(crate) use crate::data_args::{Encoding, ImputeRule, Labels, Reading, Rows};
+pub(crate) use crate::data_args::{Encoding, ImputeRule, Labels, Reading, Rows, size};
 
 /// Robust linear classifiers with proofs.
 #[derive(Debug, Parser)]
@@ -112,6 +112,7 @@ pub(crate) struct Check {
   mainstay fit data.csv.gz --target y --set loss=hinge --set alpha=0.001 --impute median -o m.json
   zcat big.csv.gz | mainstay fit - --target y -o model.json
   mainstay fit lab.csv --target y --method ellipsoid-svm --error-columns _err -o model.json
+  mainstay fit 'rows/*.parquet' --target y --stream --memory 2G --checkpoint fit.ckpt -o model.json
 
 `mainstay methods` lists what --method and --set take, `mainstay check` says what becomes of every column. Features
 are standardised first unless --raw is given (in Python they are not); linear models are saved in the units of the raw
@@ -153,6 +154,16 @@ pub(crate) struct Fit {
     /// Also judge the method by K-fold cross-validation
     #[arg(long, value_name = "K")]
     pub(crate) cv: Option<usize>,
+    /// Read the rows in passes and never hold them as a whole (l1, l2, elasticnet, stable-svm,
+    /// stable-logistic); done by itself for folders, patterns and files larger than a third of the free memory
+    #[arg(long)]
+    pub(crate) stream: bool,
+    /// Memory that --stream may take for rows, such as 500M or 2G [default: a third of what is free]
+    #[arg(long, value_name = "SIZE", requires = "stream", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// Where --stream keeps its state after every pass; the same command goes on from there
+    #[arg(long, value_name = "FILE", requires = "stream")]
+    pub(crate) checkpoint: Option<PathBuf>,
     /// Where to write the model; `-` is standard output, the summary then goes to standard error
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

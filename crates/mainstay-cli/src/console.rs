@@ -92,15 +92,14 @@ impl Console {
         Some(bar)
     }
 
+    /// Rows counted on a terminal, with their number per second.
+    pub(crate) fn row_bar(&self, what: &str) -> Option<RowBar> {
+        self.bar(what.to_owned()).map(RowBar)
+    }
+
     /// A control that Ctrl-C cancels and that draws a bar on a terminal.
     pub(crate) fn control(&self, what: &'static str) -> Control {
-        let start = Instant::now();
-        let mut control = Control::new()
-            .with_threads(self.threads)
-            .with_clock(move || start.elapsed().as_secs_f64());
-        if let Some(bytes) = mainstay_io::available_memory() {
-            control = control.with_memory(bytes);
-        }
+        let mut control = self.silent_control();
         if let Some(bar) = self.bar(what.to_owned()) {
             let bar = Arc::new(bar);
             control = control.with_progress(move |done, total| {
@@ -111,8 +110,57 @@ impl Console {
                 }
             });
         }
+        control
+    }
+
+    /// A control that Ctrl-C cancels and that draws nothing.
+    pub(crate) fn silent_control(&self) -> Control {
+        let start = Instant::now();
+        let mut control = Control::new()
+            .with_threads(self.threads)
+            .with_clock(move || start.elapsed().as_secs_f64());
+        if let Some(bytes) = mainstay_io::available_memory() {
+            control = control.with_memory(bytes);
+        }
         *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
         control
+    }
+}
+
+/// Rows that were read, as they are counted on a terminal.
+pub(crate) struct RowBar(ProgressBar);
+
+impl RowBar {
+    /// Shows how many rows there were so far, of how many if that is known.
+    pub(crate) fn show(&self, rows: u64, expected: Option<u64>) {
+        let template = match expected {
+            Some(_) => "{msg} {bar:30} {human_pos}/{human_len} rows, {per_sec} (left {eta})",
+            None => "{msg} {human_pos} rows, {per_sec}, {elapsed}",
+        };
+        // Whether the total is known may turn out late.
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.0.set_style(style);
+        }
+        if let Some(expected) = expected {
+            self.0.set_length(expected);
+        }
+        self.0.set_position(rows);
+    }
+
+    /// What is being done now.
+    pub(crate) fn say(&self, what: &str) {
+        self.0.reset();
+        self.0.set_message(what.to_owned());
+    }
+
+    /// A line that stays.
+    pub(crate) fn line(&self, text: &str) {
+        self.0.println(text);
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
     }
 }
 

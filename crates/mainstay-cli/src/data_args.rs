@@ -27,6 +27,19 @@ pub(crate) struct Reading {
     pub(crate) sheet: Option<String>,
 }
 
+/// A number of bytes, also in thousands (K), millions (M) or billions (G) of them.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.trim_end_matches(['b', 'B']) {
+        text if text.ends_with(['k', 'K']) => (&text[..text.len() - 1], 1e3),
+        text if text.ends_with(['m', 'M']) => (&text[..text.len() - 1], 1e6),
+        text if text.ends_with(['g', 'G']) => (&text[..text.len() - 1], 1e9),
+        text => (text, 1.0),
+    };
+    let value = digits.parse::<f64>().ok().map(|v| v * unit).filter(|v| (1.0..1e18).contains(v));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    value.map(|v| v as u64).ok_or_else(|| "must be a size such as 500M or 2G".into())
+}
+
 /// How columns become features.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Encoding {

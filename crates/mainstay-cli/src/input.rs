@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use mainstay::data::{
-    Classes, Column, Dataset, Encoded, Encoder, EncoderOptions, Gaps, Missing, NanRule,
-    Preparation, Table,
+    Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Missing, NanRule, Preparation, Table,
 };
 use mainstay::linalg::Matrix;
-use mainstay_io::{Input, ModelFile, ReadOptions, Source};
+use mainstay_io::{ChunkSize, Input, ReadOptions, Source};
 
 use crate::args::{Encoding, ImputeRule, Labels, Reading};
 use crate::failure::{Failure, Outcome};
@@ -69,7 +68,7 @@ fn gaps(reading: &Reading) -> Gaps {
     }
 }
 
-fn options(reading: &Reading) -> Outcome<ReadOptions> {
+pub(crate) fn options(reading: &Reading) -> Outcome<ReadOptions> {
     let delimiter = match reading.delimiter.as_deref() {
         None => None,
         Some("\\t" | "tab") => Some(b'\t'),
@@ -95,6 +94,20 @@ fn options(reading: &Reading) -> Outcome<ReadOptions> {
     })
 }
 
+/// A file, or the embedded data.
+pub(crate) fn source(path: Option<&Path>) -> Source {
+    match path {
+        None => Source::Bytes("demo.csv".into(), mainstay::data::demo().as_bytes().into()),
+        Some(path) => Source::new(path),
+    }
+}
+
+/// How much of a file is in memory at a time; `MAINSTAY_CHUNK`, a number of bytes, serves tests.
+pub(crate) fn chunk_size() -> ChunkSize {
+    let wanted = std::env::var("MAINSTAY_CHUNK").ok().and_then(|text| text.parse().ok());
+    wanted.map_or_else(ChunkSize::default, |bytes| ChunkSize { bytes, cells: bytes })
+}
+
 /// Reads `path`, or the embedded data if there is none. `text` names columns to keep as words.
 pub(crate) fn read<'a>(
     path: Option<&Path>,
@@ -103,26 +116,13 @@ pub(crate) fn read<'a>(
 ) -> Outcome<(Input, Vec<String>)> {
     let mut options = options(reading)?;
     options.categorical.extend(text.map(str::to_owned));
-    let source = match path {
-        None => Source::Bytes("demo.csv".into(), mainstay::data::demo().as_bytes().into()),
-        Some(path) => Source::new(path),
-    };
-    let (input, notes) = mainstay_io::read_noted(&source, &options)?;
+    let (input, notes) = mainstay_io::read_noted(&source(path), &options)?;
     if let Input::Table(table) = &input {
         for name in &reading.categorical {
             table.column(name)?;
         }
     }
     Ok((input, notes))
-}
-
-/// Reads rows for a model that is there already.
-pub(crate) fn read_for(
-    file: &ModelFile,
-    path: Option<&Path>,
-    reading: &Reading,
-) -> Outcome<(Input, Vec<String>)> {
-    read(path, reading, file.encoder.iter().flat_map(Encoder::categorical))
 }
 
 /// Makes a data set to learn from.
@@ -133,11 +133,8 @@ pub(crate) fn learn(
 ) -> Outcome<Labelled> {
     match input {
         Input::Sparse(rows) => {
-            let named = wanted.target.is_some() || wanted.weights.is_some();
-            if named || names_columns(wanted.encoding) || !wanted.errors.columns.is_empty() {
-                return Err(Failure::say(
-                    "--target, --weights, --drop, --id and the like name columns; a LIBSVM file has none",
-                ));
+            if !names_nothing(wanted) {
+                return Err(no_columns());
             }
             rows.check_compact()?;
             let mut classes = Classes::learn(&rows.labels)?;
@@ -206,12 +203,33 @@ pub(crate) fn encoder_options(
     })
 }
 
-fn learn_table(
-    mut table: Table,
-    target: &str,
-    wanted: &Wanted<'_>,
-    mut notes: Vec<String>,
-) -> Outcome<Labelled> {
+/// What the columns of a table with these names are for, as the flags say; no names: LIBSVM rows.
+pub(crate) fn wishes(names: &[String], wanted: &Wanted<'_>) -> Outcome<Preparation> {
+    if names.is_empty() {
+        if names_nothing(wanted) {
+            let positive = wanted.encoding.positive.clone();
+            return Ok(Preparation { positive, ..Preparation::default() });
+        }
+        return Err(no_columns());
+    }
+    let empty = names.iter().map(|name| Column::numbers(name.clone(), Vec::new()));
+    let table = Table::new(empty.collect())?;
+    let target = wanted.target.ok_or_else(|| no_target(&table))?;
+    preparation(&table, target, wanted)
+}
+
+fn no_columns() -> Failure {
+    Failure::say(
+        "--target, --weights, --drop, --id and the like name columns; a LIBSVM file has none",
+    )
+}
+
+fn names_nothing(wanted: &Wanted<'_>) -> bool {
+    let named = wanted.target.is_some() || wanted.weights.is_some();
+    !named && !names_columns(wanted.encoding) && wanted.errors.columns.is_empty()
+}
+
+fn preparation(table: &Table, target: &str, wanted: &Wanted<'_>) -> Outcome<Preparation> {
     let impute = wanted.impute.map(|rule| match rule {
         ImputeRule::Mean => Missing::Mean,
         ImputeRule::Median => Missing::Median,
@@ -220,7 +238,7 @@ fn learn_table(
     });
     let missing = mainstay_io::missing_rule(impute, wanted.nan, wanted.standardise);
     let mut encoder = encoder_options(wanted.encoding, wanted.reading, missing)?;
-    let drop = dropped(&table, &wanted.encoding.drop);
+    let drop = dropped(table, &wanted.encoding.drop);
     let mut aside = vec![target];
     aside.extend(wanted.weights);
     aside.extend(drop.iter().chain(&wanted.encoding.id).map(String::as_str));
@@ -228,8 +246,7 @@ fn learn_table(
         table.column(name)?;
     }
     encoder.categorical.retain(|name| !aside.contains(&name.as_str()));
-    let errors = wanted.errors.take(&mut table, &aside, wanted.reading)?;
-    let wishes = Preparation {
+    Ok(Preparation {
         target: target.to_owned(),
         weights: wanted.weights.map(str::to_owned),
         ids: wanted.encoding.id.clone(),
@@ -238,7 +255,21 @@ fn learn_table(
         positive: wanted.encoding.positive.clone(),
         nan: wanted.nan,
         encoder,
-    };
+    })
+}
+
+fn learn_table(
+    mut table: Table,
+    target: &str,
+    wanted: &Wanted<'_>,
+    mut notes: Vec<String>,
+) -> Outcome<Labelled> {
+    let wishes = preparation(&table, target, wanted)?;
+    let aside: Vec<&str> = std::iter::once(target)
+        .chain(wanted.weights)
+        .chain(wishes.drop.iter().chain(&wishes.ids).map(String::as_str))
+        .collect();
+    let errors = wanted.errors.take(&mut table, &aside, wanted.reading)?;
     let prepared = wishes.apply(table)?;
     notes.extend(prepared.notes);
     let mut data = prepared.data;
@@ -258,15 +289,10 @@ fn learn_table(
     })
 }
 
-/// The features of rows for a model that is there already.
-pub(crate) fn encode(file: &ModelFile, input: &Input) -> Outcome<Encoded> {
-    Ok(file.encode(input)?)
-}
-
 /// Sentences about categories that the model has never seen.
 pub(crate) fn unseen(counts: &[(String, usize)]) -> Vec<String> {
-    counts
-        .iter()
+    let found = counts.iter().filter(|(_, count)| *count > 0);
+    found
         .map(|(column, count)| {
             format!("column `{column}`: {count} cells hold a category not seen when fitting; all its indicators are 0")
         })

@@ -15,6 +15,7 @@ mod journal;
 mod measurement;
 mod rows;
 mod settings;
+mod stream;
 mod table;
 
 use std::ffi::OsString;

@@ -1,91 +1,155 @@
 //! Rows of a file that stay themselves: which were asked for, and the columns that name them in a result.
 
-use mainstay::data::{Column, Encoded, Table};
+use mainstay::data::{Column, Encoded, Missing, Table};
 use mainstay::linalg::Matrix;
-use mainstay_io::Input;
+use mainstay_io::{Chunk, Input, ModelFile, SparseRows};
 
 use crate::args::Rows;
 use crate::failure::{Failure, Outcome};
 
-/// The rows that `--row` asks for, with the identifiers of `--id`; all rows if none is asked for.
-pub(crate) fn choose(input: Input, wanted: &Rows) -> Outcome<Input> {
-    match input {
-        Input::Table(mut table) => {
-            let rows = places(&wanted.row, table.nrows(), |column, cell| {
-                Ok(table.find_rows(column, cell)?)
-            })?;
-            table.set_ids(&wanted.id)?;
-            Ok(Input::Table(rows.map_or(table.clone(), |rows| table.select_rows(&rows))))
-        }
-        Input::Sparse(mut found) => {
-            if !wanted.id.is_empty() {
-                return Err(Failure::say("--id names a column; a LIBSVM file has none"));
-            }
-            let rows = places(&wanted.row, found.features.nrows(), |column, cell| {
-                Err(Failure::say(format!(
-                    "--row {column}={cell} names a column; a LIBSVM file has none"
-                )))
-            })?;
-            if let Some(rows) = rows {
-                found.labels = found.labels.select_rows(&rows);
-                if let Matrix::Sparse(features) = Matrix::Sparse(found.features).select_rows(&rows)
-                {
-                    return Ok(Input::Sparse(mainstay_io::SparseRows { features, ..found }));
-                }
-                return Err(Failure::say("--row: sparse rows became dense"));
-            }
-            Ok(Input::Sparse(found))
-        }
-    }
+/// Some rows of a chunk and where they are in the file, counted from 0.
+pub(crate) struct Part {
+    /// The rows.
+    pub(crate) rows: Input,
+    places: Vec<usize>,
 }
 
-/// Places counted from 0, in the order asked for; none if nothing was.
-fn places(
-    wanted: &[String],
-    nrows: usize,
-    find: impl Fn(&str, &str) -> Outcome<Vec<usize>>,
-) -> Outcome<Option<Vec<usize>>> {
-    if wanted.is_empty() {
-        return Ok(None);
-    }
-    let mut rows = Vec::new();
-    for spec in wanted {
-        match (spec.parse::<usize>(), spec.split_once('=')) {
-            (Ok(number), _) if (1..=nrows).contains(&number) => rows.push(number - 1),
-            (Ok(_), _) => {
-                return Err(Failure::say(format!(
-                    "--row {spec}: rows are counted from 1 to {nrows}"
-                )));
-            }
-            (Err(_), Some((column, cell))) => rows.extend(find(column, cell)?),
+/// One `--row`.
+enum Spec {
+    Number(usize),
+    Cell(String, String),
+}
+
+/// What `--row` and `--id` ask for.
+pub(crate) struct Chosen<'a> {
+    ids: &'a [String],
+    given: &'a [String],
+    specs: Vec<Spec>,
+    /// For every `--row` how many rows were found.
+    found: Vec<usize>,
+}
+
+impl<'a> Chosen<'a> {
+    pub(crate) fn new(wanted: &'a Rows) -> Outcome<Self> {
+        let spec = |text: &String| match (text.parse(), text.split_once('=')) {
+            (Ok(number), _) => Ok(Spec::Number(number)),
+            (Err(_), Some((column, cell))) => Ok(Spec::Cell(column.to_owned(), cell.to_owned())),
             (Err(_), None) => {
-                return Err(Failure::say(format!("--row {spec}: must be a number or COL=VALUE")));
+                Err(Failure::say(format!("--row {text}: must be a number or COL=VALUE")))
+            }
+        };
+        let specs: Vec<Spec> = wanted.row.iter().map(spec).collect::<Outcome<_>>()?;
+        let found = vec![0; specs.len()];
+        Ok(Self { ids: &wanted.id, given: &wanted.row, specs, found })
+    }
+
+    /// Whether rows were asked for one by one.
+    pub(crate) fn few(&self) -> bool {
+        !self.specs.is_empty()
+    }
+
+    /// Columns that are looked up or copied.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
+        let looked_up = self.specs.iter().filter_map(|spec| match spec {
+            Spec::Cell(column, _) => Some(column.as_str()),
+            Spec::Number(_) => None,
+        });
+        self.ids.iter().map(String::as_str).chain(looked_up)
+    }
+
+    /// The rows of a chunk that are wanted, for each `--row` that finds some; all of them if there is none.
+    pub(crate) fn of(&mut self, chunk: Chunk) -> Outcome<Vec<(usize, Part)>> {
+        if matches!(&chunk.rows, Input::Sparse(_)) && !self.ids.is_empty() {
+            return Err(Failure::say("--id names a column; a LIBSVM file has none"));
+        }
+        let mut rows = chunk.rows;
+        let lists = self.places(&rows, chunk.first)?;
+        if let Input::Table(table) = &mut rows {
+            table.set_ids(self.ids)?;
+        }
+        if self.specs.is_empty() {
+            let places = (chunk.first..chunk.first + rows.nrows()).collect();
+            return Ok(vec![(0, Part { rows, places })]);
+        }
+        let lists = lists.into_iter().enumerate().filter(|(_, list)| !list.is_empty());
+        Ok(lists
+            .map(|(spec, list)| {
+                let places = list.iter().map(|i| chunk.first + i).collect();
+                (spec, Part { rows: select(&rows, &list), places })
+            })
+            .collect())
+    }
+
+    /// For every `--row` its rows of the chunk.
+    fn places(&mut self, rows: &Input, first: usize) -> Outcome<Vec<Vec<usize>>> {
+        let mut lists = Vec::with_capacity(self.specs.len());
+        for (spec, found) in self.specs.iter().zip(&mut self.found) {
+            let list = match (spec, rows) {
+                (Spec::Number(number), rows) => {
+                    let place = number.checked_sub(first + 1).filter(|i| *i < rows.nrows());
+                    place.into_iter().collect()
+                }
+                (Spec::Cell(column, cell), Input::Table(table)) => table.find_rows(column, cell)?,
+                (Spec::Cell(column, cell), Input::Sparse(_)) => {
+                    return Err(Failure::say(format!(
+                        "--row {column}={cell} names a column; a LIBSVM file has none"
+                    )));
+                }
+            };
+            *found += list.len();
+            lists.push(list);
+        }
+        Ok(lists)
+    }
+
+    /// Whether every row asked for was found and no other can be.
+    pub(crate) fn complete(&self) -> bool {
+        let done = |(spec, found): (&Spec, &usize)| matches!(spec, Spec::Number(_)) && *found > 0;
+        self.few() && self.specs.iter().zip(&self.found).all(done)
+    }
+
+    /// Says which `--row` found nothing in a file of so many rows.
+    pub(crate) fn check_found(&self, nrows: usize) -> Outcome<()> {
+        let Some(spec) = self.found.iter().position(|found| *found == 0) else { return Ok(()) };
+        Err(Failure::say(match &self.specs[spec] {
+            Spec::Number(_) => {
+                format!("--row {}: rows are counted from 1 to {nrows}", self.given[spec])
+            }
+            Spec::Cell(column, cell) => format!("no row has `{cell}` in column `{column}`"),
+        }))
+    }
+}
+
+fn select(rows: &Input, list: &[usize]) -> Input {
+    match rows {
+        Input::Table(table) => Input::Table(table.select_rows(list)),
+        Input::Sparse(found) => {
+            let labels = found.labels.select_rows(list);
+            match Matrix::Sparse(found.features.clone()).select_rows(list) {
+                Matrix::Sparse(features) => Input::Sparse(SparseRows { features, labels }),
+                // Selecting rows keeps the storage.
+                Matrix::Dense(_) => rows.clone(),
             }
         }
     }
-    Ok(Some(rows))
 }
 
-/// The columns that name the rows of a result: `row` where some rows of the file are not in it, identifiers, and
+/// The columns that name the rows of a result: `row` where some rows of the file may not be in it, identifiers, and
 /// columns that were asked for.
 pub(crate) fn names(
-    input: &Input,
+    part: &Part,
     encoded: &Encoded,
-    chosen: bool,
+    numbered: bool,
     keep: &[String],
 ) -> Outcome<Vec<Column>> {
     let count = encoded.features.nrows();
     let rows: Vec<usize> = encoded.kept.clone().unwrap_or_else(|| (0..count).collect());
     let mut columns = Vec::new();
-    let place = |i: usize| match input {
-        Input::Table(table) => table.place(i),
-        Input::Sparse(_) => i,
-    };
-    if encoded.kept.is_some() || chosen {
-        let numbers = rows.iter().map(|&i| (place(i) + 1) as f64).collect();
+    if numbered {
+        let numbers = rows.iter().map(|&i| (part.places[i] + 1) as f64).collect();
         columns.push(Column::numbers("row", numbers));
     }
-    if let Input::Table(table) = input {
+    if let Input::Table(table) = &part.rows {
         columns.extend(table.ids().iter().map(|id| id.select_rows(&rows)));
         for name in keep {
             columns.push(kept(table, name)?.select_rows(&rows));
@@ -94,6 +158,44 @@ pub(crate) fn names(
         return Err(Failure::say("--keep names a column; a LIBSVM file has none"));
     }
     Ok(columns)
+}
+
+/// Whether the model leaves out rows with a missing cell: then results are numbered, whether or not there is one.
+pub(crate) fn drops(file: &ModelFile) -> bool {
+    file.encoder.as_ref().is_some_and(|e| e.missing() == Missing::Drop)
+}
+
+impl Part {
+    /// An error about a label with the row's place in the file; tables name it themselves.
+    pub(crate) fn at_place(&self, error: mainstay_io::Error) -> Failure {
+        match (error, &self.rows) {
+            (
+                mainstay_io::Error::Core(mainstay::Error::BadCell { row, column, problem }),
+                Input::Sparse(_),
+            ) => mainstay::Error::BadCell { row: self.place(row), column, problem }.into(),
+            (error, _) => error.into(),
+        }
+    }
+
+    /// Where row `i` is in the file, counted from 0.
+    pub(crate) fn place(&self, i: usize) -> usize {
+        self.places[i]
+    }
+
+    /// All rows of a chunk, or those of `list`.
+    pub(crate) fn new(chunk: Chunk, list: Option<&[usize]>) -> Self {
+        let first = chunk.first;
+        match list {
+            Some(list) => Self {
+                rows: select(&chunk.rows, list),
+                places: list.iter().map(|i| first + i).collect(),
+            },
+            None => {
+                let places = (first..first + chunk.rows.nrows()).collect();
+                Self { rows: chunk.rows, places }
+            }
+        }
+    }
 }
 
 fn kept<'a>(table: &'a Table, name: &str) -> Outcome<&'a Column> {

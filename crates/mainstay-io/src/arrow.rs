@@ -2,7 +2,7 @@
 //!
 //! Numbers and decimals are read as numbers; text, booleans, dates and times as words.
 
-use std::io::Cursor;
+use std::io::{BufReader, Cursor, Read, Seek};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -11,9 +11,11 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema};
 use mainstay::data::{Cells, Column, Table, WordList};
 
+use crate::chunks::{ChunkOptions, Outlet};
 use crate::error::{Error, Result};
 use crate::guard::guarded;
 use crate::memory::Allowance;
+use crate::reading::Input;
 use crate::source::Source;
 
 /// Reads an Arrow IPC file or stream.
@@ -60,6 +62,70 @@ pub(crate) fn collect(
         return Err(Error::file(name, "there is no row of data"));
     }
     Table::new(columns).map_err(Error::content(name))
+}
+
+/// Hands over the rows of an Arrow IPC file, one of its batches in memory at a time.
+pub(crate) fn each_chunk_of_file(
+    input: impl Read + Seek,
+    name: &str,
+    options: &ChunkOptions,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let work = || {
+        let input = BufReader::new(input);
+        let reader = FileReader::try_new(input, None).map_err(|e| damaged(name, e))?;
+        let schema = reader.schema();
+        each_batch(&schema, reader, (name, damaged), options, outlet)
+    };
+    guarded(work).unwrap_or_else(|| Err(damaged(name, "the decoder gave up")))
+}
+
+/// The same for a stream.
+pub(crate) fn each_chunk_of_stream(
+    input: impl Read,
+    name: &str,
+    options: &ChunkOptions,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let work = || {
+        let reader = StreamReader::try_new(input, None).map_err(|e| damaged(name, e))?;
+        let schema = reader.schema();
+        each_batch(&schema, reader, (name, damaged), options, outlet)
+    };
+    guarded(work).unwrap_or_else(|| Err(damaged(name, "the decoder gave up")))
+}
+
+/// Hands over batches as tables of the selected columns.
+pub(crate) fn each_batch(
+    schema: &Schema,
+    batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
+    (name, damaged): (&str, fn(&str, ArrowError) -> Error),
+    options: &ChunkOptions,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let wanted = options.selected(schema.fields().iter().map(|f| f.name().as_str()));
+    let kept: Vec<usize> = (0..wanted.len()).filter(|&j| wanted[j]).collect();
+    let schema = schema.project(&kept).map_err(|e| damaged(name, e))?;
+    let size = options.size.rows(kept.len());
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch.and_then(|b| b.project(&kept)).map_err(|e| damaged(name, e))?;
+        for start in (0..batch.num_rows()).step_by(size) {
+            let part = batch.slice(start, size.min(batch.num_rows() - start));
+            let mut columns = empty_columns(&schema, name)?;
+            for (column, array) in columns.iter_mut().zip(part.columns()) {
+                append(&mut column.cells, array).map_err(|e| damaged(name, e))?;
+            }
+            let mut table = Table::new(columns).map_err(Error::content(name))?;
+            options.make_text(&mut table)?;
+            rows += table.nrows();
+            outlet.give(Input::Table(table))?;
+        }
+    }
+    if rows == 0 {
+        return Err(Error::file(name, "there is no row of data"));
+    }
+    Ok(())
 }
 
 fn empty_columns(schema: &Schema, name: &str) -> Result<Vec<Column>> {

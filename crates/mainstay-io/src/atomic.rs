@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tempfile::NamedTempFile;
+
 use crate::error::{Error, Result};
 
 /// Temporary files that exist right now.
@@ -23,6 +25,7 @@ pub fn remove_unfinished() {
 }
 
 /// A name in the list of unfinished files for as long as the file has it.
+#[derive(Debug)]
 struct Unfinished(PathBuf);
 
 impl Unfinished {
@@ -43,42 +46,124 @@ impl Drop for Unfinished {
 /// If anything fails, `path` is as it was and no temporary file is left. A link is followed; a
 /// device or a pipe is written to directly, since it cannot be replaced. `-` is standard output.
 pub fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let failed = |source| Error::Write { name: path.display().to_string(), source };
-    if path.as_os_str() == "-" {
-        let mut out = BufWriter::new(io::stdout().lock());
-        return fill(&mut out).and_then(|()| out.flush()).map_err(failed);
+    let mut out = OutputFile::create(path)?;
+    fill(&mut out).map_err(|e| out.failed(e))?;
+    out.finish()
+}
+
+/// A file under way, as [`write_file`] writes it: for contents that come bit by bit.
+///
+/// Dropped before [`OutputFile::finish`] it leaves `path` as it was.
+#[derive(Debug)]
+pub struct OutputFile {
+    name: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// Standard output, a device or a pipe.
+    Direct(BufWriter<Direct>),
+    /// A new file and the name it gets in the end.
+    New { out: BufWriter<NamedTempFile>, listed: Unfinished, path: PathBuf },
+}
+
+#[derive(Debug)]
+enum Direct {
+    Stdout(io::Stdout),
+    Device(File),
+}
+
+impl Write for Direct {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::Device(out) => out.write(bytes),
+        }
     }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::Device(out) => out.flush(),
+        }
+    }
+}
+
+impl OutputFile {
+    /// Standard output.
+    pub fn stdout() -> Self {
+        let place = Place::Direct(BufWriter::new(Direct::Stdout(io::stdout())));
+        Self { name: "standard output".into(), place }
+    }
+
+    /// Begins to write; fails where that cannot be done at all.
+    pub fn create(path: &Path) -> Result<Self> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::stdout());
+        }
+        let name = path.display().to_string();
+        match place(path) {
+            Ok(place) => Ok(Self { name, place }),
+            Err(source) => Err(Error::Write { name, source }),
+        }
+    }
+
+    /// The error of a write into this file.
+    pub fn failed(&self, source: io::Error) -> Error {
+        Error::Write { name: self.name.clone(), source }
+    }
+
+    /// The contents are complete.
+    pub fn finish(self) -> Result<()> {
+        let name = self.name;
+        match self.place {
+            Place::Direct(mut out) => out.flush(),
+            Place::New { out, listed, path } => settle(out, listed, &path),
+        }
+        .map_err(|source| Error::Write { name, source })
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.place {
+            Place::Direct(out) => out.write(bytes),
+            Place::New { out, .. } => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.place {
+            Place::Direct(out) => out.flush(),
+            Place::New { out, .. } => out.flush(),
+        }
+    }
+}
+
+fn place(path: &Path) -> io::Result<Place> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
-            Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")))
+            Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"))
         }
-        Ok(found) if !found.is_file() => write_directly(path, fill).map_err(failed),
-        Ok(found) => {
-            let target = fs::canonicalize(path).map_err(failed)?;
-            replace(&target, Some(&found), fill).map_err(failed)
+        Ok(found) if !found.is_file() => {
+            let device = OpenOptions::new().write(true).open(path)?;
+            Ok(Place::Direct(BufWriter::new(Direct::Device(device))))
         }
-        Err(_) => replace(path, None, fill).map_err(failed),
+        Ok(found) => beside(fs::canonicalize(path)?, Some(&found)),
+        Err(_) => beside(path.to_owned(), None),
     }
 }
 
-fn write_directly(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
-    fill(&mut out)?;
-    out.flush()
-}
-
-fn replace(
-    path: &Path,
-    old: Option<&fs::Metadata>,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    let folder = match path.parent() {
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    };
+    }
+}
+
+/// A temporary file in the folder of `path`.
+fn beside(path: PathBuf, old: Option<&fs::Metadata>) -> io::Result<Place> {
     if old.is_some_and(|m| m.permissions().readonly()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
@@ -90,19 +175,21 @@ fn replace(
         // The usual mode of a new file, less the user's mask; the crate's default is stricter.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let temporary = builder.tempfile_in(folder).map_err(|e| io::Error::from(e.kind()))?;
-    let _listed = Unfinished::new(temporary.path());
+    let temporary = builder.tempfile_in(folder_of(&path)).map_err(|e| io::Error::from(e.kind()))?;
+    let listed = Unfinished::new(temporary.path());
     if let Some(old) = old {
         temporary.as_file().set_permissions(old.permissions())?;
     }
-    let mut out = BufWriter::new(temporary.as_file());
-    fill(&mut out)?;
-    out.flush()?;
-    drop(out);
+    Ok(Place::New { out: BufWriter::new(temporary), listed, path })
+}
+
+fn settle(out: BufWriter<NamedTempFile>, listed: Unfinished, path: &Path) -> io::Result<()> {
+    let temporary = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|e| e.error)?;
+    drop(listed);
     // The rename itself reaches the disk with the folder; not every system can do that.
-    if let Ok(folder) = File::open(folder) {
+    if let Ok(folder) = File::open(folder_of(path)) {
         folder.sync_all().ok();
     }
     Ok(())

@@ -13,11 +13,13 @@ pub(crate) struct Limits {
     pub(crate) block: usize,
     /// Of a record; a longer one is an error.
     pub(crate) record: usize,
+    /// Blocks parsed at a time, at most.
+    pub(crate) batch: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { block: 1 << 20, record: 256 << 20 }
+        Self { block: 1 << 20, record: 256 << 20, batch: usize::MAX }
     }
 }
 
@@ -162,7 +164,7 @@ impl<'a, R: Read> Blocks<'a, R> {
         R: Send,
     {
         // Many blocks a batch: every batch ends with all threads waiting for the slowest.
-        let count = 8 * rayon::current_num_threads();
+        let count = (8 * rayon::current_num_threads()).clamp(1, self.limits.batch);
         let mut batch = self.take(count)?;
         while !batch.is_empty() {
             let (parsed, next) = rayon::join(
@@ -257,7 +259,7 @@ mod tests {
     use super::*;
 
     fn blocks(text: &[u8], block: usize, record: usize) -> Result<Vec<Block>> {
-        let limits = Limits { block, record };
+        let limits = Limits { block, record, ..Limits::default() };
         let mut blocks = Blocks::new(text, "t.csv", Records::Quoted(b','), limits);
         let mut all = Vec::new();
         while let Some(block) = blocks.next()? {
@@ -293,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_line_of_two_gigabytes_is_refused_early() {
-        let limits = Limits { block: 1 << 10, record: 1 << 20 };
+        let limits = Limits { block: 1 << 10, record: 1 << 20, ..Limits::default() };
         let endless = std::io::repeat(b'1');
         let mut blocks = Blocks::new(endless, "t.csv", Records::Quoted(b','), limits);
         let message = blocks.next().unwrap_err().to_string();

@@ -29,10 +29,12 @@
 mod arrow;
 mod atomic;
 mod blocks;
+mod chunks;
 mod csv;
 mod encoding;
 mod error;
 mod fit;
+mod gather;
 mod guard;
 mod journal;
 mod libsvm;
@@ -41,12 +43,16 @@ mod model_file;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod reading;
+mod sample;
+mod scan;
+mod scan_rows;
 mod source;
 #[cfg(feature = "spreadsheet")]
 mod spreadsheet;
 mod write;
 
-pub use atomic::{remove_unfinished, write_file};
+pub use atomic::{OutputFile, remove_unfinished, write_file};
+pub use chunks::{Chunk, ChunkOptions, ChunkSize, Chunks};
 pub use error::{Error, Result};
 pub use fit::missing_rule;
 pub use guard::panics_are_caught;
@@ -55,5 +61,7 @@ pub use libsvm::SparseRows;
 pub use memory::available_memory;
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
 pub use reading::{Format, Input, ReadOptions, read, read_noted, read_table};
+pub use scan::{Scan, ScanPass};
+pub use scan_rows::{ScanRows, Watch};
 pub use source::Source;
-pub use write::{CsvText, write_csv, write_csv_as};
+pub use write::{CsvParts, CsvText, write_csv, write_csv_as};

@@ -1,11 +1,15 @@
 //! LIBSVM (svmlight) text: `label index:value index:value ... # comment`, indices from 1, ascending.
 
+use std::io::Read;
+
 use mainstay::data::Column;
 use mainstay::linalg::Csr;
 
 use crate::blocks::{Block, Blocks, Limits, Records};
+use crate::chunks::Outlet;
 use crate::error::{Error, Result};
 use crate::memory::Allowance;
+use crate::reading::Input;
 use crate::source::Source;
 
 /// A weight vector of this length still fits into memory; a larger index is taken for damage.
@@ -29,7 +33,11 @@ impl SparseRows {
     /// Refuses to learn from indices that are far apart: a model has a weight for every index up to the largest,
     /// so that a file of a few bytes could ask for gigabytes.
     pub fn check_compact(&self) -> Result<()> {
-        let (columns, entries) = (self.features.ncols(), self.features.values().len());
+        Self::check_width(self.features.ncols(), self.features.values().len())
+    }
+
+    /// The same for rows of so many columns and entries.
+    pub(crate) fn check_width(columns: usize, entries: usize) -> Result<()> {
         if columns <= HARMLESS_COLUMNS || columns <= COLUMNS_PER_ENTRY.saturating_mul(entries) {
             return Ok(());
         }
@@ -65,6 +73,33 @@ pub(crate) fn read(source: &Source, limits: Limits) -> Result<SparseRows> {
         Ok(())
     };
     blocks.parse(|block| parse(block, &name), accept)?;
+    join(parts, &name)
+}
+
+/// Hands over the rows of `input` in chunks.
+pub(crate) fn each_chunk(
+    input: impl Read + Send,
+    name: &str,
+    limits: Limits,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let blocks = Blocks::new(input, name, Records::Lines, limits);
+    let mut rows = 0;
+    let accept = |ready: Vec<Part>| {
+        for part in ready.into_iter().filter(|part| !part.labels.is_empty()) {
+            rows += part.labels.len();
+            outlet.give(Input::Sparse(join(vec![part], name)?))?;
+        }
+        Ok(())
+    };
+    blocks.parse(|block| parse(block, name), accept)?;
+    if rows == 0 {
+        return Err(Error::file(name, "there is no row of data"));
+    }
+    Ok(())
+}
+
+fn join(parts: Vec<Part>, name: &str) -> Result<SparseRows> {
     let count = |f: fn(&Part) -> usize| parts.iter().map(f).sum::<usize>();
     let mut labels = Vec::with_capacity(count(|p| p.labels.len()));
     let mut starts = Vec::with_capacity(labels.capacity() + 1);
@@ -82,10 +117,10 @@ pub(crate) fn read(source: &Source, limits: Limits) -> Result<SparseRows> {
         }
     }
     if labels.is_empty() {
-        return Err(Error::file(&name, "there is no row of data"));
+        return Err(Error::file(name, "there is no row of data"));
     }
     let ncols = indices.iter().max().map_or(0, |last| *last as usize + 1);
-    let features = Csr::new(ncols, starts, indices, values).map_err(Error::content(&name))?;
+    let features = Csr::new(ncols, starts, indices, values).map_err(Error::content(name))?;
     Ok(SparseRows { features, labels: Column::numbers("label", labels) })
 }
 

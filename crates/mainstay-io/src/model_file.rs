@@ -187,10 +187,11 @@ impl ModelFile {
             (Input::Table(table), Some(encoder), _) => Ok(encoder.encode(table)?),
             (Input::Table(table), None, names) => {
                 let columns = self.numeric_columns(table, names.as_deref())?;
-                let table = Table::new(columns)?;
+                let rows = Table::new(columns)?;
                 let keep = methods::find(&self.method)?.allows_nan();
                 let missing = if keep { Missing::Keep } else { Missing::Refuse };
-                Ok(Encoder::learn(&table, missing)?.encode(&table)?)
+                let encoder = Encoder::learn(&rows, missing)?.dense();
+                Ok(encoder.encode(&rows).map_err(|e| table.at_place(e))?)
             }
             (Input::Sparse(_), Some(_), _) => Err(CoreError::Mismatch(
                 "the model was fitted on named columns; sparse rows have no names".into(),

@@ -2,12 +2,14 @@
 
 use std::fs::File;
 
+use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::basic::Compression;
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::ChunkReader;
 use mainstay::data::Table;
 
+use crate::chunks::{ChunkOptions, Outlet};
 use crate::error::{Error, Result};
 use crate::guard::guarded;
 use crate::memory::{available_memory, too_large};
@@ -33,6 +35,43 @@ fn damaged(name: &str, why: impl std::fmt::Display) -> Error {
 }
 
 fn read_columns(input: impl ChunkReader + 'static, name: &str) -> Result<Table> {
+    let builder = open(input, name)?;
+    let rows = rows(&builder);
+    let cells = rows.saturating_mul(builder.schema().fields().len() as u64);
+    if available_memory().is_some_and(|free| cells.saturating_mul(4) > free) {
+        return Err(too_large(name));
+    }
+    let schema = builder.schema().clone();
+    let batches = builder.build().map_err(|e| damaged(name, e))?;
+    crate::arrow::collect(&schema, batches, name, damaged)
+}
+
+/// Hands over the rows, some thousand of the selected columns in memory at a time.
+pub(crate) fn each_chunk(
+    input: impl ChunkReader + 'static,
+    name: &str,
+    options: &ChunkOptions,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let work = || {
+        let builder = open(input, name)?;
+        outlet.expect(rows(&builder));
+        let schema = builder.schema().clone();
+        let wanted = options.selected(schema.fields().iter().map(|f| f.name().as_str()));
+        let kept: Vec<usize> = (0..wanted.len()).filter(|&j| wanted[j]).collect();
+        let mask = ProjectionMask::roots(builder.parquet_schema(), kept.iter().copied());
+        let schema = schema.project(&kept).map_err(|e| damaged(name, e))?;
+        let builder = builder.with_projection(mask).with_batch_size(options.size.rows(kept.len()));
+        let batches = builder.build().map_err(|e| damaged(name, e))?;
+        crate::arrow::each_batch(&schema, batches, (name, damaged), options, outlet)
+    };
+    guarded(work).unwrap_or_else(|| Err(damaged(name, "the decoder gave up")))
+}
+
+fn open<R: ChunkReader + 'static>(
+    input: R,
+    name: &str,
+) -> Result<ParquetRecordBatchReaderBuilder<R>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(|e| damaged(name, e))?;
     let groups = builder.metadata().row_groups();
     let zstd = |c: Compression| matches!(c, Compression::ZSTD(_));
@@ -43,12 +82,10 @@ fn read_columns(input: impl ChunkReader + 'static, name: &str) -> Result<Table> 
                        or write the file with snappy or gzip";
         return Err(Error::file(name, problem));
     }
-    let rows: u64 = groups.iter().map(|g| u64::try_from(g.num_rows()).unwrap_or(0)).sum();
-    let cells = rows.saturating_mul(builder.schema().fields().len() as u64);
-    if available_memory().is_some_and(|free| cells.saturating_mul(4) > free) {
-        return Err(too_large(name));
-    }
-    let schema = builder.schema().clone();
-    let batches = builder.build().map_err(|e| damaged(name, e))?;
-    crate::arrow::collect(&schema, batches, name, damaged)
+    Ok(builder)
+}
+
+fn rows<R: ChunkReader + 'static>(builder: &ParquetRecordBatchReaderBuilder<R>) -> u64 {
+    let groups = builder.metadata().row_groups().iter();
+    groups.map(|g| u64::try_from(g.num_rows()).unwrap_or(0)).sum()
 }

@@ -1,11 +1,14 @@
 //! The door to all readers: which format a source has, and what was noticed on the way.
 
+use std::io::{Cursor, Read};
+
 use mainstay::data::{Gaps, Table};
 
 use crate::blocks::Limits;
+use crate::chunks::{ChunkOptions, Outlet};
 use crate::error::{Error, Result};
 use crate::libsvm::{self, SparseRows};
-use crate::source::{Source, first_bytes};
+use crate::source::{Source, first_bytes, read_bounded};
 use crate::{csv, encoding};
 
 /// The formats that can be read.
@@ -129,6 +132,59 @@ fn read_text(
     Ok((Input::Table(table), notes))
 }
 
+/// Hands over the rows of a source in chunks.
+pub(crate) fn each_chunk(
+    source: &Source,
+    options: &ChunkOptions,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let name = source.name();
+    let mut input = source.open()?;
+    let start = first_bytes(&mut input, START, &name)?;
+    let input = Cursor::new(start.clone()).chain(input);
+    let input: Box<dyn Read + Send> = match encoding::utf16_stream(input, &start) {
+        Ok(text) => {
+            outlet.note(format!("{name} is UTF-16 text and was decoded as such"));
+            let mut text = text;
+            let start = first_bytes(&mut text, START, &name)?;
+            let input = Cursor::new(start.clone()).chain(text);
+            return csv::each_chunk(input, &start, &name, options, outlet);
+        }
+        Err(input) => Box::new(input),
+    };
+    match options.read.format.map_or_else(|| detect(&name, &start), Ok)? {
+        Format::Csv => {
+            let found = encoding::Latin1From::default();
+            let text = encoding::Latin1OrUtf8::new(input, found.clone());
+            csv::each_chunk(text, &start, &name, options, outlet)?;
+            if let Some(line) = found.get() {
+                outlet.note(format!("{name} is not UTF-8 (line {line}); it was read as Latin-1"));
+            }
+            Ok(())
+        }
+        Format::Libsvm => libsvm::each_chunk(input, &name, options.size.limits(), outlet),
+        Format::Parquet => binary::parquet_chunks(source, input, options, outlet),
+        Format::Arrow => binary::arrow_chunks(source, &start, input, options, outlet),
+        Format::Spreadsheet => {
+            let held = held(source, input)?;
+            let table = columns(&held, &options.read, binary::spreadsheet)?;
+            outlet.give(table)
+        }
+    }
+}
+
+/// Bytes that are looked at before reading begins.
+const START: u64 = 1 << 20;
+
+/// A source that can be read from any place; `input` are its bytes, of which none was taken for good.
+fn held(source: &Source, input: Box<dyn Read + Send>) -> Result<Source> {
+    match source {
+        Source::Path(path) if path.metadata().is_ok_and(|m| m.is_file()) => Ok(source.clone()),
+        Source::Bytes(..) => Ok(source.clone()),
+        _ => Ok(Source::Bytes(source.name(), read_bounded(input, &source.name())?.into())),
+    }
+}
+
 type Reader = fn(&Source, &ReadOptions) -> Result<Table>;
 
 /// A table of a binary format, with the columns that are to be text as text.
@@ -185,9 +241,12 @@ fn detect(name: &str, start: &[u8]) -> Result<Format> {
 
 /// Formats that may not be built in.
 mod binary {
+    use std::io::Read;
+
     use mainstay::data::Table;
 
     use super::ReadOptions;
+    use crate::chunks::{ChunkOptions, Outlet};
     #[cfg(not(all(feature = "parquet", feature = "spreadsheet")))]
     use crate::error::Error;
     use crate::error::Result;
@@ -217,6 +276,67 @@ mod binary {
     #[cfg(not(feature = "parquet"))]
     pub(super) fn arrow(source: &Source, _: &ReadOptions) -> Result<Table> {
         not_built(source, "Arrow", "parquet")
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(super) fn parquet_chunks(
+        source: &Source,
+        input: Box<dyn Read + Send>,
+        options: &ChunkOptions,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<()> {
+        let name = source.name();
+        let source = super::held(source, input)?;
+        match source.plain_file(b"PAR1")? {
+            Some(file) => crate::parquet::each_chunk(file, &name, options, outlet),
+            None => {
+                let bytes = bytes::Bytes::from(source.bytes()?);
+                crate::parquet::each_chunk(bytes, &name, options, outlet)
+            }
+        }
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    pub(super) fn parquet_chunks(
+        source: &Source,
+        _: Box<dyn Read + Send>,
+        _: &ChunkOptions,
+        _: &mut Outlet<'_>,
+    ) -> Result<()> {
+        not_built(source, "Parquet", "parquet").map(|_| ())
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(super) fn arrow_chunks(
+        source: &Source,
+        start: &[u8],
+        input: Box<dyn Read + Send>,
+        options: &ChunkOptions,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<()> {
+        let name = source.name();
+        if !start.starts_with(b"ARROW1") {
+            return crate::arrow::each_chunk_of_stream(input, &name, options, outlet);
+        }
+        let source = super::held(source, input)?;
+        match source.plain_file(b"ARROW1")? {
+            Some(file) => crate::arrow::each_chunk_of_file(file, &name, options, outlet),
+            None => {
+                let bytes = std::io::Cursor::new(source.bytes()?);
+                crate::arrow::each_chunk_of_file(bytes, &name, options, outlet)
+            }
+        }
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    pub(super) fn arrow_chunks(
+        source: &Source,
+        _: &[u8],
+        _: Box<dyn Read + Send>,
+        _: &ChunkOptions,
+        _: &mut Outlet<'_>,
+    ) -> Result<()> {
+        not_built(source, "Arrow", "parquet").map(|_| ())
     }
 
     #[cfg(feature = "spreadsheet")]

@@ -88,6 +88,15 @@ impl Source {
         Ok(if packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
     }
 
+    /// The file itself, if this is one that begins with `magic`, so that it can be read from any place.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn plain_file(&self, magic: &[u8]) -> Result<Option<File>> {
+        let Self::Path(path) = self else { return Ok(None) };
+        let open = || File::open(path).map_err(|source| Error::Read { name: self.name(), source });
+        let start = first_bytes(&mut open()?, magic.len() as u64, &self.name())?;
+        if start == magic { open().map(Some) } else { Ok(None) }
+    }
+
     /// All bytes, decompressed; an error if they do not fit into memory.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
         read_bounded(self.open()?, &self.name())
@@ -102,7 +111,7 @@ pub(crate) fn first_bytes(input: &mut dyn Read, count: u64, name: &str) -> Resul
 }
 
 /// Everything there is, as far as there is memory for it.
-fn read_bounded(input: impl Read, name: &str) -> Result<Vec<u8>> {
+pub(crate) fn read_bounded(input: impl Read, name: &str) -> Result<Vec<u8>> {
     let limit = Allowance::now().left().unwrap_or(u64::MAX - 1);
     let mut bytes = Vec::new();
     let got = input.take(limit.saturating_add(1)).read_to_end(&mut bytes);

@@ -24,25 +24,47 @@ pub fn write_csv(out: &mut dyn Write, table: &Table) -> io::Result<()> {
 
 /// As [`write_csv`], with a choice of how text is written.
 pub fn write_csv_as(out: &mut dyn Write, table: &Table, text: CsvText) -> io::Result<()> {
-    let mut writer = ::csv::Writer::from_writer(out);
-    for name in table.names() {
-        writer.write_field(guarded(name, text).as_ref()).map_err(plain)?;
+    CsvParts::new(text).write(out, table)
+}
+
+/// A table written part by part: the header comes with the first.
+#[derive(Debug)]
+pub struct CsvParts {
+    text: CsvText,
+    begun: bool,
+}
+
+impl CsvParts {
+    /// Nothing is written yet.
+    pub fn new(text: CsvText) -> Self {
+        Self { text, begun: false }
     }
-    writer.write_record(None::<&[u8]>).map_err(plain)?;
-    for i in 0..table.nrows() {
-        for column in table.columns() {
-            match &column.cells {
-                Cells::Numbers(values) if values[i].is_nan() => writer.write_field(""),
-                Cells::Numbers(values) => writer.write_field(number(values[i])),
-                Cells::Words(list) => {
-                    writer.write_field(guarded(list.get(i).unwrap_or_default(), text).as_ref())
-                }
+
+    /// Writes the next rows, whose columns are those of the rows before.
+    pub fn write(&mut self, out: &mut dyn Write, table: &Table) -> io::Result<()> {
+        let text = self.text;
+        let mut writer = ::csv::Writer::from_writer(out);
+        if !std::mem::replace(&mut self.begun, true) {
+            for name in table.names() {
+                writer.write_field(guarded(name, text).as_ref()).map_err(plain)?;
             }
-            .map_err(plain)?;
+            writer.write_record(None::<&[u8]>).map_err(plain)?;
         }
-        writer.write_record(None::<&[u8]>).map_err(plain)?;
+        for i in 0..table.nrows() {
+            for column in table.columns() {
+                match &column.cells {
+                    Cells::Numbers(values) if values[i].is_nan() => writer.write_field(""),
+                    Cells::Numbers(values) => writer.write_field(number(values[i])),
+                    Cells::Words(list) => {
+                        writer.write_field(guarded(list.get(i).unwrap_or_default(), text).as_ref())
+                    }
+                }
+                .map_err(plain)?;
+            }
+            writer.write_record(None::<&[u8]>).map_err(plain)?;
+        }
+        writer.flush()
     }
-    writer.flush()
 }
 
 /// The system's own error: a closed pipe must be recognised as one.

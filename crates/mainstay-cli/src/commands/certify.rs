@@ -1,22 +1,18 @@
 //! `mainstay certify`: how much it takes to flip each prediction.
 
 use mainstay::certify::{Attack, Options, RowCertificates, certify_model};
-use mainstay::data::{Column, Table};
+use mainstay::data::{Column, Encoded, Table};
 use mainstay_io::ModelFile;
 
 use crate::args::{Certify, WitnessKind};
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
-use crate::{input, rows, table};
+use crate::rows::{self, Chosen, Part};
+use crate::stream::{Ask, Stream};
+use crate::table::Sink;
 
 pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
-    let (loaded, notes) = input::read_for(&file, Some(&args.data), &args.reading)?;
-    let loaded = rows::choose(loaded, &args.rows)?;
-    let rows = input::encode(&file, &loaded)?;
-    for note in notes.iter().chain(&input::unseen(&rows.unseen)) {
-        console.note(note);
-    }
     let features = feature_names(&file);
     let values = values(&args.values, &features)?;
     let options = Options {
@@ -30,27 +26,95 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
             WitnessKind::DeletionValue => Attack::DeletionValue,
         }),
     };
-    let control = console.control("certifying");
-    let found = certify_model(&file.fitted.model, &rows.features, &options, &control)
-        .map_err(|e| Failure::say(format!("{} ({}): {e}", args.model.display(), file.method)))?;
-    enclosed(&found, console);
-    let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
-    let mut columns = rows::names(&loaded, &rows, !args.rows.row.is_empty(), &[])?;
-    columns.extend(columns_of(found, &names, &features));
-    table::write(&Table::new(columns)?, args.output.as_deref(), console)?;
+    let mut chosen = Chosen::new(&args.rows)?;
+    let copied: Vec<String> = chosen.columns().map(str::to_owned).collect();
+    let ask = Ask {
+        file: &file,
+        data: Some(&args.data),
+        reading: &args.reading,
+        copied: copied.iter().map(String::as_str).collect(),
+        target: None,
+    };
+    let mut stream = Stream::open(&ask, console, "certifying")?;
+    let (mut sink, mut enclosed) = (None, Enclosed::default());
+    while let Some(chunk) = stream.next()? {
+        for (list, part) in chosen.of(chunk)? {
+            let rows = stream.encode(&file, &part.rows)?;
+            let found =
+                certify_model(&file.fitted.model, &rows.features, &options, stream.control())
+                    .map_err(|e| refused(args, &file, &part, &rows, e))?;
+            enclosed.add(&found);
+            let table = table(&file, args, (&part, &rows), found, &features)?;
+            let sink = match &mut sink {
+                Some(sink) => sink,
+                None => {
+                    sink.insert(Sink::new(args.output.as_deref(), args.rows.row.len(), console)?)
+                }
+            };
+            sink.take(list, &table)?;
+        }
+        if chosen.complete() {
+            break;
+        }
+    }
+    chosen.check_found(stream.rows())?;
+    stream.notes().iter().chain(&enclosed.note()).for_each(|note| console.note(note));
+    sink.map_or(Ok(()), |sink| sink.finish(console))?;
     Ok(Ending::Done)
 }
 
-/// Says where least values are intervals.
-fn enclosed(found: &RowCertificates, console: &Console) {
-    let Some(upper) = &found.deletion_value_upper else { return };
-    let rows = found.deletion_value.iter().zip(upper).filter(|(low, high)| low < high).count();
-    if rows > 0 {
-        console.note(&format!(
-            "{rows} of {} rows: the least value of a deletion lies between deletion_value and deletion_value_upper; \
-             finding it exactly would take too long",
-            upper.len()
-        ));
+/// Why the model cannot be certified; a row is named by its place in the file.
+fn refused(
+    args: &Certify,
+    file: &ModelFile,
+    part: &Part,
+    rows: &Encoded,
+    mut error: mainstay::Error,
+) -> Failure {
+    if let mainstay::Error::BadCell { row, .. } = &mut error {
+        *row = part.place(rows.kept.as_ref().map_or(*row, |kept| kept[*row]));
+    }
+    Failure::say(format!("{} ({}): {error}", args.model.display(), file.method))
+}
+
+/// What is written about some rows.
+fn table(
+    file: &ModelFile,
+    args: &Certify,
+    (part, rows): (&Part, &Encoded),
+    found: RowCertificates,
+    features: &[String],
+) -> Outcome<Table> {
+    let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
+    let numbered = rows::drops(file) || !args.rows.row.is_empty();
+    let mut columns = rows::names(part, rows, numbered, &[])?;
+    columns.extend(columns_of(found, &names, features));
+    Ok(Table::new(columns)?)
+}
+
+/// Rows whose least value of a deletion is an interval.
+#[derive(Default)]
+struct Enclosed {
+    rows: usize,
+    all: usize,
+}
+
+impl Enclosed {
+    fn add(&mut self, found: &RowCertificates) {
+        let Some(upper) = &found.deletion_value_upper else { return };
+        self.rows +=
+            found.deletion_value.iter().zip(upper).filter(|(low, high)| low < high).count();
+        self.all += upper.len();
+    }
+
+    fn note(&self) -> Option<String> {
+        (self.rows > 0).then(|| {
+            format!(
+                "{} of {} rows: the least value of a deletion lies between deletion_value and deletion_value_upper; \
+                 finding it exactly would take too long",
+                self.rows, self.all
+            )
+        })
     }
 }
 

@@ -2,66 +2,142 @@
 
 use std::fmt::Write as _;
 
-use mainstay::data::{Column, Missing, Table};
+use mainstay::data::{Column, Encoded, Table};
 use mainstay::linalg::Dense;
-use mainstay::model::metrics::Evaluation;
-use mainstay_io::{Input, ModelFile};
+use mainstay::model::metrics::{Evaluation, Judge};
+use mainstay_io::{Chunk, Input, ModelFile};
 use serde_json::{Value, json};
 
 use crate::args::Evaluate;
 use crate::console::Console;
 use crate::failure::{Ending, Outcome};
-use crate::{input, rows, table};
+use crate::input;
+use crate::rows::{self, Part};
+use crate::stream::{Ask, Stream};
+use crate::table::Sink;
 
 pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
     console.make_way(&[args.rows.as_deref()]);
-    let (mut loaded, mut notes) = input::read_for(&file, args.data.as_deref(), &args.reading)?;
     let demo = args.data.is_none().then_some(input::DEMO_TARGET);
     let target = args.target.as_deref().or(demo);
-    if let Input::Table(table) = &mut loaded {
-        table.set_ids(&args.id)?;
-        let drops = file.encoder.as_ref().is_some_and(|e| e.missing() == Missing::Drop);
-        if let Some(name) =
-            target.or(file.target.as_deref()).filter(|_| args.drop_unlabelled || drops)
-        {
-            let labels = table.column(name)?;
-            let labelled: Vec<usize> =
-                (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
-            if labelled.len() < table.nrows() {
-                let count = table.nrows() - labelled.len();
-                notes.push(format!("{count} rows without a label were left out"));
-                *table = table.select_rows(&labelled);
-            }
+    let ask = Ask {
+        file: &file,
+        data: args.data.as_deref(),
+        reading: &args.reading,
+        copied: args.id.iter().map(String::as_str).collect(),
+        target: target.or(file.target.as_deref()),
+    };
+    let mut stream = Stream::open(&ask, console, "judging")?;
+    let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
+    let mut judged = Judged { judge: Judge::new(names.len()), unlabelled: 0, incomplete: 0 };
+    let mut sink = None;
+    while let Some(chunk) = stream.next()? {
+        let part = judged.labelled(&file, chunk, args, target)?;
+        let (truth, rows) = judged.encode(&mut stream, &file, &part, target)?;
+        let table = judged.add(&file, &part, (&truth, &rows), &names)?;
+        if args.rows.is_some() {
+            let sink = match &mut sink {
+                Some(sink) => sink,
+                None => sink.insert(Sink::new(args.rows.as_deref(), 1, console)?),
+            };
+            sink.take(0, &table)?;
         }
     }
-    let mut truth = file.labels(&loaded, target)?;
-    let rows = input::encode(&file, &loaded)?;
-    notes.extend(input::unseen(&rows.unseen));
-    if let Some(kept) = &rows.kept {
-        notes.push(format!("{} rows with a missing cell were left out", truth.len() - kept.len()));
-        truth = kept.iter().map(|&i| truth[i]).collect();
-    }
-    let model = &file.fitted.model;
-    let scores = model.decision(&rows.features)?;
-    let predicted = model.predict(&rows.features)?;
-    let probabilities = model.probabilities(&rows.features)?;
-    let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
-    let found = Evaluation::new(&truth, &predicted, &scores, probabilities.as_ref(), names.len())?;
-    if let Some(path) = &args.rows {
-        let mut columns = rows::names(&loaded, &rows, true, &[])?;
-        let words =
-            |codes: &[usize]| -> Vec<String> { codes.iter().map(|&k| names[k].clone()).collect() };
-        let column = |title: &str, cells: &[String]| {
-            Column::words(title, cells.iter().map(|cell| Some(cell.as_str())))
-        };
-        columns.push(column("true", &words(&truth)));
-        columns.push(column("predicted", &words(&predicted)));
-        columns.extend(score_columns(&scores, probabilities.as_ref(), &names));
-        table::write(&Table::new(columns)?, Some(path), console)?;
-    }
+    let mut notes = stream.notes();
+    let (found, more) = judged.finish()?;
+    notes.extend(more);
+    sink.map_or(Ok(()), |sink| sink.finish(console))?;
     console.print(&text(&found, &names, &notes), &json(&found, &names, &notes))?;
     Ok(Ending::Done)
+}
+
+/// What is known of the rows so far.
+struct Judged {
+    judge: Judge,
+    /// Rows left out for want of a label.
+    unlabelled: usize,
+    /// Rows left out for a missing cell.
+    incomplete: usize,
+}
+
+impl Judged {
+    /// The rows of a chunk, those without a label left out where that is wanted.
+    fn labelled(
+        &mut self,
+        file: &ModelFile,
+        mut chunk: Chunk,
+        args: &Evaluate,
+        target: Option<&str>,
+    ) -> Outcome<Part> {
+        let Input::Table(table) = &mut chunk.rows else { return Ok(Part::new(chunk, None)) };
+        table.set_ids(&args.id)?;
+        let drops = args.drop_unlabelled || rows::drops(file);
+        let Some(name) = target.or(file.target.as_deref()).filter(|_| drops) else {
+            return Ok(Part::new(chunk, None));
+        };
+        let labels = table.column(name)?;
+        let labelled: Vec<usize> = (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
+        if labelled.len() == table.nrows() {
+            return Ok(Part::new(chunk, None));
+        }
+        self.unlabelled += table.nrows() - labelled.len();
+        Ok(Part::new(chunk, Some(&labelled)))
+    }
+
+    /// True classes and features of the rows that are judged.
+    fn encode(
+        &mut self,
+        stream: &mut Stream,
+        file: &ModelFile,
+        part: &Part,
+        target: Option<&str>,
+    ) -> Outcome<(Vec<usize>, Encoded)> {
+        let mut truth = file.labels(&part.rows, target).map_err(|e| part.at_place(e))?;
+        let rows = stream.encode(file, &part.rows)?;
+        if let Some(kept) = &rows.kept {
+            self.incomplete += truth.len() - kept.len();
+            truth = kept.iter().map(|&i| truth[i]).collect();
+        }
+        Ok((truth, rows))
+    }
+
+    /// Judges rows; the table has one line for each.
+    fn add(
+        &mut self,
+        file: &ModelFile,
+        part: &Part,
+        (truth, rows): (&[usize], &Encoded),
+        names: &[String],
+    ) -> Outcome<Table> {
+        let model = &file.fitted.model;
+        let scores = model.decision(&rows.features)?;
+        let predicted = model.predict(&rows.features)?;
+        let probabilities = model.probabilities(&rows.features)?;
+        self.judge.add(truth, &predicted, &scores, probabilities.as_ref())?;
+        let mut columns = rows::names(part, rows, true, &[])?;
+        let words = |title: &str, codes: &[usize]| {
+            Column::words(title, codes.iter().map(|&k| Some(names[k].as_str())))
+        };
+        columns.push(words("true", truth));
+        columns.push(words("predicted", &predicted));
+        columns.extend(score_columns(&scores, probabilities.as_ref(), names));
+        Ok(Table::new(columns)?)
+    }
+
+    fn finish(self) -> Outcome<(Evaluation, Vec<String>)> {
+        let (found, error) = self.judge.finish()?;
+        let left_out = |count: usize, why: &str| {
+            (count > 0).then(|| format!("{count} rows {why} were left out"))
+        };
+        let mut notes: Vec<String> =
+            left_out(self.unlabelled, "without a label").into_iter().collect();
+        notes.extend(left_out(self.incomplete, "with a missing cell"));
+        if error > 0.0 {
+            notes.push(format!("so many rows are ranked in groups: every AUC is within {error:.1e} of the exact one"));
+        }
+        Ok((found, notes))
+    }
 }
 
 /// Decision values, and probabilities where the model has them.

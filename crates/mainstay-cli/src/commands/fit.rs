@@ -12,6 +12,7 @@ use mainstay_io::ModelFile;
 use serde_json::{Value, json};
 
 use crate::args::Fit;
+use crate::commands::fit_stream;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
@@ -25,6 +26,9 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let errors = measurement::Wanted { columns: &args.error_columns, scale: args.error_scale };
     errors.check(method)?;
     console.make_way(&[args.output.as_deref(), args.suspects.as_deref()]);
+    if let Some(scan) = fit_stream::wanted(args, method, &params, console)? {
+        return fit_stream::run(args, method, params, scan, console);
+    }
     let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
     let wanted = Wanted {
         target: args.target.as_deref(),
@@ -49,32 +53,35 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         Some(k) => Some(cross_validate(estimator, &labelled.data, k, console, &control)?),
         None => None,
     };
-    let given = given(method, &params);
-    let standardised = !args.raw;
-    let summary = Summary {
-        method,
-        labelled: &labelled,
-        fitted: &fitted,
-        training,
-        folds,
-        given: &given,
-        standardised,
-    };
-    let status = fitted.status();
     if let Some(path) = &args.suspects {
         table::write(&suspects(&fitted, &labelled, method)?, Some(path), console)?;
     }
+    let told = Told { rows: labelled.data.len(), training, folds, notes: labelled.notes };
+    let file = ModelFile {
+        method: method.name.into(),
+        params: Value::Object(params),
+        feature_names: labelled.encoder.as_ref().map(Encoder::feature_names),
+        classes: labelled.classes,
+        target: labelled.target,
+        encoder: labelled.encoder,
+        fitted,
+    };
+    finish(args, method, file, &told, console)
+}
+
+/// Tells about a fit and saves it.
+pub(crate) fn finish(
+    args: &Fit,
+    method: &Method,
+    mut file: ModelFile,
+    told: &Told,
+    console: &Console,
+) -> Outcome {
+    let given = given(method, &file.params);
+    let summary = Summary { method, file: &file, told, given: &given, standardised: !args.raw };
+    let status = file.fitted.status();
     let (text, value) = (summary.text(), summary.json());
     if let Some(path) = &args.output {
-        let mut file = ModelFile {
-            method: method.name.into(),
-            params: Value::Object(params),
-            feature_names: labelled.encoder.as_ref().map(Encoder::feature_names),
-            classes: labelled.classes,
-            target: labelled.target,
-            encoder: labelled.encoder,
-            fitted,
-        };
         if args.no_training_rows {
             file.forget_training_rows();
             if file.holds_training_rows() {
@@ -87,10 +94,22 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     Ok(if status == Status::NotCertified { Ending::NotCertified } else { Ending::Done })
 }
 
+/// What is told about a fit beside the model.
+pub(crate) struct Told {
+    /// Rows it was fitted to.
+    pub(crate) rows: usize,
+    /// How well it does on them.
+    pub(crate) training: Evaluation,
+    /// How well it does on held-out rows.
+    pub(crate) folds: Option<Folds>,
+    /// What the user should know about the data.
+    pub(crate) notes: Vec<String>,
+}
+
 /// Names of parameters whose value was settled before the fit, by the user or by default: it was not found.
-fn given(method: &Method, params: &serde_json::Map<String, Value>) -> Vec<String> {
+fn given(method: &Method, params: &Value) -> Vec<String> {
     let Value::Object(mut all) = method.defaults() else { return Vec::new() };
-    all.extend(params.clone());
+    all.extend(params.as_object().cloned().unwrap_or_default());
     let settled = |value: &Value| value.is_number() || value.is_boolean();
     all.into_iter().filter(|(_, value)| settled(value)).map(|(name, _)| name).collect()
 }
@@ -126,7 +145,7 @@ pub(crate) fn judge(fitted: &Fitted, data: &Dataset) -> Outcome<Evaluation> {
 }
 
 /// Mean accuracy, balanced accuracy and log loss over the held-out folds.
-struct Folds {
+pub(crate) struct Folds {
     count: usize,
     accuracy: f64,
     balanced_accuracy: f64,
@@ -166,10 +185,8 @@ fn cross_validate(
 /// What is told about a fit.
 struct Summary<'a> {
     method: &'a Method,
-    labelled: &'a Labelled,
-    fitted: &'a Fitted,
-    training: Evaluation,
-    folds: Option<Folds>,
+    file: &'a ModelFile,
+    told: &'a Told,
     /// Parameters that were not found by the fit.
     given: &'a [String],
     standardised: bool,
@@ -177,10 +194,10 @@ struct Summary<'a> {
 
 impl Summary<'_> {
     fn text(&self) -> String {
-        let data = &self.labelled.data;
+        let fitted = &self.file.fitted;
         let mut text = String::new();
         let names: Vec<String> =
-            self.labelled.classes.names().iter().map(ToString::to_string).collect();
+            self.file.classes.names().iter().map(ToString::to_string).collect();
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "{name:<12} {value}");
         };
@@ -189,26 +206,25 @@ impl Summary<'_> {
             "data",
             format!(
                 "{} rows, {} features, classes {}",
-                data.len(),
-                data.n_features(),
+                self.told.rows,
+                fitted.model.n_features(),
                 names.join(", ")
             ),
         );
         let scale =
             if self.standardised { "standardised (--raw: as they are)" } else { "as they are" };
         line("features", scale.into());
-        if let Some(gap) = self.fitted.dual_gap() {
+        if let Some(gap) = fitted.dual_gap() {
             let objective: Vec<String> =
-                self.fitted.certificates.iter().map(|c| format!("{:.6}", c.primal)).collect();
+                fitted.certificates.iter().map(|c| format!("{:.6}", c.primal)).collect();
             line("objective", objective.join(", "));
-            let verdict = match self.fitted.status() {
-                Status::NotCertified => format!("NOT certified to {:.0e}", self.fitted.tol),
-                _ => format!("certified to {:.0e}", self.fitted.tol),
+            let verdict = match fitted.status() {
+                Status::NotCertified => format!("NOT certified to {:.0e}", fitted.tol),
+                _ => format!("certified to {:.0e}", fitted.tol),
             };
             line("proven gap", format!("{gap:.1e} ({verdict})"));
         }
-        let found: Vec<String> = self
-            .fitted
+        let found: Vec<String> = fitted
             .named_results()
             .iter()
             .filter(|(name, _)| !self.given.contains(name))
@@ -217,41 +233,45 @@ impl Summary<'_> {
         if !found.is_empty() {
             line("found", found.join(", "));
         }
-        line("iterations", self.fitted.n_iter.to_string());
+        line("iterations", fitted.n_iter.to_string());
         line(
             "training",
-            scores(self.training.accuracy, self.training.balanced_accuracy, self.training.log_loss),
+            scores(
+                self.told.training.accuracy,
+                self.told.training.balanced_accuracy,
+                self.told.training.log_loss,
+            ),
         );
-        if let Some(folds) = &self.folds {
+        if let Some(folds) = &self.told.folds {
             let held_out = scores(folds.accuracy, folds.balanced_accuracy, folds.log_loss);
             line("held out", format!("{held_out} (mean of {} folds)", folds.count));
         }
-        for note in self.labelled.notes.iter().chain(&self.fitted.warnings) {
+        for note in self.told.notes.iter().chain(&fitted.warnings) {
             line("note", note.clone());
         }
         text
     }
 
     fn json(&self) -> Value {
-        let data = &self.labelled.data;
-        let folds = self.folds.as_ref().map(|f| {
+        let fitted = &self.file.fitted;
+        let folds = self.told.folds.as_ref().map(|f| {
             json!({"folds": f.count, "accuracy": f.accuracy, "balanced_accuracy": f.balanced_accuracy,
                    "log_loss": f.log_loss})
         });
         json!({
             "method": self.method.name,
-            "rows": data.len(),
-            "features": data.n_features(),
-            "classes": self.labelled.classes.names(),
-            "objective": self.fitted.certificates.iter().map(|c| c.primal).collect::<Vec<_>>(),
-            "dual_gap": self.fitted.dual_gap(),
-            "tol": if self.fitted.tol.is_finite() { Some(self.fitted.tol) } else { None },
-            "status": self.fitted.status(),
-            "n_iter": self.fitted.n_iter,
-            "training": self.training,
+            "rows": self.told.rows,
+            "features": fitted.model.n_features(),
+            "classes": self.file.classes.names(),
+            "objective": fitted.certificates.iter().map(|c| c.primal).collect::<Vec<_>>(),
+            "dual_gap": fitted.dual_gap(),
+            "tol": if fitted.tol.is_finite() { Some(fitted.tol) } else { None },
+            "status": fitted.status(),
+            "n_iter": fitted.n_iter,
+            "training": self.told.training,
             "cross_validation": folds,
-            "outputs": self.fitted.named_results(),
-            "notes": self.labelled.notes.iter().chain(&self.fitted.warnings).collect::<Vec<_>>(),
+            "outputs": fitted.named_results(),
+            "notes": self.told.notes.iter().chain(&fitted.warnings).collect::<Vec<_>>(),
         })
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod evaluate;
 pub(crate) mod fit;
+pub(crate) mod fit_stream;
 pub(crate) mod list;
 pub(crate) mod predict;
 pub(crate) mod reproduce;

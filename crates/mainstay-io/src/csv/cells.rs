@@ -14,6 +14,8 @@ use crate::error::{Error, Result};
 pub(super) enum Kind {
     Numbers,
     Words,
+    /// Nothing that is wanted: its cells are not kept.
+    Skip,
 }
 
 /// What is known of the file when its blocks are parsed.
@@ -149,6 +151,7 @@ impl Grammar<'_> {
 /// Where cells go.
 struct Sink<'a> {
     columns: Vec<Cells>,
+    kinds: Vec<Kind>,
     /// Columns taken for numbers that hold a word.
     words: BTreeSet<usize>,
     gaps: &'a Gaps,
@@ -160,9 +163,10 @@ impl<'a> Sink<'a> {
     fn new(kinds: &[Kind], gaps: &'a Gaps, mut numbers: impl FnMut() -> Vec<f64>) -> Self {
         let empty = |kind: &Kind| match kind {
             Kind::Numbers => Cells::Numbers(numbers()),
-            Kind::Words => Cells::Words(WordList::default()),
+            Kind::Words | Kind::Skip => Cells::Words(WordList::default()),
         };
-        Self { columns: kinds.iter().map(empty).collect(), words: BTreeSet::new(), gaps }
+        let columns = kinds.iter().map(empty).collect();
+        Self { columns, kinds: kinds.to_vec(), words: BTreeSet::new(), gaps }
     }
 
     /// The number that `rest` begins with, and its length, if column `j` takes numbers.
@@ -180,6 +184,9 @@ impl<'a> Sink<'a> {
     }
 
     fn push(&mut self, j: usize, cell: &[u8]) -> Result<(), NotUtf8> {
+        if self.kinds[j] == Kind::Skip {
+            return Ok(());
+        }
         let cell = cell.trim_ascii();
         match &mut self.columns[j] {
             Cells::Numbers(values) => match number(cell, self.gaps) {

@@ -9,56 +9,86 @@ use crate::reading::ReadOptions;
 const SHARE: f64 = 0.9;
 
 /// Reads decimal commas where they are meant: as told, or in a file with `;` between cells whose numbers have them.
-pub(super) fn settle(
-    columns: Vec<Column>,
-    delimiter: u8,
-    options: &ReadOptions,
-    name: &str,
-) -> Result<(Vec<Column>, Vec<String>)> {
-    let plain = |column: &Column| options.categorical.contains(&column.name);
-    let wanted = match options.decimal_comma {
-        Some(wanted) => wanted,
-        None => delimiter == b';' && columns.iter().any(|c| !plain(c) && holds_commas(c, options)),
-    };
-    if !wanted {
-        return Ok((columns, Vec::new()));
-    }
-    let mut notes = Vec::new();
-    if options.decimal_comma.is_none() {
-        notes.push(
-            "numbers are read with a decimal comma (--decimal . reads them otherwise)".into(),
-        );
-    }
-    let mut settled = Vec::with_capacity(columns.len());
-    for column in columns {
-        if plain(&column) {
-            settled.push(column);
-            continue;
-        }
-        refuse_points(&column, name)?;
-        settled.push(if holds_commas(&column, options) {
-            replaced(column, options)
-        } else {
-            column
-        });
-    }
-    Ok((settled, notes))
+///
+/// Columns may come in chunks. A file is one of decimal commas from the first one on, and an error if there was a
+/// decimal point before.
+pub(super) struct Commas<'a> {
+    options: &'a ReadOptions,
+    name: &'a str,
+    /// Columns that are not to be touched.
+    plain: &'a [String],
+    /// Whether numbers have them: `None` while that is open, which it stays where the delimiter makes it impossible.
+    meant: Option<bool>,
+    possible: bool,
+    /// Rows in the chunks before.
+    rows: usize,
+    /// The first number with a point: its row and column.
+    point: Option<(usize, String)>,
 }
 
-/// A number with a decimal point, or a point between thousands, in a file of decimal commas.
-fn refuse_points(column: &Column, name: &str) -> Result<()> {
-    let Cells::Numbers(values) = &column.cells else { return Ok(()) };
-    match values.iter().position(|v| v.is_finite() && v.fract() != 0.0) {
-        None => Ok(()),
-        Some(row) => {
-            let problem = format!(
-                "row {}, column `{}`: a number with a point in a file of decimal commas; is it a decimal point \
-                 or does it separate thousands? Write all numbers alike",
-                row + 1,
-                column.name
-            );
-            Err(Error::file(name, problem))
+impl<'a> Commas<'a> {
+    pub(super) fn new(
+        delimiter: u8,
+        options: &'a ReadOptions,
+        name: &'a str,
+        plain: &'a [String],
+    ) -> Self {
+        let (meant, possible) = (options.decimal_comma, delimiter == b';');
+        Self { options, name, plain, meant, possible, rows: 0, point: None }
+    }
+
+    /// What was decided without being told.
+    pub(super) fn note(&self) -> Option<String> {
+        let decided = self.options.decimal_comma.is_none() && self.meant == Some(true);
+        decided.then(|| {
+            "numbers are read with a decimal comma (--decimal . reads them otherwise)".into()
+        })
+    }
+
+    /// The columns of the next chunk with their numbers read.
+    pub(super) fn settle(&mut self, columns: Vec<Column>) -> Result<Vec<Column>> {
+        let rows = columns.first().map_or(0, Column::len);
+        let touched = |column: &Column| {
+            !self.options.categorical.contains(&column.name) && !self.plain.contains(&column.name)
+        };
+        if self.meant.is_none() && self.possible {
+            let holds = |c: &Column| touched(c) && holds_commas(c, self.options);
+            self.meant = columns.iter().any(holds).then_some(true);
         }
+        let open = self.meant.is_none() && self.possible;
+        if self.point.is_none() && (open || self.meant == Some(true)) {
+            self.point = columns.iter().filter(|c| touched(c)).find_map(|c| self.first_point(c));
+        }
+        if self.meant == Some(true) {
+            self.refuse_points()?;
+        }
+        let settle = |column: Column| {
+            let commas = self.meant == Some(true) && touched(&column);
+            if commas && holds_commas(&column, self.options) {
+                replaced(column, self.options)
+            } else {
+                column
+            }
+        };
+        let settled = columns.into_iter().map(settle).collect();
+        self.rows += rows;
+        Ok(settled)
+    }
+
+    /// A number with a decimal point, or a point between thousands.
+    fn first_point(&self, column: &Column) -> Option<(usize, String)> {
+        let Cells::Numbers(values) = &column.cells else { return None };
+        let row = values.iter().position(|v| v.is_finite() && v.fract() != 0.0)?;
+        Some((self.rows + row + 1, column.name.clone()))
+    }
+
+    fn refuse_points(&self) -> Result<()> {
+        let Some((row, column)) = &self.point else { return Ok(()) };
+        let problem = format!(
+            "row {row}, column `{column}`: a number with a point in a file of decimal commas; is it a decimal point \
+             or does it separate thousands? Write all numbers alike"
+        );
+        Err(Error::file(self.name, problem))
     }
 }
 

@@ -11,6 +11,7 @@ use mainstay::data::{Cells, Column, Table, WordList};
 use rayon::prelude::*;
 
 mod cells;
+mod chunks;
 mod comma;
 mod header;
 
@@ -20,6 +21,9 @@ use crate::memory::Allowance;
 use crate::reading::ReadOptions;
 use crate::source::Source;
 use cells::{Grammar, Kind};
+use comma::Commas;
+
+pub(crate) use chunks::each_chunk;
 
 /// Rows that columns are prepared for, at most.
 const MOST_EXPECTED: u64 = 1 << 24;
@@ -43,9 +47,10 @@ pub(crate) fn read(
             columns.iter().filter(|c| c.is_mixed).map(|c| c.name.clone()).collect();
         if late.is_empty() {
             let columns: Vec<Column> = columns.into_par_iter().map(Growing::finish).collect();
-            let (columns, notes) = comma::settle(columns, delimiter, options, &name)?;
+            let mut commas = Commas::new(delimiter, options, &name, &[]);
+            let columns = commas.settle(columns)?;
             let table = Table::new(columns).map_err(Error::content(&name))?;
-            return Ok((table, notes));
+            return Ok((table, commas.note().into_iter().collect()));
         }
         text.extend(late);
     }

@@ -7,7 +7,9 @@ mod demo;
 mod encoder;
 pub mod generate;
 mod label;
+mod learner;
 mod merge;
+mod moments;
 mod prepare;
 mod standardize;
 mod survey;
@@ -22,10 +24,13 @@ pub use dataset::Dataset;
 pub use dates::DateOrder;
 pub use demo::demo;
 pub use encoder::{
-    ColumnPlan, Encoded, Encoder, EncoderOptions, Encoding, LeftOut, Missing, Treatment,
+    ColumnPlan, Encoded, Encoder, EncoderLearner, EncoderOptions, Encoding, LeftOut, Missing,
+    Treatment,
 };
 pub use label::{Classes, Label};
+pub use learner::{Learned, LearnedRows, Learner};
 pub use merge::Merged;
+pub use moments::Moments;
 pub use prepare::{NanRule, Preparation, Prepared};
 pub use standardize::{Normalize, NormalizeRule, Standardize, deviations};
 pub use survey::{ClassCount, ColumnSurvey, Survey, TargetSurvey};

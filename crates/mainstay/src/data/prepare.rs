@@ -81,12 +81,7 @@ impl Preparation {
     /// Learns how to encode `table` and encodes it.
     pub fn apply(&self, mut table: Table) -> Result<Prepared> {
         let mut notes = Vec::new();
-        table.set_ids(&self.ids)?;
-        let labels = without_gaps(table.take(&self.target)?, &self.encoder.gaps);
-        let weights = self.weights.as_ref().map(|name| table.take(name)).transpose()?;
-        for name in &self.drop {
-            table.take(name)?;
-        }
+        let (labels, weights) = self.take_aside(&mut table)?;
         let (table, labels, weights) = self.labelled(table, labels, weights, &mut notes)?;
         let encoder = Encoder::learn_with(&table, &self.encoder)?;
         let encoded = encoder.encode(&table)?;
@@ -114,8 +109,19 @@ impl Preparation {
         Ok(Prepared { data, classes, encoder, places, ids: rows.ids().to_vec(), notes })
     }
 
+    /// Takes out what is no feature; labels and weights are returned.
+    pub(super) fn take_aside(&self, table: &mut Table) -> Result<(Column, Option<Column>)> {
+        table.set_ids(&self.ids)?;
+        let labels = without_gaps(table.take(&self.target)?, &self.encoder.gaps);
+        let weights = self.weights.as_ref().map(|name| table.take(name)).transpose()?;
+        for name in &self.drop {
+            table.take(name)?;
+        }
+        Ok((labels, weights))
+    }
+
     /// The rows that have a label, where others are to be left out.
-    fn labelled(
+    pub(super) fn labelled(
         &self,
         table: Table,
         labels: Column,
@@ -140,7 +146,7 @@ impl Preparation {
     }
 }
 
-fn numbers(column: &Column) -> Result<Vec<f64>> {
+pub(super) fn numbers(column: &Column) -> Result<Vec<f64>> {
     match &column.cells {
         Cells::Numbers(values) => Ok(values.clone()),
         Cells::Words(_) => {
@@ -150,7 +156,7 @@ fn numbers(column: &Column) -> Result<Vec<f64>> {
     }
 }
 
-fn rows_left_out(count: usize, which: &str) -> String {
+pub(super) fn rows_left_out(count: usize, which: &str) -> String {
     match count {
         1 => format!("1 row {which} was left out"),
         many => format!("{many} rows {which} were left out"),

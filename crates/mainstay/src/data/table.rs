@@ -116,7 +116,9 @@ pub(super) fn number_word(value: f64) -> String {
 pub struct Table {
     columns: Vec<Column>,
     nrows: usize,
-    /// Where the rows were in the file, counted from 0; `None`: in order, all of them.
+    /// Rows of the file before the first one here.
+    start: usize,
+    /// Where the rows were in the file, counted from 0; `None`: in order from `start` on, all of them.
     places: Option<Vec<usize>>,
     /// Columns that name rows; they are never features.
     ids: Vec<Column>,
@@ -140,7 +142,14 @@ impl Table {
             let name = &twice.name;
             return Err(Error::BadData(format!("two columns are called `{name}`; rename one")));
         }
-        Ok(Self { columns, nrows, places: None, ids: Vec::new() })
+        Ok(Self { columns, nrows, start: 0, places: None, ids: Vec::new() })
+    }
+
+    /// The same rows as a part of a file that has `rows` others before them.
+    #[must_use]
+    pub fn starting_at(mut self, rows: usize) -> Self {
+        self.start = rows;
+        self
     }
 
     /// Number of rows.
@@ -189,6 +198,7 @@ impl Table {
         Self {
             columns: select(&self.columns),
             nrows: rows.len(),
+            start: self.start,
             places: Some(places),
             ids: select(&self.ids),
         }
@@ -196,7 +206,7 @@ impl Table {
 
     /// Where row `i` was in the file, counted from 0.
     pub fn place(&self, i: usize) -> usize {
-        self.places.as_ref().map_or(i, |places| places[i])
+        self.places.as_ref().map_or(self.start + i, |places| places[i])
     }
 
     /// The number of every row in its file, counted from 1.
@@ -221,18 +231,24 @@ impl Table {
         Ok(())
     }
 
-    /// The rows whose cell in `column` (an identifier or any other column) reads `cell`.
+    /// The rows whose cell in `column` (an identifier or any other column) reads `cell`, or is the same number.
     pub fn find_rows(&self, column: &str, cell: &str) -> Result<Vec<usize>> {
         let found = match self.ids.iter().find(|id| id.name == column) {
             Some(id) => id,
             None => self.column(column)?,
         };
-        let rows: Vec<usize> =
-            (0..self.nrows).filter(|&i| found.text(i).as_deref() == Some(cell)).collect();
-        if rows.is_empty() {
-            return Err(Error::Mismatch(format!("no row has `{cell}` in column `{column}`")));
-        }
-        Ok(rows)
+        let number = cell.parse::<f64>().ok().filter(|v| v.is_finite());
+        let same = |word: &str| word == cell || number.is_some_and(|v| word.parse() == Ok(v));
+        Ok(match &found.cells {
+            Cells::Numbers(values) => {
+                (0..self.nrows).filter(|&i| number == Some(values[i])).collect()
+            }
+            Cells::Words(list) => {
+                let holds: Vec<bool> = list.words().iter().map(|word| same(word)).collect();
+                let held = |code: u32| holds.get(code as usize).copied().unwrap_or(false);
+                (0..self.nrows).filter(|&i| held(list.codes()[i])).collect()
+            }
+        })
     }
 
     /// The place of every column by its name.
@@ -242,8 +258,8 @@ impl Table {
 
     /// The same rows with one column alone.
     pub(super) fn only(&self, column: Column) -> Self {
-        let (nrows, places) = (self.nrows, self.places.clone());
-        Self { columns: vec![column], nrows, places, ids: Vec::new() }
+        let (nrows, start, places) = (self.nrows, self.start, self.places.clone());
+        Self { columns: vec![column], nrows, start, places, ids: Vec::new() }
     }
 
     /// The error with the row of the file where it names one of these rows.

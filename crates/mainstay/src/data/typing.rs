@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// A column with at least this share of numbers (or dates) is one of numbers (or dates).
 const SHARE: f64 = 0.9;
 /// Cells that do not fit are listed up to this many.
-const LISTED: usize = 3;
+pub(super) const LISTED: usize = 3;
 
 /// The words that stand for "no value".
 ///
@@ -46,6 +46,11 @@ impl Gaps {
         self.in_words(cell) || (self.0.is_none() && matches!(cell, "none" | "None"))
     }
 
+    /// A number, or NaN if it stands for "no value".
+    pub(super) fn number(&self, value: f64) -> f64 {
+        if self.codes().contains(&value) { f64::NAN } else { value }
+    }
+
     /// Numbers that stand for "no value", such as -999.
     fn codes(&self) -> Vec<f64> {
         self.0.iter().flatten().filter_map(|word| word.parse().ok()).collect()
@@ -63,32 +68,26 @@ pub enum ColumnType {
     Category,
 }
 
-/// Decides what `column` holds; `place` tells where a row is in its file, counted from 0.
-pub(super) fn type_of(
-    column: &Column,
-    gaps: &Gaps,
-    place: &dyn Fn(usize) -> usize,
-) -> Result<ColumnType> {
-    let Cells::Words(list) = &column.cells else { return Ok(ColumnType::Number) };
-    let used: Vec<(&str, usize)> = list.used().filter(|(w, _)| !gaps.in_numbers(w)).collect();
+/// What the words of a column say it holds.
+pub(super) enum Verdict<'a> {
+    /// This, if all cells fit.
+    Type(ColumnType),
+    /// Nothing that can be used: the word that shows it, and what to do.
+    Problem(&'a str, String),
+}
+
+/// Decides what a column of these words holds, each with its number of cells, gaps left out.
+pub(super) fn decide<'a>(name: &str, used: &[(&'a str, usize)]) -> Verdict<'a> {
     let all: usize = used.iter().map(|(_, n)| n).sum();
-    let number = |word: &str| word.parse::<f64>().is_ok();
-    let numbers: usize = used.iter().filter(|(w, _)| number(w)).map(|(_, n)| n).sum();
-    let fits = |is: &dyn Fn(&str) -> bool, what: &str| {
-        misfits(column, list, gaps, is, what, place).map_or(Ok(()), Err)
-    };
+    let numbers: usize = used.iter().filter(|(w, _)| is_number(w)).map(|(_, n)| n).sum();
     if all == 0 {
-        return Ok(ColumnType::Category);
+        return Verdict::Type(ColumnType::Category);
     }
     if numbers as f64 >= SHARE * all as f64 {
-        fits(&number, "numbers")?;
-        return Ok(ColumnType::Number);
+        return Verdict::Type(ColumnType::Number);
     }
-    match dates::look(&used, SHARE) {
-        Finding::Order(order) => {
-            fits(&|word| dates::parse(word, order).is_some(), "dates")?;
-            return Ok(ColumnType::Date(order));
-        }
+    match dates::look(used, SHARE) {
+        Finding::Order(order) => return Verdict::Type(ColumnType::Date(order)),
         Finding::Ambiguous(word) => {
             let read = |order| dates::parse(word, order).map(dates::iso).unwrap_or_default();
             let problem = format!(
@@ -97,72 +96,125 @@ pub(super) fn type_of(
                 read(DateOrder::DayFirst),
                 read(DateOrder::MonthFirst)
             );
-            return Err(bad(column, list, word, problem, place));
+            return Verdict::Problem(word, problem);
         }
         Finding::Mixed(day, month) => {
             let problem = format!(
                 "`{month}` has the month in front, but `{day}` has the day: write dates as 2024-03-01, \
                  or leave the column out with --drop"
             );
-            return Err(bad(column, list, month, problem, place));
+            return Verdict::Problem(month, problem);
         }
         Finding::None => {}
     }
-    match decoration(&used, all) {
+    match decoration(used, all) {
         Some((word, what)) => {
-            let name = &column.name;
             let problem = format!(
                 "`{word}` {what}: write plain numbers, or take the column as categories with --categorical {name}"
             );
-            Err(bad(column, list, word, problem, place))
+            Verdict::Problem(word, problem)
         }
-        None => Ok(ColumnType::Category),
+        None => Verdict::Type(ColumnType::Category),
     }
 }
 
-/// An error about the first cell that reads `word`.
-fn bad(
-    column: &Column,
-    list: &WordList,
-    word: &str,
-    problem: String,
-    place: &dyn Fn(usize) -> usize,
-) -> Error {
-    let row = (0..list.len()).find(|&i| list.get(i) == Some(word)).unwrap_or_default();
-    column.bad_cell(place(row), problem)
+fn is_number(word: &str) -> bool {
+    word.parse::<f64>().is_ok()
 }
 
-/// The error that names the first cells that are not what the column is, if there are any.
-fn misfits(
+/// Whether a cell that is no gap is what its column holds.
+pub(super) fn fits(word: &str, kind: ColumnType) -> bool {
+    match kind {
+        ColumnType::Number => is_number(word),
+        ColumnType::Date(order) => dates::parse(word, order).is_some(),
+        ColumnType::Category => true,
+    }
+}
+
+/// Decides what `column` holds; `place` tells where a row is in its file, counted from 0.
+pub(super) fn type_of(
     column: &Column,
+    gaps: &Gaps,
+    place: &dyn Fn(usize) -> usize,
+) -> Result<ColumnType> {
+    let Cells::Words(list) = &column.cells else { return Ok(ColumnType::Number) };
+    let used: Vec<(&str, usize)> = list.used().filter(|(w, _)| !gaps.in_numbers(w)).collect();
+    match decide(&column.name, &used) {
+        Verdict::Type(kind) => match misfits(list, gaps, kind, place) {
+            (_, 0) => Ok(kind),
+            (first, count) => Err(misfit(&column.name, &first, count, kind)),
+        },
+        Verdict::Problem(word, problem) => {
+            let row = (0..list.len()).find(|&i| list.get(i) == Some(word)).unwrap_or_default();
+            Err(column.bad_cell(place(row), problem))
+        }
+    }
+}
+
+/// The first cells that are not what the column is, and how many there are.
+fn misfits(
     list: &WordList,
     gaps: &Gaps,
-    is: &dyn Fn(&str) -> bool,
-    what: &str,
+    kind: ColumnType,
     place: &dyn Fn(usize) -> usize,
-) -> Option<Error> {
-    let odd: Vec<bool> = list.words().iter().map(|w| !gaps.in_numbers(w) && !is(w)).collect();
+) -> (Vec<(usize, String)>, usize) {
+    let odd: Vec<bool> =
+        list.words().iter().map(|w| !gaps.in_numbers(w) && !fits(w, kind)).collect();
     let odd_row = |i: &usize| odd.get(list.codes()[*i] as usize).copied().unwrap_or(false);
     let rows: Vec<usize> = (0..list.len()).filter(odd_row).collect();
-    let first = *rows.first()?;
-    let cell = |i: usize| shown(list.get(i).unwrap_or_default());
-    let more: Vec<String> = rows[1..]
-        .iter()
-        .take(LISTED - 1)
-        .map(|&i| format!("row {} `{}`", place(i) + 1, cell(i)))
-        .collect();
-    let also = match (more.as_slice(), rows.len()) {
+    let cell = |&i: &usize| (place(i), list.get(i).unwrap_or_default().to_owned());
+    (rows.iter().take(LISTED).map(cell).collect(), rows.len())
+}
+
+/// The error that names the first of `count` cells that are not what the column is; rows count from 0.
+pub(super) fn misfit(
+    name: &str,
+    first: &[(usize, String)],
+    count: usize,
+    kind: ColumnType,
+) -> Error {
+    let what = if kind == ColumnType::Number { "numbers" } else { "dates" };
+    let (row, word) = first.first().map_or((0, String::new()), |(row, w)| (*row, shown(w)));
+    let more: Vec<String> =
+        first.iter().skip(1).map(|(i, w)| format!("row {} `{}`", i + 1, shown(w))).collect();
+    let also = match (more.as_slice(), count) {
         ([], _) => String::new(),
         (more, all) if all <= LISTED => format!(" (also {})", more.join(", ")),
         (more, all) => format!(" (also {} and {} more)", more.join(", "), all - LISTED),
     };
-    let hint = ornament(&cell(first)).map_or_else(String::new, |what| format!(", it {what}"));
-    let (word, name) = (cell(first), &column.name);
+    let hint = ornament(&word).map_or_else(String::new, |what| format!(", it {what}"));
     let problem = format!(
         "`{word}` does not fit a column of {what}{hint}{also}: mend it, count it as missing with --na \
          '{word}', or take the column as categories with --categorical {name}"
     );
-    Some(column.bad_cell(place(first), problem))
+    Error::BadCell { row, column: format!("`{name}`"), problem }
+}
+
+/// What tells a word from others here: words that are alike may stand for each other when a type is decided.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Likeness {
+    number: bool,
+    iso: bool,
+    day: bool,
+    month: bool,
+    /// Whether the day may be taken for the month without changing the date.
+    either: bool,
+    ornament: Option<String>,
+}
+
+impl Likeness {
+    pub(super) fn of(word: &str) -> Self {
+        let read = |order| dates::parse(word, order);
+        let (day, month) = (read(DateOrder::DayFirst), read(DateOrder::MonthFirst));
+        Self {
+            number: is_number(word),
+            iso: read(DateOrder::Iso).is_some(),
+            day: day.is_some(),
+            month: month.is_some(),
+            either: day == month,
+            ornament: ornament(word),
+        }
+    }
 }
 
 fn shown(word: &str) -> String {
@@ -178,9 +230,8 @@ fn decoration<'a>(used: &[(&'a str, usize)], all: usize) -> Option<(&'a str, Str
 }
 
 /// Whether nearly all cells are numbers with the same ornament: badly written, but no names.
-pub(super) fn is_decorated(list: &WordList) -> bool {
-    let used: Vec<(&str, usize)> = list.used().collect();
-    decoration(&used, used.iter().map(|(_, n)| n).sum()).is_some()
+pub(super) fn is_decorated(used: &[(&str, usize)]) -> bool {
+    decoration(used, used.iter().map(|(_, n)| n).sum()).is_some()
 }
 
 /// What a number carries that it should not.

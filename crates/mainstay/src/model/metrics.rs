@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+pub use super::judge::Judge;
+use crate::error::Result;
 use crate::linalg::Dense;
 
 /// Quality of predictions on labelled rows.
@@ -50,42 +51,14 @@ impl Evaluation {
         probabilities: Option<&Dense>,
         n_classes: usize,
     ) -> Result<Self> {
-        let n = truth.len();
-        if n == 0 || predicted.len() != n || scores.nrows() != n {
-            return Err(Error::BadData(format!(
-                "{n} labels, {} predictions: at least one row with both is needed",
-                predicted.len()
-            )));
-        }
-        let mut confusion = vec![vec![0; n_classes]; n_classes];
-        for (&t, &p) in truth.iter().zip(predicted) {
-            confusion[t][p] += 1;
-        }
-        let per_class: Vec<ClassEvaluation> = (0..n_classes)
-            .map(|k| {
-                let sign = if n_classes == 2 && k == 0 { -1.0 } else { 1.0 };
-                let column = if n_classes == 2 { 0 } else { k };
-                let score: Vec<f64> = (0..n).map(|i| sign * scores[(i, column)]).collect();
-                let positive: Vec<bool> = truth.iter().map(|&t| t == k).collect();
-                ClassEvaluation::new(&confusion, k, auc(&score, &positive))
-            })
-            .collect();
-        let recalls: Vec<f64> = per_class.iter().filter_map(|c| c.true_positive_rate).collect();
-        let areas: Option<Vec<f64>> = per_class.iter().map(|c| c.auc).collect();
-        Ok(Self {
-            rows: n,
-            accuracy: accuracy(truth, predicted),
-            balanced_accuracy: mean(&recalls),
-            log_loss: probabilities.map(|p| log_loss(truth, p)),
-            auc: areas.map(|a| mean(&a)),
-            confusion,
-            per_class,
-        })
+        let mut judge = Judge::new(n_classes);
+        judge.add(truth, predicted, scores, probabilities)?;
+        judge.finish().map(|(found, _)| found)
     }
 }
 
 impl ClassEvaluation {
-    fn new(confusion: &[Vec<usize>], k: usize, auc: Option<f64>) -> Self {
+    pub(super) fn new(confusion: &[Vec<usize>], k: usize, auc: Option<f64>) -> Self {
         let ratio = |a: usize, b: usize| (b > 0).then(|| a as f64 / b as f64);
         let total: usize = confusion.iter().flatten().sum();
         let support: usize = confusion[k].iter().sum();
@@ -109,12 +82,13 @@ pub fn accuracy(truth: &[usize], predicted: &[usize]) -> f64 {
 
 /// Mean of -ln(probability of the true class), probabilities kept away from 0 by 2^-52.
 pub fn log_loss(truth: &[usize], probabilities: &Dense) -> f64 {
-    let losses: Vec<f64> = truth
-        .iter()
-        .enumerate()
-        .map(|(i, &t)| -probabilities[(i, t)].clamp(f64::EPSILON, 1.0).ln())
-        .collect();
-    mean(&losses)
+    mean(&losses(truth, probabilities).collect::<Vec<f64>>())
+}
+
+/// -ln(probability of the true class) of every row.
+pub(super) fn losses(truth: &[usize], probabilities: &Dense) -> impl Iterator<Item = f64> {
+    let chance = |(i, &t): (usize, &usize)| probabilities[(i, t)].clamp(f64::EPSILON, 1.0);
+    truth.iter().enumerate().map(chance).map(|p| -p.ln())
 }
 
 /// Chance that a positive row scores above a negative one, ties counting half; `None` if one kind
@@ -138,7 +112,7 @@ pub fn auc(scores: &[f64], positive: &[bool]) -> Option<f64> {
     Some(wins / (positives as f64 * negatives as f64))
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

@@ -4,6 +4,7 @@ mod drop_far;
 mod findings;
 mod fitted;
 mod gaussian_linear;
+mod judge;
 mod kernel;
 mod linear;
 pub mod metrics;
@@ -25,7 +26,7 @@ pub use one_versus_rest::{
 pub use output::{Output, Outputs};
 pub use path::PathPoint;
 pub use planes::Planes;
-pub use standardized::{StandardizeFirst, Standardized};
+pub use standardized::{StandardizeFirst, Standardized, in_raw_units, standardize};
 
 use serde::{Deserialize, Serialize};
 

@@ -52,8 +52,8 @@ impl Standardized {
     }
 }
 
-/// Sparse rows stay sparse, which is why they are learned with means of 0.
-fn standardize(scaling: &Standardize, x: &Matrix) -> Matrix {
+/// The features standardised. Sparse rows stay sparse, which is why they are learned with means of 0.
+pub fn standardize(scaling: &Standardize, x: &Matrix) -> Matrix {
     match x {
         Matrix::Sparse(_) if scaling.means.iter().all(|m| *m == 0.0) => {
             let factors: Vec<f64> = scaling.scales.iter().map(|s| 1.0 / s).collect();
@@ -82,17 +82,21 @@ impl Estimator for StandardizeFirst<'_> {
         if let Some(errors) = data.uncertainty() {
             scaled = scaled.with_uncertainty(errors.divided(&scaling.scales))?;
         }
-        let mut fitted = self.0.fit(&scaled, control)?;
-        fitted.model = match fitted.model {
-            Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
-            model => Model::Standardized(Standardized {
-                means: scaling.means,
-                scales: scaling.scales,
-                model: Box::new(model),
-            }),
-        };
-        Ok(fitted)
+        Ok(in_raw_units(self.0.fit(&scaled, control)?, scaling))
     }
+}
+
+/// A fit to standardised features as a model for raw ones.
+pub fn in_raw_units(mut fitted: Fitted, scaling: Standardize) -> Fitted {
+    fitted.model = match fitted.model {
+        Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
+        model => Model::Standardized(Standardized {
+            means: scaling.means,
+            scales: scaling.scales,
+            model: Box::new(model),
+        }),
+    };
+    fitted
 }
 
 fn raw_units(linear: &Linear, scaling: &Standardize) -> Linear {

@@ -15,39 +15,79 @@ const NAMELESS: [&str; 3] = ["column1", "Unnamed: 0", "index"];
 /// Why a column of distinct values is left out.
 const DIFFER: &str = "all its values differ, as those of an identifier do";
 
+/// What is known of a column that may name rows.
+pub(super) struct Facts<'a> {
+    /// The column.
+    pub(super) name: &'a str,
+    /// Whether it holds words.
+    pub(super) words: bool,
+    /// Whether it counts the rows; asked of the first column only.
+    pub(super) counts_up: &'a dyn Fn() -> bool,
+    /// Whether all its values differ, see [`all_differ`].
+    pub(super) all_differ: &'a dyn Fn() -> bool,
+}
+
 /// Columns of `table` that are left out, with the reason.
 pub(in crate::data) fn left_out(table: &Table, options: &EncoderOptions) -> Vec<LeftOut> {
-    let mut found = Vec::new();
-    let mut numbers = 0;
-    for (j, column) in table.columns().iter().enumerate() {
-        if options.keep.contains(&column.name) || options.categorical.contains(&column.name) {
-            continue;
+    let mut list = Listing::new(options, table.nrows());
+    for column in table.columns() {
+        list.add(&Facts {
+            name: &column.name,
+            words: matches!(column.cells, Cells::Words(_)),
+            counts_up: &|| counts_up(column),
+            all_differ: &|| all_differ(column),
+        });
+    }
+    list.finish()
+}
+
+/// Columns looked at so far, and which of them are left out.
+pub(super) struct Listing<'a> {
+    options: &'a EncoderOptions,
+    nrows: usize,
+    columns: usize,
+    /// Columns of numbers that all differ.
+    numbers: usize,
+    /// What is left out, and whether it holds words.
+    found: Vec<(LeftOut, bool)>,
+}
+
+impl<'a> Listing<'a> {
+    pub(super) fn new(options: &'a EncoderOptions, nrows: usize) -> Self {
+        Self { options, nrows, columns: 0, numbers: 0, found: Vec::new() }
+    }
+
+    /// Looks at the next column.
+    pub(super) fn add(&mut self, column: &Facts<'_>) {
+        let first = self.columns == 0;
+        self.columns += 1;
+        let is = |list: &[String]| list.iter().any(|name| name == column.name);
+        if is(&self.options.keep) || is(&self.options.categorical) {
+            return;
         }
-        let why = if j == 0 && NAMELESS.contains(&column.name.as_str()) && counts_up(column) {
-            Some("it counts the rows, as a saved index does")
-        } else if table.nrows() >= MIN_ROWS && all_differ(column) {
-            Some(DIFFER)
+        let why = if first && NAMELESS.contains(&column.name) && (column.counts_up)() {
+            "it counts the rows, as a saved index does"
+        } else if self.nrows >= MIN_ROWS && (column.all_differ)() {
+            self.numbers += usize::from(!column.words);
+            DIFFER
         } else {
-            None
+            return;
         };
-        let counts = why == Some(DIFFER) && matches!(column.cells, Cells::Numbers(_));
-        numbers += usize::from(counts);
-        found.extend(why.map(|why| LeftOut { column: column.name.clone(), why: why.into() }));
+        let out = LeftOut { column: column.name.to_owned(), why: why.into() };
+        self.found.push((out, column.words));
     }
-    // A table full of such columns holds counts of something, not names of rows.
-    if numbers > FEW && 10 * numbers > table.columns().len() {
-        let index = table.index();
-        let is_word = |l: &LeftOut| {
-            let column = index.get(l.column.as_str()).map(|&j| &table.columns()[j]);
-            column.is_some_and(|c| matches!(c.cells, Cells::Words(_)))
-        };
-        found.retain(|l| l.why != DIFFER || is_word(l));
+
+    pub(super) fn finish(mut self) -> Vec<LeftOut> {
+        // A table full of such columns holds counts of something, not names of rows.
+        if self.numbers > FEW && 10 * self.numbers > self.columns {
+            self.found.retain(|(out, words)| out.why != DIFFER || *words);
+        }
+        // A table must have a feature: whoever gives one column only means it.
+        if self.found.len() == self.columns {
+            self.found.clear();
+        }
+        self.found.into_iter().map(|(out, _)| out).collect()
     }
-    // A table must have a feature: whoever gives one column only means it.
-    if found.len() == table.columns().len() {
-        found.clear();
-    }
-    found
 }
 
 /// Whole numbers, each one more than the last.
@@ -69,7 +109,7 @@ fn all_differ(column: &Column) -> bool {
             let names = |word: &str| !looks_like_value(word);
             enough(present)
                 && list.used().all(|(word, n)| n == 1 && names(word))
-                && !typing::is_decorated(list)
+                && !typing::is_decorated(&list.used().collect::<Vec<_>>())
         }
         Cells::Numbers(values) => {
             let present = values.iter().filter(|v| !v.is_nan());
@@ -84,7 +124,7 @@ fn all_differ(column: &Column) -> bool {
 }
 
 /// Numbers and dates in words are measurements that differ by nature.
-fn looks_like_value(word: &str) -> bool {
+pub(super) fn looks_like_value(word: &str) -> bool {
     use crate::data::dates::{DateOrder, parse};
     let orders = [DateOrder::Iso, DateOrder::DayFirst, DateOrder::MonthFirst];
     let number = word.parse::<f64>();

@@ -2,15 +2,18 @@
 
 mod assemble;
 mod identifier;
+mod learner;
 mod options;
 mod plan;
 mod rule;
+mod tally;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+pub use learner::EncoderLearner;
 pub use rule::Encoding;
 use rule::{Rule, typed};
 
@@ -126,14 +129,32 @@ impl Encoder {
             rules.push(Rule::learn(column, *kind, options).map_err(|e| table.at_place(e))?);
             stored += nonzeros(column);
         }
+        let rows = kept.as_ref().map_or(table.nrows(), Vec::len);
+        Self::from_rules(rules, (stored, rows), missing, left_out)
+    }
+
+    /// Puts rules together; of the features of `rows` rows sparse storage would hold `stored` entries.
+    fn from_rules(
+        rules: Vec<Rule>,
+        (stored, rows): (usize, usize),
+        missing: Missing,
+        left_out: Vec<LeftOut>,
+    ) -> Result<Self> {
         let gaps = Gaps::default();
         let mut encoder = Self { columns: rules, missing, sparse: false, gaps, left_out };
         encoder.validate().map_err(|e| Error::BadData(e.to_string()))?;
-        let rows = kept.as_ref().map_or(table.nrows(), Vec::len);
         let all = encoder.n_features() as f64 * rows as f64;
         encoder.sparse =
             encoder.n_features() >= MANY_FEATURES && (stored as f64) < SPARSE_DENSITY * all;
         Ok(encoder)
+    }
+
+    /// The same encoder with every entry stored, whatever the share of zeros: chunks of a table then become features
+    /// of the same kind, and scores do not depend on where it was cut.
+    #[must_use]
+    pub fn dense(mut self) -> Self {
+        self.sparse = false;
+        self
     }
 
     /// The raw columns and how each becomes features, in order.
@@ -145,6 +166,11 @@ impl Encoder {
     pub fn categorical(&self) -> impl Iterator<Item = &str> {
         let text = |e: &Encoding| matches!(e, Encoding::Categorical { .. });
         self.columns().filter(move |(_, e)| text(e)).map(|(name, _)| name)
+    }
+
+    /// Names of the columns of dates. A reader should keep these as text too.
+    pub fn dates(&self) -> impl Iterator<Item = &str> {
+        self.columns().filter(|(_, e)| matches!(e, Encoding::Date { .. })).map(|(name, _)| name)
     }
 
     /// The rule for missing cells.

@@ -10,7 +10,7 @@ use super::{EncoderOptions, Missing};
 use crate::data::dates::DateOrder;
 use crate::data::table::number_word;
 use crate::data::typing::{self, Gaps};
-use crate::data::{Cells, Column, ColumnType, MISSING, WordList};
+use crate::data::{Cells, Column, ColumnType, MISSING};
 use crate::error::{Error, Result, suggest};
 
 /// What the indicator of grouped rare categories is called.
@@ -222,7 +222,7 @@ fn learn(column: &Column, kind: ColumnType, options: &EncoderOptions) -> Result<
         (Cells::Numbers(values), ColumnType::Date(order)) => {
             let origin = values.iter().copied().fold(f64::INFINITY, f64::min);
             if origin.is_infinite() {
-                return Err(empty(column));
+                return Err(empty(&column.name));
             }
             let since: Vec<f64> = values.iter().map(|v| v - origin).collect();
             let fill = stand_in(column, &since, options.missing)?;
@@ -231,12 +231,11 @@ fn learn(column: &Column, kind: ColumnType, options: &EncoderOptions) -> Result<
         (Cells::Numbers(values), _) => {
             Ok(Encoding::Numeric { fill: stand_in(column, values, options.missing)? })
         }
-        (Cells::Words(list), _) => learn_categories(column, list, options),
+        (Cells::Words(list), _) => learn_categories(&column.name, list.used().collect(), options),
     }
 }
 
-fn empty(column: &Column) -> Error {
-    let name = &column.name;
+pub(super) fn empty(name: &str) -> Error {
     Error::BadData(format!(
         "column `{name}` has no value in any row; leave it out with --drop {name}"
     ))
@@ -252,7 +251,7 @@ fn stand_in(column: &Column, values: &[f64], missing: Missing) -> Result<Option<
     }
     let mut present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
     if present.is_empty() {
-        return Err(empty(column));
+        return Err(empty(&column.name));
     }
     Ok(Some(match missing {
         Missing::Mean => mean(&present),
@@ -261,12 +260,12 @@ fn stand_in(column: &Column, values: &[f64], missing: Missing) -> Result<Option<
     }))
 }
 
-fn learn_categories(
-    column: &Column,
-    list: &WordList,
+/// The categories of a column of these words, each with its number of rows.
+pub(super) fn learn_categories(
+    column: &str,
+    mut used: Vec<(&str, usize)>,
     options: &EncoderOptions,
 ) -> Result<Encoding> {
-    let mut used: Vec<(&str, usize)> = list.used().collect();
     used.sort_unstable();
     if used.is_empty() {
         return Err(empty(column));
@@ -295,12 +294,12 @@ fn learn_categories(
 
 /// The category without an indicator that `options` asks for.
 fn reference(
-    column: &Column,
+    column: &str,
     categories: &[String],
     levels: usize,
     options: &EncoderOptions,
 ) -> Result<Option<usize>> {
-    let wanted = options.reference.iter().find(|(name, _)| *name == column.name);
+    let wanted = options.reference.iter().find(|(name, _)| name == column);
     let Some((name, level)) = wanted else {
         return Ok((options.drop_first && levels > 1 && !categories.is_empty()).then_some(0));
     };
@@ -340,6 +339,6 @@ fn refuse(column: &Column, row: usize) -> Error {
     column.bad_cell(row, "no value; fill it in, or impute (mean, median, most-frequent, drop)")
 }
 
-fn infinite(column: &Column, row: usize, value: f64) -> Error {
+pub(super) fn infinite(column: &Column, row: usize, value: f64) -> Error {
     column.bad_cell(row, format!("{value} is not a finite number; repair or drop it"))
 }

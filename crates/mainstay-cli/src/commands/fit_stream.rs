@@ -1,0 +1,210 @@
+//! `mainstay fit --stream`: rows that are read in passes and never held as a whole.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mainstay::data::Encoder;
+use mainstay::methods::{self, Method};
+use mainstay::partitioned::Driver;
+use mainstay_io::{ChunkOptions, ChunkSize, ModelFile, Scan, ScanRows, Watch};
+use serde_json::{Map, Value};
+
+use crate::args::Fit;
+use crate::commands::fit::{Told, finish};
+use crate::console::{Console, RowBar};
+use crate::failure::{Failure, Outcome};
+use crate::input::{self, Wanted};
+use crate::{measurement, settings};
+
+/// The files to read in passes, if the rows are to be fitted so: on demand, for folders and patterns, and for files
+/// larger than a third of the memory that is free.
+pub(crate) fn wanted(
+    args: &Fit,
+    method: &Method,
+    params: &Map<String, Value>,
+    console: &Console,
+) -> Outcome<Option<Scan>> {
+    let Some(path) = args.data.as_deref() else {
+        return if args.stream { Err(Failure::say("--stream: name a file")) } else { Ok(None) };
+    };
+    let several = is_several(path);
+    let free = mainstay_io::available_memory();
+    let size = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len());
+    let large = size.zip(free).is_some_and(|(size, free)| size > free / 3);
+    if !args.stream && !several && !large {
+        return Ok(None);
+    }
+    let problem = unsuitable(args).map(Failure::say).or_else(|| {
+        methods::driver(method.name, &Value::Object(params.clone())).err().map(Failure::from)
+    });
+    match problem {
+        None if large && !args.stream => {
+            console.note("the file is larger than a third of the free memory: it is read in passes, as with --stream");
+        }
+        None => {}
+        // In memory it may just fit.
+        Some(_) if !args.stream && !several => return Ok(None),
+        Some(problem) => return Err(problem),
+    }
+    let mut options =
+        ChunkOptions { read: input::options(&args.reading)?, ..ChunkOptions::default() };
+    options.size = chunk_size(args.memory);
+    Ok(Some(Scan::new(&[path], options)?))
+}
+
+/// Whether a path stands for several files.
+pub(crate) fn is_several(path: &Path) -> bool {
+    path.is_dir() || (!path.exists() && path.to_string_lossy().contains(['*', '?']))
+}
+
+/// Chunks of which all that are read ahead take a small part of the memory.
+fn chunk_size(memory: Option<u64>) -> ChunkSize {
+    let usual = input::chunk_size();
+    let Some(memory) = memory else { return usual };
+    let bytes = usize::try_from(memory / 512).unwrap_or(usize::MAX);
+    ChunkSize {
+        bytes: usual.bytes.min(bytes.max(1 << 14)),
+        cells: usual.cells.min(bytes.max(1 << 12)),
+    }
+}
+
+/// What needs all rows at once.
+fn unsuitable(args: &Fit) -> Option<&'static str> {
+    if args.cv.is_some() {
+        return Some("--cv needs all rows in memory; hold out a file and use `mainstay evaluate`");
+    }
+    if args.suspects.is_some() {
+        return Some(
+            "--suspects needs all rows in memory; fit a part of the rows without --stream",
+        );
+    }
+    (!args.error_columns.is_empty()).then_some("--error-columns needs all rows in memory")
+}
+
+pub(crate) fn run(
+    args: &Fit,
+    method: &Method,
+    params: Map<String, Value>,
+    scan: Scan,
+    console: &Console,
+) -> Outcome {
+    let control = console.silent_control();
+    let progress = Progress::new(console);
+    let wanted = Wanted {
+        target: args.target.as_deref(),
+        weights: args.weights.as_deref(),
+        encoding: &args.encoding,
+        impute: args.impute,
+        nan: method.nan,
+        standardise: !args.raw,
+        errors: measurement::Wanted { columns: &[], scale: 1.0 },
+        reading: &args.reading,
+    };
+    let wishes = input::wishes(&first_names(&scan)?, &wanted)?;
+    let memory = args.memory.or_else(|| mainstay_io::available_memory().map(|free| free / 3));
+    progress.say("learning the columns");
+    let mut rows = ScanRows::learn(scan, &wishes, memory, &control, progress.watch())?;
+    if !args.raw {
+        progress.say("means and deviations");
+        rows.standardize()?;
+    }
+    let params = settings::name_classes(params, rows.classes())?;
+    let mut driver = methods::driver(method.name, &Value::Object(params.clone()))?;
+    if let Some(path) = args.checkpoint.as_deref().filter(|path| path.exists()) {
+        driver = resumed(driver, path)?;
+        console.note(&format!("going on from {}", path.display()));
+    }
+    progress.say("pass 1");
+    let mut start = Instant::now();
+    let fitted = rows.fit(driver, |driver| {
+        progress.passed(driver, start.elapsed().as_secs_f64());
+        start = Instant::now();
+        keep(driver, args.checkpoint.as_deref())
+    })?;
+    progress.say("judging");
+    let training = rows.judge(&fitted.model)?;
+    progress.clear();
+    let told = Told { rows: rows.rows(), training, folds: None, notes: rows.notes().to_vec() };
+    let file = ModelFile {
+        method: method.name.into(),
+        params: Value::Object(params),
+        feature_names: rows.encoder().map(Encoder::feature_names),
+        classes: rows.classes().clone(),
+        target: rows.encoder().and(args.target.clone()),
+        encoder: rows.encoder().cloned(),
+        fitted,
+    };
+    let ending = finish(args, method, file, &told, console)?;
+    if let Some(path) = &args.checkpoint {
+        // The fit is done; a checkpoint that cannot be removed does no harm.
+        let _ = fs::remove_file(path);
+    }
+    Ok(ending)
+}
+
+/// Names of the columns, to tell a misspelt one before all rows were read; none for LIBSVM files.
+fn first_names(scan: &Scan) -> Outcome<Vec<String>> {
+    let first = scan.pass().next().transpose()?;
+    Ok(match first.map(|chunk| chunk.rows) {
+        Some(mainstay_io::Input::Table(table)) => table.names().map(str::to_owned).collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// The largest checkpoint that is read.
+const MAX_CHECKPOINT: u64 = 1 << 30;
+
+fn resumed(driver: Driver, path: &Path) -> Outcome<Driver> {
+    let name = path.display();
+    let refused = |why: String| Failure::say(format!("{name}: {why}"));
+    let size = fs::metadata(path).map_or(0, |m| m.len());
+    if size > MAX_CHECKPOINT {
+        return Err(refused("this is not a checkpoint of a fit".into()));
+    }
+    let bytes = fs::read(path).map_err(|e| refused(e.to_string()))?;
+    driver.resume(&bytes).map_err(|e| refused(e.to_string()))
+}
+
+/// Writes the checkpoint after a pass.
+fn keep(driver: &Driver, path: Option<&Path>) -> mainstay::Result<()> {
+    let Some((path, bytes)) = path.zip(driver.checkpoint()) else { return Ok(()) };
+    let written = mainstay_io::write_file(path, |out| out.write_all(&bytes));
+    written.map_err(|e| mainstay::Error::BadData(e.to_string()))
+}
+
+/// What a terminal shows: the pass, its rows per second and the gap so far.
+struct Progress(Option<Arc<RowBar>>);
+
+impl Progress {
+    fn new(console: &Console) -> Self {
+        Self(console.row_bar("reading").map(Arc::new))
+    }
+
+    fn say(&self, what: &str) {
+        if let Some(bar) = &self.0 {
+            bar.say(what);
+        }
+    }
+
+    fn watch(&self) -> Option<Watch> {
+        let bar = self.0.clone()?;
+        Some(Arc::new(move |rows| bar.show(rows, None)))
+    }
+
+    /// One line for every pass.
+    fn passed(&self, driver: &Driver, seconds: f64) {
+        let Some(bar) = &self.0 else { return };
+        let speed = driver.rows().unwrap_or(0) as f64 / seconds.max(1e-9);
+        let pass = driver.passes();
+        bar.line(&format!("pass {pass}: gap {:.1e}, {speed:.0} rows/s", driver.gap()));
+        bar.say(&format!("pass {}", pass + 1));
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.0 {
+            bar.clear();
+        }
+    }
+}

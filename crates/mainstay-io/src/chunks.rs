@@ -1,0 +1,198 @@
+//! A source as chunks of whole rows, in order, in bounded memory: a thread reads ahead of whoever takes them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mainstay::data::Table;
+
+use crate::blocks::Limits;
+use crate::error::{Error, Result};
+use crate::reading::{Input, ReadOptions, each_chunk};
+use crate::source::Source;
+
+/// How large chunks are. Where they are cut depends on nothing else but the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkSize {
+    /// Text: bytes in a chunk, unless one record is longer.
+    pub bytes: usize,
+    /// Columns in a binary format: cells in a chunk, unless one row has more.
+    pub cells: usize,
+}
+
+impl Default for ChunkSize {
+    fn default() -> Self {
+        Self { bytes: 1 << 20, cells: 1 << 19 }
+    }
+}
+
+/// Chunks of text that are parsed at a time, at most: on many cores memory is dearer than idleness.
+const BATCH: usize = 32;
+
+impl ChunkSize {
+    pub(crate) fn limits(self) -> Limits {
+        Limits { block: self.bytes.max(1), batch: BATCH, ..Limits::default() }
+    }
+
+    /// Rows in a chunk of so many columns.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for binary formats"))]
+    pub(crate) fn rows(self, columns: usize) -> usize {
+        (self.cells / columns.max(1)).clamp(1, 1 << 16)
+    }
+}
+
+/// How to read a source in chunks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChunkOptions {
+    /// How the source is read.
+    pub read: ReadOptions,
+    /// The columns that are needed; `None`: all. If one of them does not occur, all are read, so that whoever
+    /// misses it can say what there is instead.
+    pub columns: Option<Vec<String>>,
+    /// CSV: columns kept as they are written, like [`ReadOptions::categorical`] but without effect on formats
+    /// that know the type of a column.
+    pub text: Vec<String>,
+    /// How large chunks are.
+    pub size: ChunkSize,
+}
+
+impl ChunkOptions {
+    /// For each of the columns `names` whether it is read.
+    pub(crate) fn selected<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> Vec<bool> {
+        let wanted = |name: &str| self.columns.as_ref().is_none_or(|c| c.iter().any(|w| w == name));
+        let all_there = self.columns.iter().flatten().all(|w| names.clone().any(|name| w == name));
+        let selected: Vec<bool> = names.map(|name| !all_there || wanted(name)).collect();
+        // Rows without a column could not be counted.
+        if selected.contains(&true) { selected } else { vec![true; selected.len()] }
+    }
+
+    /// Makes the columns text that are to be categories.
+    pub(crate) fn make_text(&self, table: &mut Table) -> Result<()> {
+        for column in &self.read.categorical {
+            if table.names().any(|name| name == column) {
+                table.make_categorical(column)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows that follow each other in a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    /// The rows; a table knows their numbers in the source.
+    pub rows: Input,
+    /// Rows of the source before them.
+    pub first: usize,
+}
+
+/// What a reader says to whoever takes the chunks.
+enum Message {
+    Rows(Input),
+    End(Result<()>),
+}
+
+/// The reader's end: takes chunks and notes.
+pub(crate) struct Outlet<'a> {
+    sender: &'a SyncSender<Message>,
+    shared: &'a Shared,
+}
+
+#[derive(Default)]
+struct Shared {
+    notes: Mutex<Vec<String>>,
+    /// One more than the rows that will come; 0: unknown.
+    expected: AtomicU64,
+}
+
+impl Outlet<'_> {
+    /// Hands over a chunk, as soon as the one before was taken.
+    pub(crate) fn give(&mut self, rows: Input) -> Result<()> {
+        // Nobody listens any more: any error ends the reader, and nobody will see it.
+        self.sender.send(Message::Rows(rows)).map_err(|_| Error::file("", "no more is wanted"))
+    }
+
+    /// Tells what was noticed and decided.
+    pub(crate) fn note(&mut self, note: String) {
+        self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
+    /// Tells how many rows there will be.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for binary formats"))]
+    pub(crate) fn expect(&mut self, rows: u64) {
+        self.shared.expected.store(rows.saturating_add(1), Ordering::Relaxed);
+    }
+}
+
+/// The chunks of a source, in order. One is read ahead.
+///
+/// Files, gzip included, and standard input are read as they come: CSV, LIBSVM, Arrow and, from a file, Parquet. Other
+/// sources (spreadsheets; Parquet and Arrow files through a pipe or gzip) are taken into memory first.
+pub struct Chunks {
+    receiver: Receiver<Message>,
+    shared: Arc<Shared>,
+    name: String,
+    first: usize,
+    ended: bool,
+}
+
+impl Chunks {
+    /// Begins to read.
+    pub fn new(source: Source, options: ChunkOptions) -> Self {
+        let (sender, receiver) = sync_channel(1);
+        let shared = Arc::new(Shared::default());
+        let (name, theirs) = (source.name(), shared.clone());
+        // A thread of its own that nobody waits for: it may be waiting for standard input when the work is done.
+        std::thread::spawn(move || {
+            let mut outlet = Outlet { sender: &sender, shared: &theirs };
+            let end = each_chunk(&source, &options, &mut outlet);
+            // Nobody listens any more: then nobody needs to know.
+            let _ = sender.send(Message::End(end));
+        });
+        Self { receiver, shared, name, first: 0, ended: false }
+    }
+
+    /// Rows handed over so far.
+    pub fn rows(&self) -> usize {
+        self.first
+    }
+
+    /// Rows there will be in all, if the format tells.
+    pub fn expected(&self) -> Option<u64> {
+        self.shared.expected.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// What was noticed and decided on the way; complete after the last chunk.
+    pub fn notes(&self) -> Vec<String> {
+        self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Iterator for Chunks {
+    type Item = Result<Chunk>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        match self.receiver.recv() {
+            Ok(Message::Rows(rows)) => {
+                let first = self.first;
+                self.first += rows.nrows();
+                let rows = match rows {
+                    Input::Table(table) => Input::Table(table.starting_at(first)),
+                    sparse @ Input::Sparse(_) => sparse,
+                };
+                Some(Ok(Chunk { rows, first }))
+            }
+            Ok(Message::End(end)) => {
+                self.ended = true;
+                end.err().map(Err)
+            }
+            Err(_) => {
+                self.ended = true;
+                Some(Err(Error::file(&self.name, "the reader ended before the data did")))
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Rows of any number of chunks as blocks of a fixed number of rows.
+
+use mainstay::data::LearnedRows;
+use mainstay::linalg::{Csr, Dense, Matrix};
+
+/// Rows that wait until there are enough of them.
+#[derive(Default)]
+pub(crate) struct Gather {
+    columns: usize,
+    sparse: bool,
+    /// Dense: all entries. Sparse: those stored.
+    values: Vec<f64>,
+    indices: Vec<u32>,
+    /// Stored entries of every row.
+    lengths: Vec<usize>,
+    labels: Vec<usize>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Gather {
+    /// Rows that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub(crate) fn add(&mut self, rows: LearnedRows) {
+        self.columns = rows.features.ncols();
+        match &rows.features {
+            Matrix::Dense(x) => self.values.extend_from_slice(x.data()),
+            Matrix::Sparse(x) => {
+                self.sparse = true;
+                for i in 0..x.nrows() {
+                    let (indices, values) = x.row(i);
+                    self.indices.extend_from_slice(indices);
+                    self.values.extend_from_slice(values);
+                    self.lengths.push(indices.len());
+                }
+            }
+        }
+        self.labels.extend(rows.labels);
+        if let Some(weights) = rows.weights {
+            self.weights.get_or_insert_default().extend(weights);
+        }
+    }
+
+    /// The first rows, `count` of them or as many as there are.
+    pub(crate) fn take(&mut self, count: usize) -> mainstay::Result<LearnedRows> {
+        let count = count.min(self.len());
+        let features = if self.sparse {
+            let mut starts = Vec::with_capacity(count + 1);
+            starts.push(0);
+            let mut end = 0;
+            for length in self.lengths.drain(..count) {
+                end += length;
+                starts.push(end);
+            }
+            let indices = self.indices.drain(..end).collect();
+            let values = self.values.drain(..end).collect();
+            Matrix::Sparse(Csr::new(self.columns, starts, indices, values)?)
+        } else {
+            let values = self.values.drain(..count * self.columns).collect();
+            Matrix::Dense(Dense::from_rows(count, self.columns, values))
+        };
+        let labels = self.labels.drain(..count).collect();
+        let weights = self.weights.as_mut().map(|w| w.drain(..count).collect());
+        Ok(LearnedRows { features, labels, weights })
+    }
+}

@@ -1,0 +1,268 @@
+//! One or many files as one table that is read pass by pass and never held as a whole.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::chunks::{Chunk, ChunkOptions, Chunks};
+use crate::error::{Error, Result};
+use crate::source::Source;
+
+/// Endings of the files that a folder is searched for.
+const ENDINGS: [&str; 10] = [
+    ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arrow", ".feather", ".ipc", ".libsvm",
+    ".svm",
+];
+
+/// Files whose rows, one file after the other, are one table.
+///
+/// The columns are those of the first file; others must have them too, in any order.
+#[derive(Debug, Clone)]
+pub struct Scan {
+    files: Vec<PathBuf>,
+    options: ChunkOptions,
+}
+
+impl Scan {
+    /// Files, folders (all files in them that can be read, by name) and patterns: `*` stands for any characters of a
+    /// name, `?` for one. Standard input and pipes cannot be read twice and are refused.
+    pub fn new<P: AsRef<Path>>(paths: &[P], options: ChunkOptions) -> Result<Self> {
+        let mut files = Vec::new();
+        for path in paths {
+            files.extend(expanded(path.as_ref())?);
+        }
+        if files.is_empty() {
+            return Err(Error::file("scan", "no file is given"));
+        }
+        for file in &files {
+            let name = file.display().to_string();
+            let found =
+                fs::metadata(file).map_err(|source| Error::Read { name: name.clone(), source })?;
+            if !found.is_file() {
+                let problem =
+                    "a fit in passes reads its rows several times, which only a plain file allows";
+                return Err(Error::file(&name, problem));
+            }
+        }
+        Ok(Self { files, options })
+    }
+
+    /// The files, in the order in which they are read.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Bytes of all files.
+    pub fn size(&self) -> u64 {
+        self.files.iter().filter_map(|f| fs::metadata(f).ok()).map(|m| m.len()).sum()
+    }
+
+    /// How the files are read.
+    pub fn options(&self) -> &ChunkOptions {
+        &self.options
+    }
+
+    /// The same files, read in another way.
+    #[must_use]
+    pub fn with_options(&self, options: ChunkOptions) -> Self {
+        Self { files: self.files.clone(), options }
+    }
+
+    /// All rows once more.
+    pub fn pass(&self) -> ScanPass {
+        ScanPass {
+            files: self.files.iter().cloned().collect(),
+            options: self.options.clone(),
+            current: None,
+            name: String::new(),
+            notes: Vec::new(),
+            rows: 0,
+        }
+    }
+}
+
+/// The chunks of all files, in order.
+pub struct ScanPass {
+    files: VecDeque<PathBuf>,
+    options: ChunkOptions,
+    current: Option<Chunks>,
+    name: String,
+    notes: Vec<String>,
+    rows: usize,
+}
+
+impl ScanPass {
+    /// The file that the last chunk came from.
+    pub fn file(&self) -> &str {
+        &self.name
+    }
+
+    /// Rows handed over so far.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// What was noticed and decided on the way.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+impl Iterator for ScanPass {
+    /// Row numbers count within each file.
+    type Item = Result<Chunk>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.current.is_none() {
+                let file = self.files.pop_front()?;
+                self.name = file.display().to_string();
+                self.current = Some(Chunks::new(Source::Path(file), self.options.clone()));
+            }
+            let chunks = self.current.as_mut()?;
+            match chunks.next() {
+                Some(Ok(chunk)) => {
+                    self.rows += chunk.rows.nrows();
+                    return Some(Ok(chunk));
+                }
+                Some(Err(error)) => {
+                    self.files.clear();
+                    self.current = None;
+                    return Some(Err(error));
+                }
+                None => {
+                    self.notes.extend(chunks.notes());
+                    self.current = None;
+                }
+            }
+        }
+    }
+}
+
+/// The files that a path stands for.
+fn expanded(path: &Path) -> Result<Vec<PathBuf>> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        let can_read = |file: &PathBuf| {
+            let name = file.to_string_lossy().to_ascii_lowercase();
+            file.is_file() && ENDINGS.iter().any(|ending| name.ends_with(ending))
+        };
+        let files: Vec<PathBuf> = listed(path)?.into_iter().filter(can_read).collect();
+        if files.is_empty() {
+            let problem = "there is no CSV, Parquet, Arrow or LIBSVM file in this folder";
+            return Err(Error::file(&name, problem));
+        }
+        return Ok(files);
+    }
+    // A file may have a star in its name.
+    if path.exists() || !name.contains(['*', '?']) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = vec![PathBuf::new()];
+    for part in path.components() {
+        let part = part.as_os_str();
+        let Some(pattern) = part.to_str().filter(|p| p.contains(['*', '?'])) else {
+            found.iter_mut().for_each(|folder| folder.push(part));
+            continue;
+        };
+        let mut next = Vec::new();
+        for folder in found.iter().filter(|f| f.as_os_str().is_empty() || f.is_dir()) {
+            let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            let fits = |file: &PathBuf| {
+                let name = file.file_name().and_then(|n| n.to_str());
+                name.is_some_and(|n| matches(pattern, n))
+            };
+            let names = listed(here)?.into_iter().filter(fits);
+            next.extend(names.filter_map(|file| Some(folder.join(file.file_name()?))));
+        }
+        found = next;
+    }
+    found.retain(|file| file.is_file());
+    if found.is_empty() {
+        return Err(Error::file(&name, "no file fits this pattern"));
+    }
+    Ok(found)
+}
+
+/// What is in a folder, by name; hidden files are left alone.
+fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |source| Error::Read { name: folder.display().to_string(), source };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if !entry.file_name().to_string_lossy().starts_with('.') {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Whether a name fits a pattern of `*` (any characters) and `?` (one character).
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    // fits[j]: whether the pattern so far fits the first j characters.
+    let mut fits: Vec<bool> = (0..=name.len()).map(|j| j == 0).collect();
+    for p in pattern {
+        let before = fits.clone();
+        for j in 0..fits.len() {
+            fits[j] = match p {
+                '*' => before[j] || (j > 0 && fits[j - 1]),
+                '?' => j > 0 && before[j - 1],
+                p => j > 0 && before[j - 1] && name[j - 1] == p,
+            };
+        }
+    }
+    fits.last().copied().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_and_question_marks_stand_for_characters() {
+        for (pattern, name, fits) in [
+            ("*.csv", "a.csv", true),
+            ("*.csv", ".csv", true),
+            ("*.csv", "a.csv.gz", false),
+            ("part-??.parquet", "part-01.parquet", true),
+            ("part-??.parquet", "part-1.parquet", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("\u{e9}?", "\u{e9}\u{df}", true),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn folders_patterns_and_lists_are_read_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for (name, text) in [("b.csv", "x\n3\n4\n"), ("a.csv", "x\n1\n2\n"), ("note.txt", "no")] {
+            fs::write(path(name), text).unwrap();
+        }
+        let read = |paths: &[PathBuf]| -> Vec<f64> {
+            let scan = Scan::new(paths, ChunkOptions::default()).unwrap();
+            let chunks: Vec<Chunk> = scan.pass().collect::<Result<_>>().unwrap();
+            let values = |chunk: &Chunk| match &chunk.rows {
+                crate::Input::Table(t) => match &t.columns()[0].cells {
+                    mainstay::data::Cells::Numbers(v) => v.clone(),
+                    mainstay::data::Cells::Words(_) => Vec::new(),
+                },
+                crate::Input::Sparse(_) => Vec::new(),
+            };
+            chunks.iter().flat_map(values).collect()
+        };
+        assert_eq!(read(&[folder.path().to_owned()]), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(read(&[path("?.csv")]), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(read(&[path("b.csv"), path("a*")]), [3.0, 4.0, 1.0, 2.0]);
+        let failed =
+            |paths: &[PathBuf]| Scan::new(paths, ChunkOptions::default()).unwrap_err().to_string();
+        assert!(failed(&[path("*.parquet")]).contains("no file fits this pattern"));
+        assert!(failed(&[path("c.csv")]).contains("cannot read"));
+        assert!(failed(&[]).contains("no file is given"));
+    }
+}
