@@ -81,10 +81,17 @@ def _plain(index, y):
         missing = np.flatnonzero(~np.isfinite(y))
     else:
         y = y.astype(object)
-        missing = [row for row, label in enumerate(y) if label is None or label != label]
+        missing = [row for row, label in enumerate(y) if _is_missing(label)]
     if len(missing):
         raise ValueError(f"partition {index}, row {missing[0]}: the label is missing")
     return y
+
+
+def _is_missing(label):
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA
+        return True
 
 
 def _named(index, y):
