@@ -21,7 +21,10 @@ _PREFIX = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 def answer(ask, index, block, classes):
     """Answer ``ask`` from one partition, ``(X, y, weights)``; the first look knows no classes."""
-    X, y, weights = block
+    # Arrays that came through a network may begin at any byte.
+    X, y, weights = (
+        part if part is None else np.require(part, requirements="CA") for part in block
+    )
     if classes is None:
         names, codes = _named(index, y)
         return _core.look(ask, index, X, codes, sample_weight=weights, names=names)

@@ -269,3 +269,22 @@ def test_dask_is_imported_only_when_its_data_arrive():
         "assert 'dask' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def _unaligned(values):
+    """The same numbers, from an odd byte on."""
+    room = np.zeros(values.nbytes + 1, dtype=np.uint8)
+    room[1:] = np.frombuffer(values.tobytes(), dtype=np.uint8)
+    copy = room[1:].view(values.dtype).reshape(values.shape)
+    assert not copy.flags.aligned
+    return copy
+
+
+def test_arrays_may_begin_at_any_byte():
+    X, y = rows()
+    model = PenalizedClassifier(alpha=1e-2).fit(_unaligned(X), y)
+    assert (model.predict(_unaligned(X)) == model.predict(X)).all()
+    parts = [dask.delayed(_unaligned)(part) for part in np.split(X, 3)]
+    array = da.concatenate([da.from_delayed(p, (1000, 4), dtype=float) for p in parts])
+    found = PenalizedClassifier(alpha=1e-2).fit(array, da.from_array(y, chunks=1000))
+    agree(found, model)
