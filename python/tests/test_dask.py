@@ -10,6 +10,7 @@ import pytest
 import mainstay
 from mainstay import (
     ConicSVC,
+    NormRobustReGEC,
     PenalizedClassifier,
     ReGEC,
     RolinClassifier,
@@ -185,7 +186,7 @@ def test_estimators_without_a_partitioned_fit_name_an_alternative():
         (RolinClassifier(), "PenalizedClassifier"),
         (ConicSVC(), "StableSVC"),
         (StableSVCCV(), "StableSVC"),
-        (ReGEC(), "partial_fit"),
+        (NormRobustReGEC(), "partial_fit"),
         (StableSVC(), "StableLogisticRegression"),
     ]:
         data = (
@@ -288,3 +289,16 @@ def test_arrays_may_begin_at_any_byte():
     array = da.concatenate([da.from_delayed(p, (1000, 4), dtype=float) for p in parts])
     found = PenalizedClassifier(alpha=1e-2).fit(array, da.from_array(y, chunks=1000))
     agree(found, model)
+
+
+def test_regec_needs_sums_alone():
+    data = frame(classes=3)
+    ddf = dd.from_pandas(data, npartitions=7)
+    model = ReGEC(rule="plane").fit(ddf, "label")
+    memory = ReGEC(rule="plane").fit(data[NAMES], data.label)
+    np.testing.assert_allclose(np.abs(model.planes_), np.abs(memory.planes_), rtol=1e-6, atol=1e-9)
+    assert (model.predict(ddf).compute() == memory.predict(data[NAMES])).mean() > 0.999
+    with pytest.raises(ValueError, match="'plane'"):
+        ReGEC().fit(ddf, "label")
+    with pytest.raises(ValueError, match="give factors"):
+        ReGEC(class_weight="balanced").fit(ddf, "label")
