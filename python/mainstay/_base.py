@@ -333,7 +333,8 @@ class _Progress:
 def core_matrix(X):
     """Features as the compiled module takes them: a float64 array, or the parts of a CSR matrix."""
     if not sparse.issparse(X):
-        return X
+        # Arrays that came through a network may begin at any byte.
+        return X if X.flags.aligned else X.copy()
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

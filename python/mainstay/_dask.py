@@ -29,8 +29,8 @@ def refuse(*given):
     if any(is_dask(data) for data in given):
         raise TypeError(
             "this takes no Dask data: pass X.compute() if the rows fit into memory; fit, predict, "
-            "predict_proba and decision_function of PenalizedClassifier, StableSVC and "
-            "StableLogisticRegression take X and y as Dask data"
+            "predict_proba and decision_function of PenalizedClassifier, StableSVC, "
+            "StableLogisticRegression and ReGEC take X and y as Dask data"
         )
 
 
@@ -43,7 +43,9 @@ def fit(model, X, y, sample_weight=None):
     model.n_features_in_ = columns if isinstance(columns, int) else len(columns)
     if not isinstance(columns, int) and all(isinstance(name, str) for name in columns):
         model.feature_names_in_ = np.array(columns, dtype=object)
-    _partitioned.fit(model, _Engine(parts, model.n_features_in_), label_dtype)
+    engine = _Engine(parts, model.n_features_in_)
+    by_sums = hasattr(model, "_fit_moments")
+    (_partitioned.fit_sums if by_sums else _partitioned.fit)(model, engine, label_dtype)
     model._warn()
     return model
 
@@ -209,15 +211,15 @@ class _Engine:
         else:
             self.units = client.persist(self.units, retries=3)
 
-    def run(self, ask, classes):
+    def run(self, ask, classes, answer=_partitioned.answer, merge=_partitioned.merge):
         """Put ``ask`` to all partitions and merge their answers."""
         delayed = self.dask.delayed
         # A task of its own: it is sent once to every worker, not once for every partition.
         state = delayed(_keep, pure=False)(ask, classes)
-        look, merge = delayed(_look, pure=False), delayed(_partitioned.merge, pure=False)
-        level = [look(unit, state) for unit in self.units]
+        look, join = delayed(_look, pure=False), delayed(merge, pure=False)
+        level = [look(unit, state, answer, merge) for unit in self.units]
         while len(level) > 1:
-            level = [merge(level[i : i + FAN]) for i in range(0, len(level), FAN)]
+            level = [join(level[i : i + FAN]) for i in range(0, len(level), FAN)]
         client = _client()
         if client is None:
             return self.dask.compute(level[0])[0]
@@ -246,9 +248,9 @@ def _block(index, part, columns, label, weight):
     return X, y, None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
 
 
-def _look(blocks, state):
+def _look(blocks, state, answer, merge):
     ask, classes = state
-    return _partitioned.merge([_partitioned.answer(ask, i, b, classes) for i, b in blocks])
+    return merge([answer(ask, i, block, classes) for i, block in blocks])
 
 
 def _client():

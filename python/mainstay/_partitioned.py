@@ -21,7 +21,10 @@ _PREFIX = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 def answer(ask, index, block, classes):
     """Answer ``ask`` from one partition, ``(X, y, weights)``; the first look knows no classes."""
-    X, y, weights = block
+    # Arrays that came through a network may begin at any byte.
+    X, y, weights = (
+        part if part is None else np.require(part, requirements="CA") for part in block
+    )
     if classes is None:
         names, codes = _named(index, y)
         return _core.look(ask, index, X, codes, sample_weight=weights, names=names)
@@ -38,10 +41,7 @@ def fit(model, engine, label_dtype):
     method, checkpoint = model._method_name(), Checkpoint()
     ask, _ = _core.Driver(method, _params_without_classes(model)).next()
     start = time.perf_counter()
-    first = engine.run(ask, None)
-    labels = _labels(_core.message_classes(first), label_dtype)
-    model.classes_, order = np.unique(labels, return_index=True)
-    first = _core.reorder_classes(first, order.tolist())
+    first = _first_look(model, engine, ask, label_dtype)
     driver = _core.Driver(method, model._core_params(), checkpoint.read())
     driver.next()
     ask, core = driver.next(first)
@@ -54,6 +54,55 @@ def fit(model, engine, label_dtype):
         _tell(model, driver, start)
     checkpoint.remove()
     model._set_fitted(core)
+
+
+def _first_look(model, engine, ask, label_dtype):
+    """Settle the classes, in sorted order."""
+    first = engine.run(ask, None)
+    labels = _labels(_core.message_classes(first), label_dtype)
+    model.classes_, order = np.unique(labels, return_index=True)
+    return _core.reorder_classes(first, order.tolist())
+
+
+def fit_sums(model, engine, label_dtype):
+    """Fit a method that needs nothing but sums over the rows of every class, in two passes."""
+    if model.class_weight == "balanced":
+        raise ValueError(
+            "`class_weight` = 'balanced' is not defined for partitions: give factors as a dict"
+        )
+    # The first look is the same for every method, and refuses what is not finite.
+    known = _core.Driver("l2", {})
+    ask, _ = known.next()
+    known.next(_first_look(model, engine, ask, label_dtype))
+    if len(model.classes_) > 2 and model.rule != "plane":
+        raise ValueError(
+            f"{len(model.classes_)} classes in partitions: `rule` = 'plane' is needed, since "
+            "'points' keeps all rows"
+        )
+    engine.counted(known.rows)
+    model._moments = engine.run(None, model.classes_, sums, merge_sums)
+    model._fit_moments()
+
+
+def sums(_, index, block, classes):
+    """Sum over the rows of every class of one partition; None if it is empty."""
+    X, y, weights = (
+        part if part is None else np.require(part, requirements="CA") for part in block
+    )
+    if len(X) == 0:
+        return None
+    return _core.Moments(X, _codes(index, y, classes), len(classes), weights)
+
+
+def merge_sums(parts):
+    """Add sums in partition order."""
+    parts = [part for part in parts if part is not None]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    total = _core.Moments.from_json(parts[0].to_json())  # a task may not change what it is given
+    for part in parts[1:]:
+        total.merge(part)
+    return total
 
 
 def _params_without_classes(model):
@@ -81,10 +130,17 @@ def _plain(index, y):
         missing = np.flatnonzero(~np.isfinite(y))
     else:
         y = y.astype(object)
-        missing = [row for row, label in enumerate(y) if label is None or label != label]
+        missing = [row for row, label in enumerate(y) if _is_missing(label)]
     if len(missing):
         raise ValueError(f"partition {index}, row {missing[0]}: the label is missing")
     return y
+
+
+def _is_missing(label):
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA
+        return True
 
 
 def _named(index, y):

@@ -10,6 +10,7 @@ import pytest
 import mainstay
 from mainstay import (
     ConicSVC,
+    NormRobustReGEC,
     PenalizedClassifier,
     ReGEC,
     RolinClassifier,
@@ -185,7 +186,7 @@ def test_estimators_without_a_partitioned_fit_name_an_alternative():
         (RolinClassifier(), "PenalizedClassifier"),
         (ConicSVC(), "StableSVC"),
         (StableSVCCV(), "StableSVC"),
-        (ReGEC(), "partial_fit"),
+        (NormRobustReGEC(), "partial_fit"),
         (StableSVC(), "StableLogisticRegression"),
     ]:
         data = (
@@ -269,3 +270,35 @@ def test_dask_is_imported_only_when_its_data_arrive():
         "assert 'dask' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def _unaligned(values):
+    """The same numbers, from an odd byte on."""
+    room = np.zeros(values.nbytes + 1, dtype=np.uint8)
+    room[1:] = np.frombuffer(values.tobytes(), dtype=np.uint8)
+    copy = room[1:].view(values.dtype).reshape(values.shape)
+    assert not copy.flags.aligned
+    return copy
+
+
+def test_arrays_may_begin_at_any_byte():
+    X, y = rows()
+    model = PenalizedClassifier(alpha=1e-2).fit(_unaligned(X), y)
+    assert (model.predict(_unaligned(X)) == model.predict(X)).all()
+    parts = [dask.delayed(_unaligned)(part) for part in np.split(X, 3)]
+    array = da.concatenate([da.from_delayed(p, (1000, 4), dtype=float) for p in parts])
+    found = PenalizedClassifier(alpha=1e-2).fit(array, da.from_array(y, chunks=1000))
+    agree(found, model)
+
+
+def test_regec_needs_sums_alone():
+    data = frame(classes=3)
+    ddf = dd.from_pandas(data, npartitions=7)
+    model = ReGEC(rule="plane").fit(ddf, "label")
+    memory = ReGEC(rule="plane").fit(data[NAMES], data.label)
+    np.testing.assert_allclose(np.abs(model.planes_), np.abs(memory.planes_), rtol=1e-6, atol=1e-9)
+    assert (model.predict(ddf).compute() == memory.predict(data[NAMES])).mean() > 0.999
+    with pytest.raises(ValueError, match="'plane'"):
+        ReGEC().fit(ddf, "label")
+    with pytest.raises(ValueError, match="give factors"):
+        ReGEC(class_weight="balanced").fit(ddf, "label")

@@ -354,3 +354,20 @@ fn answers_do_not_depend_on_the_partitioning_beyond_the_gap() {
         assert!(apart <= 2.0 * 2.0 * gaps / 1e-3, "{apart}");
     }
 }
+
+/// Passes over chunks are the solver of the hinge in memory once there are 50,000 rows: the proof is the usual one,
+/// recomputed from the duals, and threads change no bit.
+#[test]
+fn the_hinge_of_many_rows_in_memory_is_solved_by_passes() {
+    let data = rows(60_000, 5, 2, 14);
+    let svm =
+        methods::find("l2").unwrap().estimator(&json!({"loss": "hinge", "alpha": 1e-3})).unwrap();
+    let with_threads =
+        |threads: usize| svm.fit(&data, &Control::new().with_threads(threads)).unwrap();
+    let one = with_threads(1);
+    assert_eq!(one.route, ["passes"]);
+    assert!(one.n_iter <= 8, "{}", one.n_iter);
+    assert_eq!(with_threads(3), one);
+    let partitioned = over(&InMemory::new(&data), "l2", &json!({"loss": "hinge", "alpha": 1e-3}));
+    assert_agree(&one, &partitioned.unwrap(), "in memory");
+}

@@ -71,6 +71,7 @@ const SOLVERS: &[(&str, &[&str])] = &[
             "near_rows",
             "newton_step",
             "sample",
+            "whole",
             "zero_weights",
         ],
     ),

@@ -47,7 +47,10 @@ fn alternative(name: &str) -> &'static str {
             "fit it to a sample of the rows, or use MissingFeaturePerceptron.partial_fit on one partition after the other"
         }
         "missing-perceptron" => "use partial_fit on one partition after the other",
-        "regec" | "norm-robust-regec" => "use partial_fit on one partition after the other",
+        "regec" => "use partial_fit on one partition after the other",
+        "norm-robust-regec" => {
+            "fit it to a sample of the rows, or use ReGEC, which takes Dask data and batches (partial_fit)"
+        }
         "conic" | "conic-cv" => {
             "fit it to a sample of the rows, or use StableSVC or PenalizedClassifier(loss=\"modified_huber\")"
         }

@@ -59,6 +59,8 @@ pub(super) struct Binary {
     before: Option<Before>,
     near: Option<f64>,
     best: Option<Point>,
+    /// Point and width whose shares prove the bound.
+    proof: Option<(Point, f64)>,
     certificate: Certificate,
     returns: usize,
     spent: usize,
@@ -75,6 +77,7 @@ impl Binary {
             before: None,
             near: None,
             best: None,
+            proof: None,
             certificate: Certificate { primal: f64::INFINITY, dual: 0.0 },
             returns: 0,
             spent: 0,
@@ -104,6 +107,11 @@ impl Binary {
         self.best.as_ref().unwrap_or(&self.place.point)
     }
 
+    /// Point and width of the smoothing whose shares prove the best bound; none before the first pass.
+    pub(super) fn proof(&self) -> Option<&(Point, f64)> {
+        self.proof.as_ref()
+    }
+
     /// The best bounds so far.
     pub(super) fn certificate(&self) -> Certificate {
         self.certificate
@@ -114,7 +122,8 @@ impl Binary {
         &self.place
     }
 
-    fn counting(&self) -> Counting {
+    /// How rows count at the present point.
+    pub(super) fn counting(&self) -> Counting {
         let usual = self.setting.problem.counting();
         let positive = usual == Counting::Above && self.place.positive_only;
         if positive { Counting::Positive } else { usual }
@@ -143,7 +152,10 @@ impl Binary {
             return Err(Error::Numerical(text.into()));
         }
         // A bound once proven stays proven.
-        self.certificate.dual = self.certificate.dual.max(found.dual);
+        if found.dual > self.certificate.dual {
+            self.certificate.dual = found.dual;
+            self.proof = Some((self.place.point.clone(), self.place.width));
+        }
         if found.primal < self.certificate.primal {
             self.certificate.primal = found.primal;
             self.best = Some(self.place.point.clone());

@@ -99,7 +99,7 @@ wire!(FirstLook {
 });
 
 /// A number for every row that looks random and depends on its place alone (the finaliser of SplitMix64).
-fn draw(partition: usize, row: usize) -> u64 {
+pub(super) fn draw(partition: usize, row: usize) -> u64 {
     let mut z = (partition as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (row as u64);
     for factor in [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB] {
         z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);

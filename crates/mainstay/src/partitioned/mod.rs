@@ -38,6 +38,7 @@ mod row_terms;
 mod sample;
 mod spec;
 mod units;
+mod whole;
 mod wire;
 mod zero_weights;
 
@@ -47,3 +48,4 @@ pub use driver::{Driver, Step};
 pub use engine::{FAN, MergeTree, fit, merge_all};
 pub use message::{Message, look};
 pub use spec::{Objective, Spec};
+pub use whole::{Answer, solve_program};

@@ -46,7 +46,16 @@ impl Sample {
         let weight: f64 = weighted.sum();
         let x = Matrix::from(look.sample_matrix());
         let whole = look.sample.len() == look.rows();
-        let block = Block::new(0, x, labels, Some(weights));
+        Self::of(Block::new(0, x, labels, Some(weights)), pass, weight, whole)
+    }
+
+    /// A sample that was drawn elsewhere; `weight` is its total weight.
+    pub(super) fn of(
+        block: Block<'static>,
+        pass: PassAsk,
+        weight: f64,
+        whole: bool,
+    ) -> Result<Self> {
         let gram = super::kernel::mean_gram(&block, &pass, weight)?;
         Ok(Self { block, pass, gram, weight, whole })
     }

@@ -3,8 +3,12 @@
 //! | penalty | loss | stage |
 //! | --- | --- | --- |
 //! | with L1 | any | working set |
-//! | L2 | hinge | interior point; rounded hinge where that is too large |
+//! | L2 | hinge | interior point; rounded hinge where that is too large; passes over chunks where there are many rows |
 //! | L2 | others | newton; newton by conjugate gradients where that is too large |
+//!
+//! Passes over chunks (the room `partitioned`) use all threads on one fit. They are the choice for the hinge alone: at 200,000 x 50
+//! they took five passes where the interior point took 22 steps, while Newton's method, the working sets and the
+//! stable fits' method of multipliers are as fast on one core (0.6 s of its time each) and stay.
 //!
 //! L2 with more columns than rows goes through the row space first. A proof that misses the gap because the
 //! solver judged itself too kindly is followed by stricter tries on all columns.
@@ -22,11 +26,15 @@ use crate::loss::Loss;
 use crate::optim::hinge_qp::Shape;
 use crate::optim::program::penalty_weight;
 use crate::optim::{Bracket, Budget, Program};
+use crate::partitioned::solve_program;
 
 /// Largest order of a system that Newton's method factors.
 const MOST_DIRECT: usize = 1500;
 /// The same for the interior point method, whose alternative is slower.
 const MOST_INTERIOR: usize = 4000;
+/// Rows from which the hinge is solved by passes over chunks, and rows per column.
+const MANY_ROWS: usize = 50_000;
+const MANY_PER_COLUMN: usize = 200;
 /// Tries in all; each but the first aims at [`STRICTER`] times the gap of the one before.
 const TRIES: usize = 3;
 /// See [`TRIES`].
@@ -66,6 +74,16 @@ const RIDGE_STAGES: [Stage; 4] = [
         run: |program, start, budget| newton(program, start, Steps::ConjugateGradient, budget),
     },
 ];
+
+/// The hinge of many rows: a few passes over fixed chunks.
+const PASSES: Stage = Stage {
+    name: "passes",
+    fits: |_, _| true,
+    run: |program, _, budget| {
+        let found = solve_program(program, Loss::Hinge, budget)?;
+        Ok(Solution::new(found.v, found.b, found.duals))
+    },
+};
 
 /// One binary problem, ready to be solved for any strength of the penalty.
 #[derive(Clone, Copy)]
@@ -124,7 +142,7 @@ impl Task<'_> {
             None => (self.design.z.nrows(), self.design.z.ncols()),
         };
         let reduced = self.row_space.map(|_| "row space");
-        reduced.into_iter().chain([ridge_stage(self.loss, n.min(p)).name]).collect()
+        reduced.into_iter().chain([ridge_stage(self.loss, (n, p)).name]).collect()
     }
 
     /// Solves with penalty strengths `l1` ($\lambda$) and `l2` ($\mu$), from `start` if given.
@@ -175,11 +193,15 @@ impl Task<'_> {
         budget: &mut Budget<'_>,
     ) -> Result<Solution> {
         let (n, p) = program.shape();
-        (ridge_stage(self.loss, n.min(p)).run)(program, start, budget)
+        (ridge_stage(self.loss, (n, p)).run)(program, start, budget)
     }
 }
 
-fn ridge_stage(loss: Loss, order: usize) -> &'static Stage {
+fn ridge_stage(loss: Loss, (n, p): (usize, usize)) -> &'static Stage {
+    if loss == Loss::Hinge && n >= MANY_ROWS.max(MANY_PER_COLUMN * p) {
+        return &PASSES;
+    }
+    let order = n.min(p);
     let [.., last] = &RIDGE_STAGES;
     RIDGE_STAGES.iter().find(|stage| (stage.fits)(loss, order)).unwrap_or(last)
 }
@@ -231,9 +253,12 @@ mod tests {
 
     #[test]
     fn the_first_stage_that_fits_is_taken() {
-        let name = |loss, order| ridge_stage(loss, order).name;
+        let name = |loss, order| ridge_stage(loss, (order, order)).name;
         assert_eq!(name(Loss::Hinge, MOST_INTERIOR), "interior point");
         assert_eq!(name(Loss::Hinge, MOST_INTERIOR + 1), "rounded hinge");
+        assert_eq!(ridge_stage(Loss::Hinge, (MANY_ROWS - 1, 4)).name, "interior point");
+        assert_eq!(ridge_stage(Loss::Hinge, (MANY_ROWS, 4)).name, "passes");
+        assert_eq!(ridge_stage(Loss::Logistic, (MANY_ROWS, 4)).name, "newton");
         assert_eq!(name(Loss::ModifiedHuber, MOST_DIRECT), "newton");
         assert_eq!(name(Loss::SquaredHinge, MOST_DIRECT + 1), "newton by conjugate gradients");
     }
