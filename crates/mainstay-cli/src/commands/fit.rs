@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
-use mainstay::data::{Column, Dataset, Encoder, Table};
+use mainstay::data::{Column, Dataset, Encoder, NanRule, Table};
 use mainstay::folds;
 use mainstay::methods::{self, Method};
 use mainstay::model::metrics::Evaluation;
-use mainstay::model::{Estimator, Fitted, Output, StandardizeFirst};
+use mainstay::model::{DropFarFirst, Estimator, Fitted, ImputeFirst, Output, StandardizeFirst};
+use mainstay::uncertainty::far_rows::Share;
 use mainstay::{Control, Status};
 use mainstay_io::ModelFile;
 use serde_json::{Value, json};
 
-use crate::args::Fit;
+use crate::args::{Fit, ImputeRule};
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
@@ -19,9 +20,13 @@ use crate::{measurement, settings, table};
 
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
-    let params = settings::parse(method, &args.set, console.seed)?;
+    let mut params = settings::parse(method, &args.set, console.seed)?;
     // Wrong parameters should be reported before a large file is read.
-    method.estimator(&Value::Object(params.clone()))?;
+    let mut early = params.clone();
+    args.threats.apply(method, &mut early, None)?;
+    method.estimator(&Value::Object(early))?;
+    let far = args.threats.far()?;
+    let gaussian = args.impute == Some(ImputeRule::Gaussian);
     let errors = measurement::Wanted { columns: &args.error_columns, scale: args.error_scale };
     errors.check(method)?;
     console.make_way(&[args.output.as_deref(), args.suspects.as_deref()]);
@@ -31,16 +36,22 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         weights: args.weights.as_deref(),
         encoding: &args.encoding,
         impute: args.impute,
-        nan: method.nan,
+        nan: if gaussian { NanRule::Keep } else { method.nan },
         standardise: !args.raw,
         errors,
         reading: &args.reading,
     };
-    let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let mut labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let features = Some(labelled.data.n_features());
+    labelled.notes.extend(args.threats.apply(method, &mut params, features)?);
     let params = settings::name_classes(params, &labelled.classes)?;
     let plain = method.estimator(&Value::Object(params.clone()))?;
-    let scaled = StandardizeFirst(plain.as_ref());
-    let estimator: &dyn Estimator = if args.raw { plain.as_ref() } else { &scaled };
+    let filling = ImputeFirst(plain.as_ref());
+    let inner: &dyn Estimator = if gaussian { &filling } else { plain.as_ref() };
+    let scaled = StandardizeFirst(inner);
+    let kept: &dyn Estimator = if args.raw { inner } else { &scaled };
+    let dropping = DropFarFirst { estimator: kept, share: far.unwrap_or(Share::Fixed(0.0)) };
+    let estimator: &dyn Estimator = if far.is_some() { &dropping } else { kept };
 
     let control = console.control("fitting");
     let fitted = estimator.fit(&labelled.data, &control)?;
@@ -217,6 +228,9 @@ impl Summary<'_> {
         if !found.is_empty() {
             line("found", found.join(", "));
         }
+        if let Some(far) = self.far() {
+            line("left out", far);
+        }
         line("iterations", self.fitted.n_iter.to_string());
         line(
             "training",
@@ -230,6 +244,25 @@ impl Summary<'_> {
             line("note", note.clone());
         }
         text
+    }
+
+    /// The rows that were left out, the first of them by number.
+    fn far(&self) -> Option<String> {
+        const SHOWN: usize = 10;
+        let Some(Output::Table(table)) = self.fitted.outputs.get("far_rows") else { return None };
+        let (_, Output::Integers(rows)) = table.iter().find(|(name, _)| name == "row")? else {
+            return None;
+        };
+        let number = |row: &i64| {
+            let at = usize::try_from(*row).unwrap_or(usize::MAX);
+            self.labelled.row_number(at).to_string()
+        };
+        let shown: Vec<String> = rows.iter().take(SHOWN).map(number).collect();
+        let more = if rows.len() > SHOWN { ", ..." } else { "" };
+        Some(match rows.len() {
+            0 => "no row is far from its class".into(),
+            count => format!("{count} rows far from their class: {}{more}", shown.join(", ")),
+        })
     }
 
     fn json(&self) -> Value {
