@@ -26,8 +26,9 @@ GROUPS = {
     "Against features that go missing": ["_missing"],
     "Against unlucky subsets": ["_stable", "_stable_cv", "_stability"],
     "Against measurement error": ["_ellipsoid", "_eigen", "_uncertainty"],
+    "Against several threats at once": ["_robust", "_imputer", "_drop_far"],
     "Baselines": ["_penalized"],
-    "Workbench": ["_compare", "_stress"],
+    "Workbench": ["_compare", "_told", "_stress"],
     "Certificates and files": ["_certify", "_files"],
     "Many rows": ["_config"],
 }

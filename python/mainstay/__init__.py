@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mainstay._conic import ConicSVC, ConicSVCCV
     from mainstay._drop_far import DropFarRows
     from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
-    from mainstay._ellipsoid import EllipsoidSVC
+    from mainstay._ellipsoid import EllipsoidSVC, EllipsoidSVCCV
     from mainstay._files import load, save
     from mainstay._imputer import GaussianImputer
     from mainstay._missing import MissingFeatureCV, MissingFeaturePerceptron, MissingFeatureSVC
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mainstay._stable import StableLogisticRegression, StableSVC
     from mainstay._stable_cv import StableLogisticRegressionCV, StableSVCCV
     from mainstay._stress import StressInterrupted, stress
+    from mainstay._told import ToldResult
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
@@ -37,6 +38,7 @@ _HOMES = {
     "ConicSVCCV": "_conic",
     "DropFarRows": "_drop_far",
     "EllipsoidSVC": "_ellipsoid",
+    "EllipsoidSVCCV": "_ellipsoid",
     "GaussianImputer": "_imputer",
     "GroupedUncertainty": "_uncertainty",
     "MissingFeatureCV": "_missing",
@@ -55,6 +57,7 @@ _HOMES = {
     "StableSVC": "_stable",
     "StableSVCCV": "_stable_cv",
     "StressInterrupted": "_stress",
+    "ToldResult": "_told",
     "TopPCsClassifier": "_rolin",
     "certify": "_certify",
     "coefficient_stability": "_stability",
@@ -73,6 +76,7 @@ __all__ = [
     "ConicSVCCV",
     "DropFarRows",
     "EllipsoidSVC",
+    "EllipsoidSVCCV",
     "GaussianImputer",
     "GroupedUncertainty",
     "MissingFeatureCV",
@@ -91,6 +95,7 @@ __all__ = [
     "StableSVC",
     "StableSVCCV",
     "StressInterrupted",
+    "ToldResult",
     "TopPCsClassifier",
     "certify",
     "coefficient_stability",

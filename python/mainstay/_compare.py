@@ -10,6 +10,7 @@ import numpy as np
 from mainstay import _core
 from mainstay._base import _Progress, _seed
 from mainstay._stress import CLEAN, StressInterrupted, as_table
+from mainstay._told import told
 from mainstay.threats import _codes, _labels, _matrix
 
 
@@ -161,6 +162,7 @@ def compare(
     random_state=None,
     without=(),
     max_rows=None,
+    expect=None,
     verbose=0,
 ):
     """Find out which threat hurts this data, which method holds, and what that costs.
@@ -190,13 +192,19 @@ def compare(
     max_rows : int or None, default=None
         Training sets are cut to this many rows, every class by its share; None is 200 to 1000, the
         fewer the more features there are.
+    expect : dict or None, default=None
+        What you expect, ``{"wrong_labels": 0.1, "missing": 0.2, "errors": 0.3}`` or a part of it
+        (shares, and standard deviations of every feature): the *told* comparison. Every method is
+        configured for it and judged where it comes true, is absent, half or double; ``repeats``
+        (8 if None) splits.
     verbose : int, default=0
         1 shows progress.
 
     Returns
     -------
     result : ComparisonResult
-        ``.table``, ``.recommend()``, ``.plot(threat)``, ``.to_html(path)``.
+        ``.table``, ``.recommend()``, ``.plot(threat)``, ``.to_html(path)``; with ``expect`` a
+        `ToldResult` with ``.table`` and ``.recommend()``.
 
     Raises
     ------
@@ -219,6 +227,9 @@ def compare(
     if not (isinstance(budget_seconds, numbers.Real) and budget_seconds > 0):
         raise ValueError(f"`budget_seconds` = {budget_seconds!r}: must be a positive number")
     seed = 0 if random_state is None else _seed(random_state)
+    if expect is not None:
+        rows, codes, classes = _rows(X, y)
+        return told(rows, codes, len(classes), expect, repeats, seed, n_jobs, verbose)
     session = _session(X, y, seed)
     if max_rows is not None and not (isinstance(max_rows, numbers.Integral) and max_rows >= 4):
         raise ValueError(f"`max_rows` = {max_rows!r}: must be an integer of at least 4, or None")
@@ -235,13 +246,18 @@ def compare(
     return _finish(session, seed, n_jobs, max_rows)
 
 
-def _session(X, y, seed):
-    features = [str(c) for c in X.columns] if hasattr(X, "columns") else None
+def _rows(X, y):
     rows = _matrix(X.toarray() if hasattr(X, "toarray") else X)
     labels = _labels(y)
     if len(labels) != len(rows):
         raise ValueError(f"X has {len(rows)} rows, y has {len(labels)}")
     classes, codes = _codes(labels)
+    return rows, codes, classes
+
+
+def _session(X, y, seed):
+    features = [str(c) for c in X.columns] if hasattr(X, "columns") else None
+    rows, codes, classes = _rows(X, y)
     if features is None:
         features = [f"x{j}" for j in range(rows.shape[1])]
     return _core.Session(rows, codes, features, [str(c) for c in classes.tolist()], "data", seed)

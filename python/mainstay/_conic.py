@@ -279,8 +279,8 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
     r"""Conic-loss support vector machine with its budget chosen by cross-validation.
 
     Solves :class:`ConicSVC`'s problem for every budget on every split, each certified and
-    warm-started from the last, and chooses the ``kappa`` with the smallest mean share of wrong
-    held-out rows. Ties are common, because errors are counts: of all tied values, in ascending
+    warm-started from the last, and chooses the ``kappa`` with the best mean score on the held-out
+    rows. Ties are common, because errors are counts: of all tied values, in ascending
     order, the middle one wins (the lower middle of an even number). The final model is fitted to
     all rows.
 
@@ -291,6 +291,10 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
     cv : int, splitter or iterable, default=5
         Number of stratified folds, a scikit-learn splitter (``PredefinedSplit``, say), or pairs
         of (rows to fit on, rows to judge on).
+    scoring : {"accuracy", "balanced_accuracy", "roc_auc"}, default="accuracy"
+        What is measured on held-out rows.
+    rule : {"min", "one_se"}, default="min"
+        The best budget, or the largest within one standard error of it.
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
         Kernel.
     gamma : float, "scale" or "auto", default="scale"
@@ -318,7 +322,7 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         The chosen budget.
     cv_results_ : dict
         One entry per budget, in scikit-learn's words: ``params``, ``param_kappa``,
-        ``mean_test_score`` (the share of right held-out rows), ``std_test_score``,
+        ``mean_test_score`` (the mean of ``scoring``), ``std_test_score``,
         ``split0_test_score``, ..., ``rank_test_score``.
     z_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         How suspicious each training label is; this and all further attributes are those of
@@ -350,6 +354,8 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         kappas=100,
         cv=5,
         *,
+        scoring="accuracy",
+        rule="min",
         kernel="linear",
         gamma="scale",
         degree=3,
@@ -363,6 +369,8 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
     ):
         self.kappas = kappas
         self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

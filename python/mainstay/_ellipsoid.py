@@ -136,3 +136,122 @@ class EllipsoidSVC(UncertainClassifier):
             scaled = shared * (scale * scale if shared.ndim == 2 else scale)
             model.set_params(C=C, uncertainty=float(scaled) if shared.ndim == 0 else scaled)
         return models
+
+
+class EllipsoidSVCCV(UncertainClassifier):
+    r"""`EllipsoidSVC` with the size of its ellipsoids and ``C`` chosen under the stated noise.
+
+    ``uncertainty`` is one standard deviation of the noise. Guarding *every* row by that much, or by
+    more, often leaves no weights at all, because random noise does not push all rows the same way:
+    how much of the guard pays is asked of the data. Every pair of scale and ``C`` is fitted on
+    every fold; the held-out rows get normal noise whose standard deviations are the half-axes of
+    their ellipsoids, five times, and the highest mean score wins, of equals the smallest ``C`` and
+    then the smallest scale. The final model is fitted to all rows, with a proven gap.
+
+    Parameters
+    ----------
+    uncertainty : float, array of shape (p,) or (p, p), default=0.1
+        One standard deviation of the noise of every row, as an ellipsoid: a radius, lengths along
+        the features, or the matrix P. What is passed to ``fit`` replaces it.
+    scales : array-like, default=(0.0, 0.1, 0.25, 0.5, 1.0)
+        Factors on the ellipsoids to try; 0 is the plain SVM.
+    Cs : array-like, default=(0.001, 0.01, 0.1, 1.0, 10.0)
+        Weights of the losses to try.
+    cv : int, default=5
+        Number of folds, stratified.
+    scoring : {"accuracy", "balanced_accuracy", "roc_auc"}, default="accuracy"
+        What is measured on the noisy held-out rows.
+    rule : {"min", "one_se"}, default="min"
+        The best pair, or the simplest (smallest ``C``, then smallest scale) within one standard
+        error of it.
+    tol : float, default=1e-6
+        Target for the proven gap of every fit.
+    max_iter : int, default=100
+        Limit on the iterations of every fit.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds and of the noise; None is a fixed one.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    scale_ : float
+        The chosen factor on the ellipsoids.
+    C_ : float
+        The chosen ``C``.
+    cv_results_ : dict of ndarray
+        One row per pair, in scikit-learn's words: ``param_C``, ``param_scale``,
+        ``split*_test_score``, ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights; this and all further attributes are those of :class:`EllipsoidSVC`.
+
+    See Also
+    --------
+    EllipsoidSVC : One candidate.
+
+    Examples
+    --------
+    >>> from mainstay import EllipsoidSVCCV
+    >>> from mainstay.datasets import load_demo
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = EllipsoidSVCCV(0.5, scales=[0, 0.5], Cs=[0.01, 0.1], cv=3).fit(scale(X), y)
+    >>> model.scale_ in (0.0, 0.5)
+    True
+    """
+
+    _method = "ellipsoid-svm-cv"
+
+    def __init__(
+        self,
+        uncertainty=0.1,
+        *,
+        scales=(0.0, 0.1, 0.25, 0.5, 1.0),
+        Cs=(0.001, 0.01, 0.1, 1.0, 10.0),
+        cv=5,
+        scoring="accuracy",
+        rule="min",
+        tol=1e-6,
+        max_iter=100,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.uncertainty = uncertainty
+        self.scales = scales
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, uncertainty=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class of every row.
+        uncertainty : array-like, tuple or GroupedUncertainty, default=None
+            As in :class:`EllipsoidSVC`; None takes the parameter ``uncertainty``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return super().fit(X, y, uncertainty=uncertainty)
+
+    def _core_params(self):
+        params = super()._core_params()
+        for name in ("scales", "Cs"):
+            params[name] = np.asarray(params[name], dtype=np.float64).ravel().tolist()
+        return params

@@ -415,12 +415,16 @@ class MissingFeaturePerceptron(_Missing):
 
 
 class MissingFeatureCV(_Missing):
-    r"""Choose the box of :class:`MissingFeatureSVC` by accuracy on damaged held-out rows.
+    r"""Choose budget and box of :class:`MissingFeatureSVC` on damaged held-out rows.
 
-    ``budget`` is the user's statement of what may go missing; ``C`` and ``margin`` matter through
-    their ratio only, and this picks it: every candidate is trained on every split, the held-out
-    rows are damaged as ``damage`` says, and the highest mean accuracy wins, of equals the
-    smallest ``C``. The final model is fitted to all rows, with a proven gap.
+    ``budget`` is the user's statement of what may go missing. Guarding every row against the worst
+    of it costs much where it goes missing at random, so the budget of the fit is chosen too, 0
+    (no guard) included: every candidate is trained on every split, the held-out rows are damaged
+    as ``budget`` and ``damage`` say, and the highest mean score wins, of equals the smallest budget
+    and then the smallest ``C``. ``C`` and ``margin`` matter through their ratio only, and often not
+    at all: ``tied_Cs_`` lists those that did as well. Candidates that give one class to all
+    held-out rows in half of the splits are taken only if all do. The final model is fitted to all
+    rows, with a proven gap.
 
     Parameters
     ----------
@@ -434,7 +438,15 @@ class MissingFeatureCV(_Missing):
     corrupt : bool, default=False
         Replace them by noise of the feature's range instead of 0.
     Cs : array-like or None, default=None
-        Candidates for ``C / margin``, positive; None is 0.1, 0.3, 1, 3, 10, 30, 100.
+        Candidates for ``C / margin``, positive; None is 0.3, 3, 30.
+    budgets : array-like or None, default=None
+        Candidates for the budget of the fit; None is 0, a quarter, half and all of ``budget``.
+    scoring : {"accuracy", "balanced_accuracy", "roc_auc"}, default="accuracy"
+        What is measured on the damaged held-out rows. The model has no probabilities, so there is
+        no log loss.
+    rule : {"min", "one_se"}, default="min"
+        The best candidate, or the simplest (smallest budget, then smallest ``C``) within one
+        standard error of it.
     cv : int, splitter or iterable, default=5
         Number of stratified folds, a scikit-learn splitter, or pairs of row positions.
     fit_intercept : bool, default=True
@@ -452,11 +464,16 @@ class MissingFeatureCV(_Missing):
 
     Attributes
     ----------
+    budget_ : float
+        The chosen budget.
     C_ : float
         The chosen ``C`` (``margin`` is 1).
+    tied_Cs_ : ndarray
+        All ``C`` with the same mean score at that budget.
     cv_results_ : dict of ndarray
-        One row per candidate, in scikit-learn's words: ``param_C``, ``split*_test_score`` (accuracy
-        on damaged rows), ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
+        One row per candidate, in scikit-learn's words: ``param_budget``, ``param_C``,
+        ``split*_test_score`` (on damaged rows), ``mean_test_score``, ``std_test_score``,
+        ``rank_test_score``.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights; this and all further attributes are those of :class:`MissingFeatureSVC`.
 
@@ -485,6 +502,9 @@ class MissingFeatureCV(_Missing):
         damage="greedy",
         corrupt=False,
         Cs=None,
+        budgets=None,
+        scoring="accuracy",
+        rule="min",
         cv=5,
         fit_intercept=True,
         tol=1e-4,
@@ -498,6 +518,9 @@ class MissingFeatureCV(_Missing):
         self.damage = damage
         self.corrupt = corrupt
         self.Cs = Cs
+        self.budgets = budgets
+        self.scoring = scoring
+        self.rule = rule
         self.cv = cv
         self.fit_intercept = fit_intercept
         self.tol = tol
@@ -523,6 +546,7 @@ class MissingFeatureCV(_Missing):
         params = super()._core_params()
         if getattr(self, "_splits", None) is not None:
             params["cv"] = self._splits
-        if self.Cs is not None:
-            params["Cs"] = np.asarray(self.Cs, dtype=np.float64).tolist()
+        for name in ("Cs", "budgets"):
+            if params[name] is not None:
+                params[name] = np.asarray(params[name], dtype=np.float64).tolist()
         return params

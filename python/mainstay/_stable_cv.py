@@ -17,6 +17,9 @@ class StableSVCCV(BaseClassifier):
         Values of ``C`` to try.
     cv : int, default=5
         Number of folds, stratified.
+    rule : {"min", "one_se"}, default="min"
+        The best setting, or the simplest (largest ``k``, then most regularised) within one standard
+        error of it.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         Loss of a row.
     fit_intercept : bool, default=True
@@ -64,6 +67,7 @@ class StableSVCCV(BaseClassifier):
         Cs=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0),
         *,
         cv=5,
+        rule="min",
         loss="hinge",
         fit_intercept=True,
         tol=1e-6,
@@ -75,6 +79,7 @@ class StableSVCCV(BaseClassifier):
         self.ks = ks
         self.Cs = Cs
         self.cv = cv
+        self.rule = rule
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.tol = tol
@@ -98,6 +103,9 @@ class StableLogisticRegressionCV(BaseClassifier):
         Values of ``alpha`` to try.
     cv : int, default=5
         Number of folds, stratified.
+    rule : {"min", "one_se"}, default="min"
+        The best setting, or the simplest (largest ``k``, then most regularised) within one standard
+        error of it.
     multi_class : {"ovr", "joint"}, default="ovr"
         As in `StableLogisticRegression`.
     fit_intercept : bool, default=True
@@ -145,6 +153,7 @@ class StableLogisticRegressionCV(BaseClassifier):
         alphas=(0.0001, 0.001, 0.01, 0.1, 1.0),
         *,
         cv=5,
+        rule="min",
         multi_class="ovr",
         fit_intercept=True,
         tol=1e-6,
@@ -156,6 +165,7 @@ class StableLogisticRegressionCV(BaseClassifier):
         self.ks = ks
         self.alphas = alphas
         self.cv = cv
+        self.rule = rule
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
         self.tol = tol

@@ -183,3 +183,21 @@ def test_a_comparison_whose_text_was_altered_gives_a_page_or_a_value_error(resul
         except ValueError:
             continue
         assert page.startswith("<!DOCTYPE html>")
+
+
+def test_a_told_comparison_says_what_being_wrong_costs():
+    X, y = mainstay.datasets.load_demo(return_X_y=True)
+    result = mainstay.compare(X[::3, :6], y[::3], expect={"missing": 0.4}, repeats=2)
+    assert result.recommend().startswith("If you expect missing=0.4")
+    table = result.table
+    assert set(table["truth"]) == {0.0, 0.5, 1.0, 2.0}
+    plain = table[table["method"] == "l2"]
+    assert (plain["gain"] == 0).all()
+    # More missing cells never help the untold fit much.
+    assert plain["accuracy"].iloc[3] < plain["accuracy"].iloc[0]
+    again = mainstay.compare(X[::3, :6], y[::3], expect={"missing": 0.4}, repeats=2, n_jobs=2)
+    assert again.details == result.details
+    with pytest.raises(ValueError, match="rain"):
+        mainstay.compare(X, y, expect={"rain": 0.1})
+    with pytest.raises(ValueError, match="above 0"):
+        mainstay.compare(X, y, expect={})

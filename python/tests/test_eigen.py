@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import mainstay
 from mainstay import (
     EllipsoidSVC,
+    EllipsoidSVCCV,
     GroupedUncertainty,
     NormRobustReGEC,
     ReGEC,
@@ -302,3 +303,23 @@ def test_ndc_data_are_integers_with_both_classes():
     assert set(y) == {0, 1}
     again, _ = mainstay.datasets.make_ndc(500, 5, random_state=3)
     np.testing.assert_array_equal(X, again)
+
+
+def test_the_size_of_the_ellipsoids_is_chosen_under_the_stated_noise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = (X[:, 0] + 0.3 * rng.normal(size=120) > 0).astype(int)
+    model = EllipsoidSVCCV(0.5, scales=[0.0, 0.5, 5.0], Cs=[0.1, 1.0], cv=3).fit(X, y)
+    # Ellipsoids of two and a half standard deviations leave no weights.
+    assert model.scale_ in (0.0, 0.5)
+    assert len(model.cv_results_["mean_test_score"]) == 6
+    single = EllipsoidSVC(0.5 * model.scale_, C=model.C_).fit(X, y)
+    np.testing.assert_allclose(model.coef_, single.coef_, atol=1e-4)
+    simple = EllipsoidSVCCV(0.5, scales=[0.0, 0.5], Cs=[0.1, 1.0], cv=3, rule="one_se").fit(X, y)
+    scores = np.asarray(simple.cv_results_["mean_test_score"])
+    chosen = (np.asarray(simple.cv_results_["param_C"]) == simple.C_) & (
+        np.asarray(simple.cv_results_["param_scale"]) == simple.scale_
+    )
+    best = scores.argmax()
+    error = np.asarray(simple.cv_results_["std_test_score"])[best] / np.sqrt(2)
+    assert scores[chosen][0] >= scores[best] - error - 1e-12

@@ -264,3 +264,17 @@ def test_a_box_of_nothing_leaves_the_intercept():
         model = MissingFeatureSVC(C=0).fit(X, y)
     assert not model.coef_.any()
     assert (model.predict(X) == 1).all()
+
+
+def test_the_budget_may_be_chosen_too_and_constant_models_are_avoided():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5))
+    y = (X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.normal(size=120) > 0).astype(int)
+    model = MissingFeatureCV(4.0, damage="random", Cs=[1.0, 10.0], cv=3).fit(X, y)
+    # All but one feature may go: guarding against the worst of that leaves no weights.
+    assert model.budget_ < 4.0
+    assert len(set(model.predict(X))) == 2
+    assert set(np.asarray(model.cv_results_["param_budget"])) == {0.0, 1.0, 2.0, 4.0}
+    assert model.C_ in model.tied_Cs_
+    area = MissingFeatureCV(2.0, budgets=[0, 2], scoring="roc_auc", cv=3).fit(X, y)
+    assert 0.5 < max(area.cv_results_["mean_test_score"]) <= 1.0

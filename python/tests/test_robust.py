@@ -225,3 +225,64 @@ def test_a_given_share_is_dropped_from_every_class():
         assert abs((~model.kept_[rows]).sum() - 0.1 * rows.sum()) <= 1
     with pytest.raises(ValueError, match="share"):
         DropFarRows(PenalizedClassifier(), share=0.7).fit(X, y)
+
+
+def worst_objective(model, X, y, budget, errors):
+    """The worst-case objective by its definition, deletions by sorting."""
+    w, b = model.coef_[0], model.intercept_[0]
+    sign = np.where(y == model.classes_[1], 1.0, -1.0)
+    centred = X - X.mean(axis=0)
+    gains = np.sort(np.maximum(sign[:, None] * w * centred, 0), axis=1)[:, ::-1]
+    margins = sign * (X @ w + b) - np.linalg.norm(errors * w) - gains[:, :budget].sum(axis=1)
+    losses = np.sort(np.logaddexp(0, -margins))[::-1]
+    k = round(model.worst_share * len(y))
+    return model.alpha / 2 * w @ w + losses[:k].mean()
+
+
+def test_the_worst_case_objective_is_that_of_its_definition():
+    X, y = sample(100)
+    model = RobustLogisticRegression(
+        0.05, missing=0.25, errors=0.2, protect="worst", worst_share=0.6, tol=1e-8
+    ).fit(X, y)
+    assert model.objective_ == pytest.approx(worst_objective(model, X, y, 1, 0.2), abs=1e-9)
+    assert model.dual_gap_ <= 1e-8
+    assert len(model.worst_rows_["row"]) == 60
+    other = RobustLogisticRegression(0.05).fit(X, y).set_params(worst_share=0.6)
+    assert worst_objective(other, X, y, 1, 0.2) > model.objective_
+
+
+def test_a_hinge_fit_has_no_probabilities_but_takes_missing_cells(tmp_path):
+    X, y = sample(80)
+    model = RobustLogisticRegression(0.05, errors=0.1, protect="worst", loss="hinge").fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    path = tmp_path / "model.json"
+    mainstay.save(model, path)
+    gaps = with_holes(X, 0.2)
+    np.testing.assert_array_equal(mainstay.load(path).predict(gaps), model.predict(gaps))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"worst_share": 0.5},
+        {"protect": "worst", "worst_share": 0.0},
+        {"protect": "worst", "wrong_labels": 0.1, "correction": "forward"},
+        {"loss": "hinge"},
+        {"protect": "both"},
+    ],
+)
+def test_what_the_worst_case_cannot_mean_is_refused(params):
+    X, y = sample(40)
+    with pytest.raises(ValueError, match=r"worst_share|correction|loss|protect"):
+        RobustLogisticRegression(0.1, **params).fit(X, y)
+
+
+def test_a_row_with_nothing_measured_gets_the_base_rate_of_skewed_rows():
+    X, y = sample(300)
+    skewed = np.exp(1.5 * X)
+    model = RobustLogisticRegression(0.01).fit(skewed, y)
+    nothing = np.full((1, X.shape[1]), np.nan)
+    assert model.predict_proba(nothing)[0, 1] == pytest.approx(y.mean(), abs=1e-9)
+    assert mainstay.RobustLogisticRegression(0.01, wrong_labels=0.1).fit(skewed, y).predict_proba(
+        nothing
+    )[0, 1] == pytest.approx((y.mean() - 0.1) / 0.8, abs=1e-9)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use crate::data_args::{Encoding, ImputeRule, Labels, Reading, Rows, size};
+pub(crate) use crate::expect::Threats;
 
 /// Robust linear classifiers with proofs.
 #[derive(Debug, Parser)]
@@ -113,6 +114,8 @@ pub(crate) struct Check {
   zcat big.csv.gz | mainstay fit - --target y -o model.json
   mainstay fit lab.csv --target y --method ellipsoid-svm --error-columns _err -o model.json
   mainstay fit 'rows/*.parquet' --target y --stream --memory 2G --checkpoint fit.ckpt -o model.json
+  mainstay fit data.csv --target y -m robust-logistic --expect missing=0.2 --expect wrong-labels=0.1 -o m.json
+  mainstay fit data.csv --target y --impute gaussian --drop-far auto -o m.json
 
 `mainstay methods` lists what --method and --set take, `mainstay check` says what becomes of every column. Features
 are standardised first unless --raw is given (in Python they are not); linear models are saved in the units of the raw
@@ -173,6 +176,8 @@ pub(crate) struct Fit {
     /// Where to write the training rows by how suspicious their label is (conic, conic-cv)
     #[arg(long, value_name = "FILE")]
     pub(crate) suspects: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threats: Threats,
     #[command(flatten)]
     pub(crate) encoding: Encoding,
     #[command(flatten)]
@@ -361,6 +366,7 @@ pub(crate) struct Stress {
   mainstay compare patients.csv --target outcome --report out.html
   mainstay compare patients.csv --target outcome --budget 600 -o cells.csv
   mainstay compare patients.csv --target outcome --json | jq .advice.headline
+  mainstay compare patients.csv --target outcome --expect missing=0.3 --expect errors=0.5
 
 Three baselines (L2 and L1 logistic regression, linear SVM) and seven robust methods, each tuned inside the
 training rows, on clean data and under eight threats. `mainstay stress --help` lists the threats. The budget
@@ -389,6 +395,10 @@ pub(crate) struct Compare {
     /// A method to leave out (may be repeated)
     #[arg(long, value_name = "METHOD")]
     pub(crate) without: Vec<String>,
+    /// What to expect, as in `fit`: every method is told, and judged if it is true, absent, half or double (may be
+    /// repeated)
+    #[arg(long, value_name = "THREAT=LEVEL")]
+    pub(crate) expect: Vec<String>,
     #[command(flatten)]
     pub(crate) input: Labels,
 }

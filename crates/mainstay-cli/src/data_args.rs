@@ -80,6 +80,8 @@ pub(crate) enum ImputeRule {
     MostFrequent,
     /// Nothing: rows with a missing cell are left out
     Drop,
+    /// What the other features say (fit only): a Gaussian model of them becomes part of the model
+    Gaussian,
 }
 
 /// Which rows, and what names them.

@@ -235,6 +235,7 @@ fn preparation(table: &Table, target: &str, wanted: &Wanted<'_>) -> Outcome<Prep
         ImputeRule::Median => Missing::Median,
         ImputeRule::MostFrequent => Missing::MostFrequent,
         ImputeRule::Drop => Missing::Drop,
+        ImputeRule::Gaussian => Missing::Keep,
     });
     let missing = mainstay_io::missing_rule(impute, wanted.nan, wanted.standardise);
     let mut encoder = encoder_options(wanted.encoding, wanted.reading, missing)?;

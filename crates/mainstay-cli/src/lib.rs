@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod console;
 mod data_args;
+mod expect;
 mod failure;
 mod input;
 mod journal;

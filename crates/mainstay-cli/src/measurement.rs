@@ -34,9 +34,11 @@ impl Wanted<'_> {
             let scale = self.scale;
             return Err(Failure::say(format!("--error-scale {scale}: must not be negative")));
         }
-        if !self.columns.is_empty() && method.defaults().get("uncertainty").is_none() {
+        let defaults = method.defaults();
+        let takes = ["uncertainty", "errors"].iter().any(|name| defaults.get(*name).is_some());
+        if !self.columns.is_empty() && !takes {
             return Err(say(format!(
-                "method `{}` does not use measurement errors; use robust-regec or ellipsoid-svm",
+                "method `{}` does not use measurement errors; use robust-regec or ellipsoid-svm, or robust-logistic",
                 method.name
             )));
         }

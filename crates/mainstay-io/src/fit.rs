@@ -12,8 +12,17 @@ use crate::model_file::ModelFile;
 use crate::reading::Input;
 
 /// Results of a fit that say something about single training rows and that prediction does not need.
-const ROW_OUTPUTS: [&str; 6] =
-    ["suspects", "worst_rows", "support", "dual_coef", "z", "loss_shape"];
+const ROW_OUTPUTS: [&str; 9] = [
+    "suspects",
+    "worst_rows",
+    "support",
+    "dual_coef",
+    "z",
+    "loss_shape",
+    "label_posterior",
+    "far_rows",
+    "kept_rows",
+];
 
 /// What stands in for missing cells if the user does not say: a method for which a missing feature counts as 0 gets
 /// its mean, which is 0 once standardised, or NaN; one that makes its own sense of NaN keeps it; others refuse.

@@ -40,7 +40,7 @@
 //! | `regec` | [`eigen::RegecParams`] | one plane per class |
 //! | `robust-regec` | [`eigen::RobustRegecParams`] | planes that allow for the known error of every measurement |
 //! | `norm-robust-regec` | [`eigen::NormRobustRegecParams`] | planes that allow for matrix errors of bounded norm |
-//! | `ellipsoid-svm` | [`ellipsoid::EllipsoidParams`] | known errors of measurement, with a margin |
+//! | `ellipsoid-svm`, `ellipsoid-svm-cv` | [`ellipsoid::EllipsoidParams`], [`ellipsoid::EllipsoidCvParams`] | known errors of measurement, with a margin |
 //! | `missing-lp`, `missing-cv` | [`missing::MissingFeatureSvcParams`], [`missing::MissingFeatureCvParams`] | features missing at prediction time |
 //! | `missing-perceptron` | [`missing::MissingPerceptronParams`] | the same for streams |
 //! | `robust-logistic` | [`robust::RobustLogisticParams`] | random damage that is stated: wrong labels, errors, missing cells |

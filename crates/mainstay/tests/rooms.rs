@@ -59,8 +59,8 @@ const SOLVERS: &[(&str, &[&str])] = &[
             "strategy",
         ],
     ),
-    ("ellipsoid", &["interior", "newton", "normal", "scaling", "strategy"]),
-    ("robust", &["newton", "tuning"]),
+    ("ellipsoid", &["interior", "newton", "normal", "strategy"]),
+    ("robust", &["interior", "newton", "tuning"]),
     (
         "partitioned",
         &[

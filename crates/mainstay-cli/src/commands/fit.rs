@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
-use mainstay::data::{Column, Dataset, Encoder, Table};
+use mainstay::data::{Column, Dataset, Encoder, NanRule, Table};
 use mainstay::folds;
 use mainstay::methods::{self, Method};
 use mainstay::model::metrics::Evaluation;
-use mainstay::model::{Estimator, Fitted, Output, StandardizeFirst};
+use mainstay::model::{DropFarFirst, Estimator, Fitted, ImputeFirst, Output, StandardizeFirst};
+use mainstay::uncertainty::far_rows::Share;
 use mainstay::{Control, Status};
 use mainstay_io::ModelFile;
 use serde_json::{Value, json};
 
-use crate::args::Fit;
+use crate::args::{Fit, ImputeRule};
 use crate::commands::fit_stream;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
@@ -20,9 +21,13 @@ use crate::{measurement, settings, table};
 
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
-    let params = settings::parse(method, &args.set, console.seed)?;
+    let mut params = settings::parse(method, &args.set, console.seed)?;
     // Wrong parameters should be reported before a large file is read.
-    method.estimator(&Value::Object(params.clone()))?;
+    let mut early = params.clone();
+    args.threats.apply(method, &mut early, None)?;
+    method.estimator(&Value::Object(early))?;
+    let far = args.threats.far()?;
+    let gaussian = args.impute == Some(ImputeRule::Gaussian);
     let errors = measurement::Wanted { columns: &args.error_columns, scale: args.error_scale };
     errors.check(method)?;
     console.make_way(&[args.output.as_deref(), args.suspects.as_deref()]);
@@ -35,16 +40,22 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         weights: args.weights.as_deref(),
         encoding: &args.encoding,
         impute: args.impute,
-        nan: method.nan,
+        nan: if gaussian { NanRule::Keep } else { method.nan },
         standardise: !args.raw,
         errors,
         reading: &args.reading,
     };
-    let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let mut labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let features = Some(labelled.data.n_features());
+    labelled.notes.extend(args.threats.apply(method, &mut params, features)?);
     let params = settings::name_classes(params, &labelled.classes)?;
     let plain = method.estimator(&Value::Object(params.clone()))?;
-    let scaled = StandardizeFirst(plain.as_ref());
-    let estimator: &dyn Estimator = if args.raw { plain.as_ref() } else { &scaled };
+    let filling = ImputeFirst(plain.as_ref());
+    let inner: &dyn Estimator = if gaussian { &filling } else { plain.as_ref() };
+    let scaled = StandardizeFirst(inner);
+    let kept: &dyn Estimator = if args.raw { inner } else { &scaled };
+    let dropping = DropFarFirst { estimator: kept, share: far.unwrap_or(Share::Fixed(0.0)) };
+    let estimator: &dyn Estimator = if far.is_some() { &dropping } else { kept };
 
     let control = console.control("fitting");
     let fitted = estimator.fit(&labelled.data, &control)?;
@@ -56,7 +67,9 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     if let Some(path) = &args.suspects {
         table::write(&suspects(&fitted, &labelled, method)?, Some(path), console)?;
     }
-    let told = Told { rows: labelled.data.len(), training, folds, notes: labelled.notes };
+    let left_out = left_out(&fitted, &labelled);
+    let rows = labelled.data.len();
+    let told = Told { rows, training, folds, left_out, notes: labelled.notes };
     let file = ModelFile {
         method: method.name.into(),
         params: Value::Object(params),
@@ -102,6 +115,8 @@ pub(crate) struct Told {
     pub(crate) training: Evaluation,
     /// How well it does on held-out rows.
     pub(crate) folds: Option<Folds>,
+    /// Rows left out as far from their class, in words.
+    pub(crate) left_out: Option<String>,
     /// What the user should know about the data.
     pub(crate) notes: Vec<String>,
 }
@@ -133,6 +148,25 @@ fn suspects(fitted: &Fitted, labelled: &Labelled, method: &Method) -> Outcome<Ta
     columns.push(Column::numbers("score", found.score.clone()));
     columns.push(words("predicted", &found.predicted));
     Ok(Table::new(columns)?)
+}
+
+/// The rows that were left out as far from their class, the first of them by number.
+fn left_out(fitted: &Fitted, labelled: &Labelled) -> Option<String> {
+    const SHOWN: usize = 10;
+    let Some(Output::Table(table)) = fitted.outputs.get("far_rows") else { return None };
+    let (_, Output::Integers(rows)) = table.iter().find(|(name, _)| name == "row")? else {
+        return None;
+    };
+    let number = |row: &i64| {
+        let at = usize::try_from(*row).unwrap_or(usize::MAX);
+        labelled.row_number(at).to_string()
+    };
+    let shown: Vec<String> = rows.iter().take(SHOWN).map(number).collect();
+    let more = if rows.len() > SHOWN { ", ..." } else { "" };
+    Some(match rows.len() {
+        0 => "no row is far from its class".into(),
+        count => format!("{count} rows far from their class: {}{more}", shown.join(", ")),
+    })
 }
 
 /// How well the model does on `data`.
@@ -232,6 +266,9 @@ impl Summary<'_> {
             .collect();
         if !found.is_empty() {
             line("found", found.join(", "));
+        }
+        if let Some(far) = &self.told.left_out {
+            line("left out", far.clone());
         }
         line("iterations", fitted.n_iter.to_string());
         line(

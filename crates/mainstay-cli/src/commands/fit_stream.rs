@@ -11,7 +11,7 @@ use mainstay::partitioned::Driver;
 use mainstay_io::{ChunkOptions, ChunkSize, ModelFile, Scan, ScanRows, Watch};
 use serde_json::{Map, Value};
 
-use crate::args::Fit;
+use crate::args::{Fit, ImputeRule};
 use crate::commands::fit::{Told, finish};
 use crate::console::{Console, RowBar};
 use crate::failure::{Failure, Outcome};
@@ -80,6 +80,12 @@ fn unsuitable(args: &Fit) -> Option<&'static str> {
             "--suspects needs all rows in memory; fit a part of the rows without --stream",
         );
     }
+    if args.threats.drop_far.is_some() || !args.threats.expect.is_empty() {
+        return Some("--drop-far and --expect need all rows in memory");
+    }
+    if args.impute == Some(ImputeRule::Gaussian) {
+        return Some("--impute gaussian needs all rows in memory; --impute mean does not");
+    }
     (!args.error_columns.is_empty()).then_some("--error-columns needs all rows in memory")
 }
 
@@ -126,7 +132,7 @@ pub(crate) fn run(
     progress.say("judging");
     let training = rows.judge(&fitted.model)?;
     progress.clear();
-    let told = Told { rows: rows.rows(), training, folds: None, notes: rows.notes().to_vec() };
+    let told = Told { rows: rows.rows(), training, folds: None, left_out: None, notes: rows.notes().to_vec() };
     let file = ModelFile {
         method: method.name.into(),
         params: Value::Object(params),

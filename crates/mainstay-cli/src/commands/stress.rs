@@ -114,6 +114,9 @@ fn plan(args: &Stress, console: &Console) -> Outcome<Plan> {
 
 /// Reads labelled rows; a missing cell is refused unless a rule is given.
 pub(crate) fn read(path: Option<&Path>, from: &crate::args::Labels) -> Outcome<Labelled> {
+    if from.impute == Some(crate::args::ImputeRule::Gaussian) {
+        return Err(Failure::say("--impute gaussian: only for `fit`; here use mean or median"));
+    }
     let loaded = input::read(path, &from.reading, std::iter::empty())?;
     let wanted = Wanted {
         target: from.target.as_deref(),

@@ -12,6 +12,7 @@ mod roster;
 mod scores;
 mod session;
 mod survey;
+mod told;
 mod wording;
 
 pub use advice::SURE;
@@ -23,3 +24,4 @@ pub use outcome::{
 pub use roster::roster;
 pub use session::{Extent, MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat, usual_rows};
 pub use survey::survey;
+pub use told::{Expectation, TRUTHS, Told, ToldRow, told};

@@ -123,7 +123,7 @@ fn robust(p: usize) -> Vec<Recipe> {
                  damaged rows in 3-fold cross-validation"
             ),
             "missing-cv",
-            vec![json!({"budget": budget, "Cs": [0.3, 3.0], "cv": 3, "tol": 1e-2})],
+            vec![json!({"budget": budget, "budgets": [budget], "Cs": [0.3, 3.0], "cv": 3, "tol": 1e-2})],
         ),
         recipe(
             "ellipsoid-svm",

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, require};
 use crate::folds::{Split, linear_grid, stratified};
 use crate::linalg::Dense;
 use crate::model::{Estimator, Fitted};
-use crate::optim::{Candidates, Scores};
+use crate::optim::{Candidates, Rule, Scores, Scoring};
 
 /// Which budgets compete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,10 @@ pub struct ConicCvParams {
     pub kappas: Kappas,
     /// Splits.
     pub cv: Cv,
+    /// What is measured on held-out rows.
+    pub scoring: Scoring,
+    /// The best budget, or the largest within one standard error of it.
+    pub rule: Rule,
     /// Kernel.
     pub kernel: KernelKind,
     /// Its width.
@@ -63,6 +67,8 @@ impl Default for ConicCvParams {
         Self {
             kappas: Kappas::Count(100),
             cv: Cv::Folds(5),
+            scoring: Scoring::default(),
+            rule: Rule::default(),
             kernel: one.kernel,
             gamma: Gamma::Rule(GammaRule::Scale),
             degree: one.degree,
@@ -114,9 +120,9 @@ impl ConicCvParams {
     }
 }
 
-/// [`ConicSvc`] with `kappa` chosen by cross-validated misclassification.
+/// [`ConicSvc`] with `kappa` chosen by cross-validated misclassification, or another score.
 ///
-/// Every split's path of fits is warm-started and certified. The mean over splits of the share of right
+/// Every split's path of fits is warm-started and certified. The mean over splits of the score of the
 /// held-out rows decides. Ties are common, since these are counts: of all tied values, in
 /// ascending order, the middle one wins (the lower middle of an even number). The paper does not say how it
 /// breaks them; the middle of a plateau is the choice least sensitive to where the plateau ends.
@@ -166,8 +172,8 @@ impl ConicSvcCv {
         Ok(splits)
     }
 
-    /// Share of right held-out rows for every kappa.
-    fn accuracies(&self, data: &Dataset, split: &Split, control: &Control) -> Result<Vec<f64>> {
+    /// How every kappa does on the held-out rows.
+    fn held_out(&self, data: &Dataset, split: &Split, control: &Control) -> Result<Vec<f64>> {
         let (train, holdout) = if self.params.kernel == KernelKind::Precomputed {
             let k = data.features().to_dense();
             let part = |rows: &[usize]| {
@@ -184,9 +190,8 @@ impl ConicSvcCv {
         let fits = self.one.path(&train, &self.kappas(), &quiet)?;
         fits.iter()
             .map(|fitted| {
-                let predicted = fitted.model.predict(holdout.features())?;
-                let right = predicted.iter().zip(holdout.labels()).filter(|(p, l)| p == l).count();
-                Ok(right as f64 / holdout.len() as f64)
+                let scores = fitted.model.decision(holdout.features())?;
+                Ok(self.params.scoring.of(holdout.labels(), &scores).unwrap_or(f64::NAN))
             })
             .collect()
     }
@@ -212,9 +217,14 @@ impl Estimator for ConicSvcCv {
         }
         let splits = self.splits(data)?;
         let scores = Scores::cross_validate(&splits, control, |split| {
-            self.accuracies(data, split, control).map(Some)
+            self.held_out(data, split, control).map(Some)
         })?;
-        let best = choose(&kappas, scores.means());
+        let best = match self.params.rule {
+            Rule::Min => choose(&kappas, scores.means()),
+            Rule::OneSe => {
+                scores.take(Rule::OneSe, |_| true, |a, b| kappas[a].total_cmp(&kappas[b]))?
+            }
+        };
         let chosen = ConicParams { kappa: Some(kappas[best]), ..self.one.params().clone() };
         let fitted = chosen.check()?.fit(data, control)?;
         let table = scores.table(Candidates::new(kappas.len()).with("kappa", kappas.clone()));

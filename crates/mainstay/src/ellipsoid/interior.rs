@@ -3,9 +3,9 @@
 use super::newton::{Centring, Direction, Newton};
 use super::normal::Members;
 use super::problem::{Multipliers, Plane, Problem};
-use super::scaling::Points;
 use crate::error::Result;
 use crate::linalg::vector;
+use crate::optim::cone::Points;
 use crate::optim::{Bracket, Budget, step};
 
 /// A step shorter than this is none: the iteration has come to its end.

@@ -2,13 +2,14 @@
 //! correct form (errata B7), solved as a second-order cone program with a dual certificate.
 
 mod certificate;
+mod cv;
 mod estimator;
 mod interior;
 mod newton;
 mod normal;
 mod prepared;
 mod problem;
-mod scaling;
 mod strategy;
 
+pub use cv::{EllipsoidCvParams, EllipsoidSvcCv};
 pub use estimator::{EllipsoidParams, EllipsoidSvc};

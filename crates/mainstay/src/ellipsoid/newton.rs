@@ -3,8 +3,8 @@
 use super::interior::State;
 use super::normal::{Eliminated, Members, Normal};
 use super::problem::Problem;
-use super::scaling::{Points, Scaling};
 use crate::linalg::vector;
+use crate::optim::cone::{Points, Scaling};
 use crate::optim::step;
 
 /// Centring never aims lower than this part of the present complementarity.

@@ -1,8 +1,8 @@
 //! The normal equations of one interior point step.
 
 use super::problem::Problem;
-use super::scaling::{Scaling, image};
 use crate::linalg::{Cholesky, Dense, DiagonalPlusRows, vector};
+use crate::optim::cone::{Scaling, image};
 use crate::uncertainty::ellipsoid::Spread;
 
 /// Which rows stand behind which cone.

@@ -2,9 +2,9 @@
 
 use super::interior;
 use super::problem::{Multipliers, Plane, Problem};
-use super::scaling::Points;
 use crate::error::Result;
 use crate::linalg::Dense;
+use crate::optim::cone::Points;
 use crate::optim::{Bracket, Budget};
 
 /// All rows of positive weight are of one class: w = 0 has no loss.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::conic::{ConicCvParams, ConicParams};
 use crate::data::NanRule;
 use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
-use crate::ellipsoid::EllipsoidParams;
+use crate::ellipsoid::{EllipsoidCvParams, EllipsoidParams};
 use crate::error::{Error, Result, nearest};
 use crate::missing::{MissingFeatureCvParams, MissingFeatureSvcParams, MissingPerceptronParams};
 use crate::model::{Estimator, PathPoint};
@@ -163,6 +163,14 @@ pub const METHODS: &[Method] = &[
         defaults: || to_json(&EllipsoidParams::default()),
     },
     Method {
+        name: "ellipsoid-svm-cv",
+        class: "EllipsoidSVCCV",
+        summary: "the same, size of the ellipsoids and C chosen on held-out rows with that noise",
+        nan: NanRule::Refuse,
+        build: |params| Ok(Box::new(parse::<EllipsoidCvParams>(params)?.check()?)),
+        defaults: || to_json(&EllipsoidCvParams::default()),
+    },
+    Method {
         name: "missing-lp",
         class: "MissingFeatureSVC",
         summary: "features missing at prediction time: worst-case linear program, solved with a proof",
@@ -181,7 +189,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "missing-cv",
         class: "MissingFeatureCV",
-        summary: "missing-lp with C chosen by accuracy on damaged held-out rows",
+        summary: "missing-lp with budget and C chosen on damaged held-out rows",
         nan: NanRule::Zero,
         build: |params| Ok(Box::new(parse::<MissingFeatureCvParams>(params)?.check()?)),
         defaults: || to_json(&MissingFeatureCvParams::default()),
@@ -189,7 +197,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "robust-logistic",
         class: "RobustLogisticRegression",
-        summary: "random damage of labels and features at once, as stated: missing, inexact, mislabelled",
+        summary: "damage of labels and features at once, as stated, random or worst: missing, inexact, mislabelled",
         nan: NanRule::Keep,
         build: |params| Ok(Box::new(parse::<RobustLogisticParams>(params)?.check()?)),
         defaults: || to_json(&RobustLogisticParams::default()),

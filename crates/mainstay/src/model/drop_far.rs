@@ -4,6 +4,7 @@ use super::{Estimator, Fitted, Output};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
+use crate::linalg::Dense;
 use crate::uncertainty::far_rows::{FarRows, Share};
 
 /// Fits without the rows that robust distances put far from their class, and lists them as `far_rows`: row, distance
@@ -18,12 +19,38 @@ pub struct DropFarFirst<'a> {
 
 impl Estimator for DropFarFirst<'_> {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let x = data.features().to_dense();
+        let x = at_medians(data.features().to_dense());
         let found = FarRows::find(&x, data.labels(), data.n_classes(), self.share)?;
         let kept: Vec<usize> = (0..data.len()).filter(|&i| found.distances[i] <= 1.0).collect();
-        let fitted = self.estimator.fit(&data.select_rows(&kept), control)?;
+        let mut fitted = self.estimator.fit(&data.select_rows(&kept), control)?;
+        // Findings speak of rows as they were given.
+        let lists = [
+            fitted.suspects.as_mut().map(|found| &mut found.row),
+            fitted.worst_rows.as_mut().map(|found| &mut found.row),
+        ];
+        for row in lists.into_iter().flatten().flatten() {
+            *row = kept.get(*row).copied().unwrap_or(*row);
+        }
         Ok(fitted.with("far_rows", table(&found)).with("kept_rows", integers(kept.iter().copied())))
     }
+}
+
+/// Missing cells (NaN) at the median of their column, where they put no row far away.
+fn at_medians(mut x: Dense) -> Dense {
+    for j in 0..x.ncols() {
+        let mut known: Vec<f64> = x.column(j).into_iter().filter(|v| !v.is_nan()).collect();
+        if known.len() == x.nrows() {
+            continue;
+        }
+        known.sort_by(f64::total_cmp);
+        let median = known.get(known.len() / 2).copied().unwrap_or(0.0);
+        for i in 0..x.nrows() {
+            if x[(i, j)].is_nan() {
+                x[(i, j)] = median;
+            }
+        }
+    }
+    x
 }
 
 fn integers(values: impl Iterator<Item = usize>) -> Vec<i64> {

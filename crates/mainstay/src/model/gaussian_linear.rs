@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Linear, choose};
+use super::{Linear, Link, choose};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
 use crate::loss::expected_probability;
@@ -21,6 +21,21 @@ pub struct GaussianLinear {
     pub wrong_labels: [f64; 2],
     /// Corrected probabilities are at least this far from 0 and 1.
     pub floor: f64,
+    /// What a row gets of which nothing is measured, one for each score; empty: what the normal distribution says.
+    #[serde(default)]
+    pub unmeasured: Vec<Unmeasured>,
+}
+
+/// How the log odds of a row of which nothing is measured have to move to be those of the training rows.
+///
+/// The average of probabilities over a normal distribution of the rows is not the base rate where features are
+/// skewed. A row of which a part is measured moves in proportion to the variance that is left open.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Unmeasured {
+    /// Variance of its score.
+    pub variance: f64,
+    /// By how much its log odds move.
+    pub shift: f64,
 }
 
 impl GaussianLinear {
@@ -34,7 +49,34 @@ impl GaussianLinear {
     ) -> Self {
         let shift = threshold(wrong_labels);
         linear.intercept.iter_mut().for_each(|b| *b -= shift);
-        Self { linear, features, errors, wrong_labels, floor }
+        Self { linear, features, errors, wrong_labels, floor, unmeasured: Vec::new() }
+    }
+
+    /// A row of which nothing is measured gets these probabilities of the observed labels, one for each score.
+    pub fn with_base_rates(mut self, rates: &[f64]) -> Result<Self> {
+        if self.linear.link != Link::Logistic {
+            return Ok(self);
+        }
+        let nothing = Dense::from_rows(1, self.n_features(), vec![f64::NAN; self.n_features()]);
+        let (means, variances) = self.moments(&nothing.into(), None)?;
+        let shift = threshold(self.wrong_labels);
+        let one = |(k, rate): (usize, &f64)| {
+            let wanted = (rate / (1.0 - rate)).ln();
+            let (variance, now) = (variances[(0, k)], means[(0, k)] + shift);
+            let usable = wanted.is_finite() && variance > 0.0;
+            let moved = if usable { wanted - averaged(now, variance) } else { 0.0 };
+            Unmeasured { variance, shift: moved }
+        };
+        self.unmeasured = rates.iter().enumerate().map(one).collect();
+        Ok(self)
+    }
+
+    /// By how much the log odds of a row move whose score has this variance.
+    fn moved(&self, k: usize, variance: f64) -> f64 {
+        self.unmeasured
+            .get(k)
+            .filter(|u| u.variance > 0.0)
+            .map_or(0.0, |u| u.shift * (variance / u.variance).min(1.0))
     }
 
     /// Number of features.
@@ -78,13 +120,21 @@ impl GaussianLinear {
         let shift = threshold(self.wrong_labels);
         Ok(Dense::from_fn(means.nrows(), means.ncols(), |i, k| {
             let (score, variance) = (means[(i, k)], variances[(i, k)]);
-            if variance > 0.0 { averaged(score + shift, variance) - shift } else { score }
+            if variance > 0.0 && self.linear.link == Link::Logistic {
+                averaged(score + shift, variance) - shift + self.moved(k, variance)
+            } else {
+                score
+            }
         }))
     }
 
     /// Class probabilities of such rows, one column for each class.
     pub fn probabilities(&self, x: &Matrix, errors: Option<&Dense>) -> Result<Dense> {
         let scores = self.decision(x, errors)?;
+        if self.linear.link != Link::Logistic {
+            let none = || Error::Mismatch("this model gives no probabilities".into());
+            return self.linear.link.probabilities(&scores).ok_or_else(none);
+        }
         let (shift, chosen) = (threshold(self.wrong_labels), choose(&scores));
         let [negative, positive] = self.wrong_labels;
         let corrected = |score: f64| {
@@ -137,6 +187,11 @@ impl GaussianLinear {
         }
         if !(self.floor >= 0.0 && self.floor <= 1.0) {
             return bad("the floor of probabilities must be between 0 and 1");
+        }
+        let finite = |u: &Unmeasured| u.variance.is_finite() && u.shift.is_finite();
+        let count = self.unmeasured.len();
+        if (count != 0 && count != self.linear.coef.len()) || !self.unmeasured.iter().all(finite) {
+            return bad("one finite shift for each score is needed, or none");
         }
         self.features.validate()?;
         self.linear.validate()

@@ -5,6 +5,7 @@ mod findings;
 mod fitted;
 mod gaussian_linear;
 mod judge;
+mod impute_first;
 mod kernel;
 mod linear;
 pub mod metrics;
@@ -17,7 +18,8 @@ mod standardized;
 pub use drop_far::DropFarFirst;
 pub use findings::{Suspects, WorstRows};
 pub use fitted::{Estimator, Fitted};
-pub use gaussian_linear::GaussianLinear;
+pub use gaussian_linear::{GaussianLinear, Unmeasured};
+pub use impute_first::ImputeFirst;
 pub use kernel::{Kernel, KernelFunction};
 pub use linear::{Linear, Link};
 pub use one_versus_rest::{
@@ -114,6 +116,9 @@ impl Model {
     pub fn probabilities(&self, x: &Matrix) -> Result<Option<Dense>> {
         if let Self::GaussianLinear(model) = self {
             self.check_width(x)?;
+            if model.linear.link == Link::None {
+                return Ok(None);
+            }
             return model.probabilities(x, None).map(Some);
         }
         if let Self::Standardized(outer) = self {

@@ -3,12 +3,14 @@
 //! Each method keeps its own iteration, because the cones differ. What stands here once is what
 //! would otherwise be copied: the features in solver units and the way back ([`design`]), the best
 //! primal and dual point so far ([`bracket`]), step lengths and centring ([`step`]), how much a fit
-//! may still spend ([`budget`]), and cross-validation along warm-started paths ([`grid`]). Penalised
+//! may still spend ([`budget`]), and cross-validation along warm-started paths ([`grid`], [`choice`]). Penalised
 //! losses ([`program`]) share their Newton system ([`normal_equations`]), and the hinge loss, its relatives and
-//! the hard margin their interior point ([`hinge_qp`]).
+//! the hard margin their interior point ([`hinge_qp`]). Second-order cones share their scaling ([`cone`]).
 
 pub mod bracket;
 pub mod budget;
+pub mod choice;
+pub mod cone;
 pub mod design;
 pub mod grid;
 pub mod hinge_qp;
@@ -18,5 +20,6 @@ pub mod step;
 
 pub use bracket::Bracket;
 pub use budget::Budget;
+pub use choice::{Rule, Scoring};
 pub use grid::{Candidates, Scores};
 pub use program::Program;

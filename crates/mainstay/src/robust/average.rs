@@ -31,24 +31,25 @@ pub(super) struct Blurred {
 }
 
 impl Blurred {
-    /// What the rows of `x` look like once cells are missing and inexact as stated.
+    /// What the rows of `x` look like once cells are missing as stated.
     ///
-    /// First the posterior of the row given its measured cells and their errors, $N(m, V)$. Then each feature
-    /// $j$ is lost with probability $q_j$, independently, and replaced by its mean $\mu_j$: with $k = 1 - q$ the mean
-    /// becomes $\mu + k (m - \mu)$ and the covariance
-    /// $k k^\top \circ V + \mathrm{diag}(q k (V_{jj} + (m_j - \mu_j)^2))$.
+    /// Each row is put where its measured cells and their errors say it is, at the posterior mean $m$. What the
+    /// posterior leaves open is not averaged over here but at prediction: averaging in both places is cautious twice, and
+    /// measured worse (docs/methods/robust-logistic.md). Then each feature $j$ is lost with probability $q_j$,
+    /// independently, and replaced by its mean $\mu_j$: with $k = 1 - q$ the mean becomes $\mu + k (m - \mu)$ and the
+    /// covariance $\mathrm{diag}(q k (m_j - \mu_j)^2)$.
     pub(super) fn new(x: &Dense, model: &FeatureModel, expected: &Expected) -> Result<Self> {
-        let found = model.posterior(x, expected.errors.as_ref())?;
-        let mut rows = Self {
-            mean: found.mean,
-            group: found.group,
-            scatters: Arc::new(found.scatters),
-            own: None,
-        };
+        let mut rows = Self::known(model.posterior(x, expected.errors.as_ref())?.mean);
         if let Some(missing) = &expected.missing {
             rows.lose(missing, &model.means);
         }
         Ok(rows)
+    }
+
+    /// Rows that are known exactly.
+    pub(super) fn known(mean: Dense) -> Self {
+        let group = vec![0; mean.nrows()];
+        Self { mean, group, scatters: Arc::new(vec![Scatter::none()]), own: None }
     }
 
     fn lose(&mut self, missing: &[f64], centre: &[f64]) {
@@ -62,17 +63,6 @@ impl Blurred {
             }
         }
         self.own = Some(own);
-        let thinned = |scatter: &Scatter| {
-            let mut thin = scatter.clone();
-            for (k, &j) in scatter.features.iter().enumerate() {
-                let q = missing[j];
-                let variance = scatter.diagonal[k] + vector::norm_sq(scatter.factor.row(k));
-                thin.diagonal[k] = (1.0 - q) * ((1.0 - q) * scatter.diagonal[k] + q * variance);
-                vector::scale(thin.factor.row_mut(k), 1.0 - q);
-            }
-            thin
-        };
-        self.scatters = Arc::new(self.scatters.iter().map(thinned).collect());
     }
 
     /// The rows `rows`.

@@ -2,18 +2,20 @@
 
 use std::borrow::Cow;
 
-use super::average::Blurred;
+use super::average::{Blurred, Expected};
 use super::certificate::certify;
 use super::labels::{Correction, Rates};
 use super::newton::{Point, minimise};
-use super::params::{RobustLogisticParams, Strength};
+use super::params::{Protect, RobustLogisticParams, Strength};
 use super::problem::Problem;
-use super::tuning;
+use super::worst_problem::WorstLoss;
+use super::{tuning, worst};
 use crate::certificate::Certificate;
 use crate::control::Control;
 use crate::data::{Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::folds::fold_warning;
+use crate::linalg::Dense;
 use crate::loss::expected_probability;
 use crate::model::{
     BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, Output,
@@ -63,18 +65,10 @@ impl RobustLogistic {
 impl Estimator for RobustLogistic {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let params = &self.0;
-        let merged = Merged::new(&*params.class_weight.applied(data)?);
-        let expected = params.expected(&merged.data)?;
-        let x = merged.data.features().to_dense();
-        if x.data().iter().any(|v| v.abs() > 1e100) {
-            let text = "a feature value above 1e100: rescale the features";
-            return Err(Error::BadData(text.into()));
+        let Learnt { merged, expected, x, model } = Learnt::new(params, data, control)?;
+        if params.protect == Protect::Worst {
+            return worst::fit(params, data, Learnt { merged, expected, x, model }, control);
         }
-        let counts = counts(data, &merged);
-        let rows = Rows { x: &x, weights: Some(&counts), errors: expected.errors.as_ref() };
-        let shrinkage =
-            if params.feature_model { Shrinkage::default() } else { Shrinkage::Fixed(1.0) };
-        let model = control.install(|| FeatureModel::learn(rows, shrinkage, control))?;
         let mut rows = Blurred::new(&x, &model, &expected)?;
         let shares = shares(&merged.data);
         let centre =
@@ -93,7 +87,34 @@ impl Estimator for RobustLogistic {
         };
         let fits =
             each_class(&merged, control, |binary| training.fit(binary, alpha, &centre, control))?;
-        Ok(finish(&merged, &fits, (params, rates, &expected.shared), model, (alpha, table)))
+        finish(&merged, &fits, (params, rates, &expected.shared), model, (alpha, table))
+    }
+}
+
+/// Rows, the stated damage, and what the features know about each other.
+pub(super) struct Learnt {
+    pub merged: Merged,
+    pub expected: Expected,
+    /// NaN where a cell is missing.
+    pub x: Dense,
+    pub model: FeatureModel,
+}
+
+impl Learnt {
+    fn new(params: &RobustLogisticParams, data: &Dataset, control: &Control) -> Result<Self> {
+        let merged = Merged::new(&*params.class_weight.applied(data)?);
+        let expected = params.expected(&merged.data)?;
+        let x = merged.data.features().to_dense();
+        if x.data().iter().any(|v| v.abs() > 1e100) {
+            let text = "a feature value above 1e100: rescale the features";
+            return Err(Error::BadData(text.into()));
+        }
+        let counts = counts(data, &merged);
+        let rows = Rows { x: &x, weights: Some(&counts), errors: expected.errors.as_ref() };
+        let shrinkage =
+            if params.feature_model { Shrinkage::default() } else { Shrinkage::Fixed(1.0) };
+        let model = control.install(|| FeatureModel::learn(rows, shrinkage, control))?;
+        Ok(Self { merged, expected, x, model })
     }
 }
 
@@ -110,7 +131,7 @@ fn counts(data: &Dataset, merged: &Merged) -> Vec<f64> {
 }
 
 /// Row weights as parts of 1.
-fn shares(data: &Dataset) -> Vec<f64> {
+pub(super) fn shares(data: &Dataset) -> Vec<f64> {
     let weights = data.weights().map_or_else(|| vec![1.0; data.len()].into(), Cow::Borrowed);
     let largest = weights.iter().fold(0.0, |m: f64, w| m.max(*w));
     let total: f64 = weights.iter().map(|w| w / largest).sum();
@@ -211,33 +232,30 @@ impl Training<'_> {
         let (margins, variances) = (problem.margins(&at.w, at.b), self.rows.variances(&at.w));
         (0..margins.len())
             .map(|i| {
-                let (y, p) = (problem.y[i], expected_probability(margins[i], variances[i]));
-                let p = match problem.correction {
-                    Correction::After => {
-                        ((p - self.rates.of(-y)) / self.rates.kept()).clamp(0.0, 1.0)
-                    }
-                    Correction::Backward | Correction::Forward => p,
-                };
-                self.rates.right(y, p)
+                let p = expected_probability(margins[i], variances[i]);
+                self.rates.trusted(problem.correction, problem.y[i], p)
             })
             .collect()
     }
 }
 
 /// Puts the answers to the binary problems together.
-fn finish(
+pub(super) fn finish(
     merged: &Merged,
     fits: &[BinaryFit],
     (params, rates, errors): (&RobustLogisticParams, Rates, &Option<Vec<f64>>),
     features: FeatureModel,
     (alpha, table): (f64, Option<Output>),
-) -> Fitted {
+) -> Result<Fitted> {
     let after = params.correction == Correction::After && rates.any();
     let afterwards = if after { [rates.negative, rates.positive] } else { [0.0; 2] };
     let linear = Linear {
         coef: fits.iter().map(|f| f.weights.clone()).collect(),
         intercept: fits.iter().map(|f| f.intercept).collect(),
-        link: Link::Logistic,
+        link: match params.loss {
+            WorstLoss::Logistic => Link::Logistic,
+            WorstLoss::Hinge => Link::None,
+        },
     };
     let floor = 1.0 / (merged.data.len() as f64 + 2.0);
     let model = GaussianLinear::new(
@@ -247,6 +265,7 @@ fn finish(
         afterwards,
         floor,
     );
+    let model = model.with_base_rates(&base_rates(merged))?;
     let mut fitted = assemble(merged, Model::GaussianLinear(model), params.tol, fits);
     // One-versus-rest problems each judge a label; the one of the label's own class is asked.
     let own: Vec<f64> = merged
@@ -265,5 +284,16 @@ fn finish(
         fitted.warnings.extend(fold_warning(&merged.data, params.n_folds));
         fitted = fitted.with("cv_results", table);
     }
-    fitted
+    Ok(fitted)
+}
+
+/// Share of the class that is +1 in each binary problem.
+fn base_rates(merged: &Merged) -> Vec<f64> {
+    let shares = shares(&merged.data);
+    let rate = |class: usize| -> f64 {
+        let own = merged.data.labels().iter().zip(&shares).filter(|(label, _)| **label == class);
+        own.map(|(_, share)| share).sum()
+    };
+    let classes = merged.data.n_classes();
+    if classes == 2 { vec![rate(1)] } else { (0..classes).map(rate).collect() }
 }

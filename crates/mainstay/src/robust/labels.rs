@@ -35,6 +35,11 @@ pub(super) struct Rates {
 }
 
 impl WrongLabels {
+    /// Whether no label is wrong.
+    pub(super) fn none(self) -> bool {
+        matches!(self, Self::Share(0.0) | Self::Pair([0.0, 0.0]))
+    }
+
     pub(super) fn check(self) -> Result<()> {
         let shares = match self {
             Self::Share(r) => vec![r, r],
@@ -97,6 +102,15 @@ impl Rates {
     /// $\varphi(m) - \frac{r_y}{1 - r_- - r_+} m$.
     pub(super) fn slope(self, y: f64) -> f64 {
         self.of(y) / self.kept()
+    }
+
+    /// The probability that a label is right, from the probability `p` that a model fitted with `correction` gives it.
+    pub(super) fn trusted(self, correction: Correction, y: f64, p: f64) -> f64 {
+        let p = match correction {
+            Correction::After => ((p - self.of(-y)) / self.kept()).clamp(0.0, 1.0),
+            Correction::Backward | Correction::Forward => p,
+        };
+        self.right(y, p)
     }
 
     /// The probability that a label is right, from the probability `p` that the row truly has it.

@@ -3,12 +3,16 @@
 mod average;
 mod certificate;
 mod estimator;
+mod interior;
 mod labels;
 mod newton;
 mod params;
 mod problem;
 mod tuning;
+mod worst;
+mod worst_problem;
 
 pub use estimator::RobustLogistic;
 pub use labels::{Correction, WrongLabels};
-pub use params::{PerFeature, RobustLogisticParams, Strength, StrengthRule};
+pub use params::{PerFeature, Protect, RobustLogisticParams, Strength, StrengthRule};
+pub use worst_problem::WorstLoss;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::average::Expected;
 use super::estimator::RobustLogistic;
 use super::labels::{Correction, WrongLabels};
+use super::worst_problem::WorstLoss;
 use crate::data::{ClassWeight, Dataset, RowUncertainty};
 use crate::error::{Error, Result, require};
 use crate::linalg::Dense;
@@ -60,6 +61,17 @@ impl PerFeature {
     }
 }
 
+/// Against what a fit protects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protect {
+    /// Random damage: the expected loss is minimised.
+    #[default]
+    Average,
+    /// An adversary: the loss under the worst damage within what is stated is minimised.
+    Worst,
+}
+
 /// Parameters of [`RobustLogistic`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -73,6 +85,13 @@ pub struct RobustLogisticParams {
     pub errors: Option<PerFeature>,
     /// Expected share of rows in which a feature will be missing at prediction.
     pub missing: PerFeature,
+    /// Random damage, or the worst within what is stated: every row anywhere in the ellipsoid with `errors` as
+    /// half-axes, and without as many features as `missing` adds up to.
+    pub protect: Protect,
+    /// With `protect = "worst"`: the share of the rows whose mean loss is minimised, those with the largest losses.
+    pub worst_share: f64,
+    /// With `protect = "worst"`: the loss of a margin.
+    pub loss: WorstLoss,
     /// What is done about wrong labels.
     pub correction: Correction,
     /// Whether features are predicted from each other; otherwise a missing one is at its mean.
@@ -100,6 +119,9 @@ impl Default for RobustLogisticParams {
             wrong_labels: WrongLabels::Share(0.0),
             errors: None,
             missing: PerFeature::Same(0.0),
+            protect: Protect::default(),
+            worst_share: 1.0,
+            loss: WorstLoss::default(),
             correction: Correction::default(),
             feature_model: true,
             class_weight: ClassWeight::None,
@@ -127,11 +149,35 @@ impl RobustLogisticParams {
         if let Some(bad) = self.missing.all(|q| (0.0..1.0).contains(&q)) {
             return Err(Error::param("missing", bad, "a share of at least 0 and below 1"));
         }
+        self.check_worst()?;
         require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
         require(self.max_iter > 0, "max_iter", self.max_iter, "at least 1")?;
         require(self.n_alphas > 0, "n_alphas", self.n_alphas, "at least 1")?;
         require(self.n_folds > 1, "n_folds", self.n_folds, "at least 2")?;
         Ok(RobustLogistic::new(self))
+    }
+
+    /// What goes with `protect = "worst"` only, and what does not go with it.
+    fn check_worst(&self) -> Result<()> {
+        let good = self.worst_share > 0.0 && self.worst_share <= 1.0;
+        require(good, "worst_share", self.worst_share, "above 0 and at most 1")?;
+        let hinge = self.loss == WorstLoss::Hinge;
+        match self.protect {
+            Protect::Average => {
+                let rule = "1 unless protect=\"worst\": the average is over all rows";
+                require(self.worst_share >= 1.0, "worst_share", self.worst_share, rule)?;
+                let rule = "\"logistic\" unless protect=\"worst\"";
+                require(!hinge, "loss", "hinge", rule)
+            }
+            Protect::Worst if self.wrong_labels.none() => Ok(()),
+            Protect::Worst => {
+                let rule = "0 with loss=\"hinge\", whose label correction is not convex";
+                require(!hinge, "wrong_labels", "above 0", rule)?;
+                let rule = "\"after\" or \"backward\" with protect=\"worst\": forward correction is not \
+                            convex, and nothing could be proven";
+                require(self.correction != Correction::Forward, "correction", "forward", rule)
+            }
+        }
     }
 
     /// The stated damage for rows of `data`.

@@ -1,13 +1,16 @@
 //! The strength of the penalty by cross-validation along a warm-started path.
 
+use std::ops::Range;
+
 use super::estimator::Training;
 use super::labels::Rates;
 use super::newton::{Point, minimise};
+use super::params::RobustLogisticParams;
 use super::problem::Problem;
 use crate::control::Control;
 use crate::error::Result;
 use crate::folds::{Split, geometric_grid, stratified};
-use crate::linalg::vector;
+use crate::linalg::{Dense, vector};
 use crate::model::Output;
 use crate::optim::{Budget, Candidates, Scores};
 
@@ -21,25 +24,42 @@ const PATH_TOL: f64 = 1e-5;
 /// The loss is the one that is minimised: expected under the stated damage, on the labels as observed (`after`,
 /// `forward`) or corrected (`backward`).
 pub(super) fn choose(training: &Training<'_>, control: &Control) -> Result<(f64, Output)> {
-    let params = training.params;
-    let grid = strengths(training);
-    let seed = params.random_state.unwrap_or(0);
-    let splits = stratified(training.labels, params.n_folds, 1, seed);
+    let grid = strengths(training.params, &training.rows.mean, training.shares);
     let judge = |split: &Split| held_out(training, split, &grid, control);
+    by_judge(training.params, training.labels, &grid, judge, control)
+}
+
+/// The strength that `judge` scores highest on the average of the folds, and the table of all.
+pub(super) fn by_judge(
+    params: &RobustLogisticParams,
+    labels: &[usize],
+    grid: &[f64],
+    judge: impl Fn(&Split) -> Result<Option<Vec<f64>>> + Sync,
+    control: &Control,
+) -> Result<(f64, Output)> {
+    let seed = params.random_state.unwrap_or(0);
+    let splits = stratified(labels, params.n_folds, 1, seed);
     let scores = Scores::cross_validate(&splits, control, judge)?;
     // The grid falls: of equals the stronger penalty.
     let best = scores.best(|a, b| b.cmp(&a))?;
-    let table = scores.table(Candidates::new(grid.len()).with("alpha", grid.clone()));
+    let table = scores.table(Candidates::new(grid.len()).with("alpha", grid.to_vec()));
     Ok((grid[best], table))
 }
 
 /// From the mean squared length of a centred row, with which the model is all but constant, downwards.
-fn strengths(training: &Training<'_>) -> Vec<f64> {
-    let mean = &training.rows.mean;
-    let length: f64 =
-        (0..mean.nrows()).map(|i| training.shares[i] * vector::norm_sq(mean.row(i))).sum();
+pub(super) fn strengths(params: &RobustLogisticParams, rows: &Dense, shares: &[f64]) -> Vec<f64> {
+    let length: f64 = (0..rows.nrows()).map(|i| shares[i] * vector::norm_sq(rows.row(i))).sum();
     let top = if length > 1e-290 && length < 1e300 { length } else { 1.0 };
-    geometric_grid(top, DEPTH * top, training.params.n_alphas)
+    geometric_grid(top, DEPTH * top, params.n_alphas)
+}
+
+/// Whether the training rows know the classes of the held-out ones, and something else than each of `positives`.
+pub(super) fn usable(split: &Split, labels: &[usize], mut positives: Range<usize>) -> bool {
+    let seen = |class: usize| split.train.iter().any(|&i| labels[i] == class);
+    split.train.len() >= 2
+        && !split.holdout.is_empty()
+        && split.holdout.iter().all(|&i| seen(labels[i]))
+        && positives.all(|class| split.train.iter().any(|&i| labels[i] != class))
 }
 
 /// Minus the mean held-out loss of every strength; `None` if the training rows lack a class that the held-out
@@ -52,11 +72,7 @@ fn held_out(
 ) -> Result<Option<Vec<f64>>> {
     let labels = training.labels;
     let seen = |class: usize| split.train.iter().any(|&i| labels[i] == class);
-    if split.train.len() < 2
-        || split.holdout.is_empty()
-        || !split.holdout.iter().all(|&i| seen(labels[i]))
-        || !training.positives().all(|class| split.train.iter().any(|&i| labels[i] != class))
-    {
+    if !usable(split, labels, training.positives()) {
         return Ok(None);
     }
     let (train, test) = (training.rows.select(&split.train), training.rows.select(&split.holdout));

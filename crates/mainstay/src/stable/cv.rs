@@ -12,7 +12,7 @@ use crate::error::{Result, require};
 use crate::folds::{Split, stratified};
 use crate::model::metrics::log_loss;
 use crate::model::{Estimator, Fitted};
-use crate::optim::{Candidates, Scores};
+use crate::optim::{Candidates, Rule, Scores};
 use crate::uncertainty::K;
 
 /// Parameters of [`StableSvcCv`]; `check` is the only door to `fit`.
@@ -26,6 +26,8 @@ pub struct StableSvcCvParams {
     pub cs: Vec<f64>,
     /// Number of folds.
     pub cv: usize,
+    /// The best candidate, or the simplest within one standard error of it.
+    pub rule: Rule,
     /// Loss of a row.
     pub loss: SvmLoss,
     /// Whether there is a free intercept.
@@ -44,6 +46,7 @@ impl Default for StableSvcCvParams {
             ks: vec![0.2, 0.4, 0.6, 0.8, 1.0],
             cs: vec![0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
             cv: 5,
+            rule: Rule::default(),
             loss: SvmLoss::Hinge,
             fit_intercept: true,
             tol: 1e-6,
@@ -81,8 +84,14 @@ impl Estimator for StableSvcCv {
         }
         .check()?
         .path_spec();
-        let search =
-            Search { path_spec, ks: &p.ks, strengths: &p.cs, name: "C", strongest_last: false };
+        let search = Search {
+            path_spec,
+            ks: &p.ks,
+            strengths: &p.cs,
+            name: "C",
+            strongest_last: false,
+            rule: p.rule,
+        };
         search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
 }
@@ -97,6 +106,8 @@ pub struct StableLogisticCvParams {
     pub alphas: Vec<f64>,
     /// Number of folds.
     pub cv: usize,
+    /// The best candidate, or the simplest within one standard error of it.
+    pub rule: Rule,
     /// More than two classes: one problem each, or one for all.
     pub multi_class: MultiClass,
     /// Whether there is a free intercept.
@@ -115,6 +126,7 @@ impl Default for StableLogisticCvParams {
             ks: vec![0.2, 0.4, 0.6, 0.8, 1.0],
             alphas: vec![0.0001, 0.001, 0.01, 0.1, 1.0],
             cv: 5,
+            rule: Rule::default(),
             multi_class: MultiClass::Ovr,
             fit_intercept: true,
             tol: 1e-6,
@@ -158,6 +170,7 @@ impl Estimator for StableLogisticCv {
             strengths: &p.alphas,
             name: "alpha",
             strongest_last: true,
+            rule: p.rule,
         };
         search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
     }
@@ -181,6 +194,7 @@ struct Search<'a> {
     name: &'static str,
     /// Whether larger strengths mean more regularisation.
     strongest_last: bool,
+    rule: Rule,
 }
 
 impl Search<'_> {
@@ -196,8 +210,10 @@ impl Search<'_> {
         })?;
         // Among equals the largest `k` (closest to the classical fit), then the strongest regularisation.
         let strong = |at: usize| if self.strongest_last { grid[at].1 } else { -grid[at].1 };
-        let best = scores
-            .best(|a, b| grid[a].0.total_cmp(&grid[b].0).then(strong(a).total_cmp(&strong(b))))?;
+        let simpler = |a: usize, b: usize| {
+            grid[a].0.total_cmp(&grid[b].0).then(strong(a).total_cmp(&strong(b)))
+        };
+        let best = scores.take(self.rule, |_| true, simpler)?;
         let fitted = only(self.path_spec.fit(&[settings[best]], data, &quiet)?)?;
         let (k, strength) = grid[best];
         let (ks, strengths): (Vec<f64>, Vec<f64>) = grid.into_iter().unzip();

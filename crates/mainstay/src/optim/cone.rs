@@ -8,44 +8,55 @@ use crate::linalg::{Dense, vector};
 /// step of the method is linear in the vectors it comes along for free. So the matrices themselves are
 /// read only for new directions of w.
 #[derive(Debug, Clone)]
-pub(super) struct Points {
+pub struct Points {
+    /// x0 of every point.
     pub head: Vec<f64>,
+    /// Row j is $(x_1, L_j x_1)$.
     pub tail: Dense,
 }
 
 impl Points {
-    pub(super) fn new(head: Vec<f64>, p: usize) -> Self {
+    /// These heads, all vectors 0.
+    pub fn new(head: Vec<f64>, p: usize) -> Self {
         let tail = Dense::zeros(head.len(), 2 * p);
         Self { head, tail }
     }
 
     /// x1 of point `j`.
-    pub(super) fn own(&self, j: usize) -> &[f64] {
+    pub fn own(&self, j: usize) -> &[f64] {
         own(self.tail.row(j))
     }
 
     /// All x1, one row per cone.
-    pub(super) fn vectors(&self) -> Dense {
+    pub fn vectors(&self) -> Dense {
         Dense::from_fn(self.len(), self.tail.ncols() / 2, |j, k| self.tail[(j, k)])
     }
 
     /// $\sum_j s_j L_j x_{1j}$ is added to `out`.
-    pub(super) fn add_images(&self, scale: impl Fn(usize) -> f64, out: &mut [f64]) {
+    pub fn add_images(&self, scale: impl Fn(usize) -> f64, out: &mut [f64]) {
         for j in 0..self.len() {
             vector::axpy(scale(j), image(self.tail.row(j)), out);
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Number of points.
+    pub fn len(&self) -> usize {
         self.head.len()
     }
 
-    pub(super) fn add_scaled(&mut self, scale: f64, other: &Self) {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty()
+    }
+
+    /// Adds `scale` times `other`.
+    pub fn add_scaled(&mut self, scale: f64, other: &Self) {
         vector::axpy(scale, &other.head, &mut self.head);
         vector::axpy(scale, other.tail.data(), self.tail.data_mut());
     }
 
-    pub(super) fn dot(&self, other: &Self) -> f64 {
+    /// Sum of the inner products.
+    pub fn dot(&self, other: &Self) -> f64 {
         let tails: f64 = (0..self.len()).map(|j| vector::dot(self.own(j), other.own(j))).sum();
         vector::dot(&self.head, &other.head) + tails
     }
@@ -57,7 +68,7 @@ impl Points {
     }
 
     /// The largest step along `d` that keeps every point in its cone.
-    pub(super) fn longest_step(&self, d: &Self) -> f64 {
+    pub fn longest_step(&self, d: &Self) -> f64 {
         let one = |j: usize| {
             let a = d.determinant(j);
             let b = self.head[j] * d.head[j] - vector::dot(self.own(j), d.own(j));
@@ -77,27 +88,29 @@ impl Points {
 }
 
 /// x1 of a row (x1, L x1).
-pub(super) fn own(row: &[f64]) -> &[f64] {
+pub fn own(row: &[f64]) -> &[f64] {
     &row[..row.len() / 2]
 }
 
 /// L x1 of a row (x1, L x1).
-pub(super) fn image(row: &[f64]) -> &[f64] {
+pub fn image(row: &[f64]) -> &[f64] {
     &row[row.len() / 2..]
 }
 
 /// W with W z = W^-1 k =: lambda for every cone; W = eta (w0, w1; w1', I + w1 w1'/(1 + w0)).
 #[derive(Debug)]
-pub(super) struct Scaling {
+pub struct Scaling {
+    /// w0 of every cone.
     pub w0: Vec<f64>,
     /// Rows (w1, L w1).
     pub w1: Dense,
+    /// Size of the scaling.
     pub eta: Vec<f64>,
 }
 
 impl Scaling {
     /// The scaling point of the pair (primal `k`, dual `z`), both inside their cones.
-    pub(super) fn new(k: &Points, z: &Points) -> Self {
+    pub fn new(k: &Points, z: &Points) -> Self {
         let m = k.len();
         let mut out =
             Self { w0: vec![0.0; m], w1: Dense::zeros(m, k.tail.ncols()), eta: vec![0.0; m] };
@@ -118,7 +131,7 @@ impl Scaling {
     }
 
     /// `x -= W^-2 y`, cone by cone: W^-2 = eta^-2 (2 u u' - J) with u = (w0, -w1) and J = diag(1, -I).
-    pub(super) fn subtract_inverse_square(&self, y: &Points, x: &mut Points) {
+    pub fn subtract_inverse_square(&self, y: &Points, x: &mut Points) {
         for j in 0..y.len() {
             let (w0, w1) = (self.w0[j], self.w1.row(j));
             let k = self.eta[j].powi(-2);
@@ -132,7 +145,7 @@ impl Scaling {
 
     /// The corrector's cone term $W^{-1}(\lambda \backslash (g e - \lambda \circ \lambda - W^{-1} dk \circ W dz))$ for
     /// complementarities `goal` g, one per cone, and a predictor (dk, dz).
-    pub(super) fn corrector(&self, z: &Points, dk: &Points, dz: &Points, goal: &[f64]) -> Points {
+    pub fn corrector(&self, z: &Points, dk: &Points, dz: &Points, goal: &[f64]) -> Points {
         let width = z.tail.ncols();
         let mut out = Points::new(vec![0.0; z.len()], width / 2);
         let [mut lambda, mut a, mut b] = [(); 3].map(|()| vec![0.0; width]);

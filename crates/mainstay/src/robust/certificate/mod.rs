@@ -1,5 +1,9 @@
 //! How far a point is from the optimum at most, from the data and the point alone.
 
+mod worst;
+
+pub(super) use worst::{certify as certify_worst, lower_bound};
+
 use super::labels::Correction;
 use super::problem::{Problem, State};
 use crate::certificate::Certificate;

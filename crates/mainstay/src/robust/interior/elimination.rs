@@ -1,0 +1,266 @@
+//! One Newton system: what belongs to single rows is eliminated, weights, intercept and threshold remain.
+
+use super::iterate::Iterate;
+use super::rows::Rows;
+use crate::linalg::{Cholesky, Dense, GramSum, vector};
+use crate::optim::cone::{Scaling, image};
+
+/// Added to the unit diagonal of the scaled system, and what is tried if that is not enough.
+const SHIFTS: [f64; 3] = [1e-14, 1e-11, 1e-8];
+
+/// What is left of a row's loss once its count and excess are eliminated: $dg = \hat g - e\,d\theta - h\,dm$.
+pub(super) struct LossPart {
+    /// $\pi + \kappa$: minus the slope of the loss.
+    pub slope: f64,
+    /// Inverse of the counts' own curvature; 0 where counts are fixed.
+    pub d: f64,
+    /// $h$.
+    pub h: f64,
+    /// $a\,\varphi''$.
+    pub bend: f64,
+    /// $g - a(\pi + \kappa)$, as far as the iterate is off.
+    pub off: f64,
+    /// How far the excess is off.
+    pub excess_off: f64,
+}
+
+/// What is left of the deletions of a row.
+pub(super) struct DeletionPart {
+    pub im: Dense,
+    pub f: Dense,
+    pub e: Dense,
+    /// $\sum_j E_j + \ell/\lambda$.
+    pub price: Vec<f64>,
+    /// $N - \sum_j F_j$.
+    pub left: Vec<f64>,
+}
+
+/// What is left of the cones.
+pub(super) struct ConePart {
+    pub scaling: Scaling,
+    /// $2 w_0 / (2 w_0^2 - 1)$.
+    pub twist: Vec<f64>,
+    /// Head of $W^{-2}$.
+    pub head: Vec<f64>,
+}
+
+/// The factored system at an iterate.
+pub(super) struct Elimination<'a> {
+    pub rows: &'a Rows<'a>,
+    pub losses: Vec<LossPart>,
+    pub deletions: Option<DeletionPart>,
+    pub cones: Option<ConePart>,
+    /// $1/h$ plus what deletions and cones add.
+    pub soft: Vec<f64>,
+    /// Gradient in the weights.
+    pub rw: Vec<f64>,
+    pub rb: f64,
+    pub rtheta: f64,
+    matrix: Dense,
+    unit: Vec<f64>,
+    factor: Cholesky,
+}
+
+impl<'a> Elimination<'a> {
+    /// `None` where arithmetic gives out.
+    pub(super) fn new(rows: &'a Rows<'a>, at: &Iterate) -> Option<Self> {
+        let losses = loss_parts(rows, at);
+        let mut soft: Vec<f64> = losses.iter().map(|l| 1.0 / l.h).collect();
+        let deletions = DeletionPart::new(rows, at, &mut soft);
+        let cones = ConePart::new(at, &mut soft);
+        let matrix = matrix(rows, at, (&losses, &soft), deletions.as_ref(), cones.as_ref());
+        let unit: Vec<f64> = (0..matrix.nrows()).map(|j| matrix[(j, j)].sqrt()).collect();
+        let order = unit.len();
+        let mut scaled = Dense::from_fn(order, order, |i, j| matrix[(i, j)] / (unit[i] * unit[j]));
+        let factor = SHIFTS.iter().find_map(|shift| {
+            scaled.add_diagonal(*shift);
+            Cholesky::new(&scaled)
+        })?;
+        let (rw, rb, rtheta) = residuals(rows, at);
+        Some(Self { rows, losses, deletions, cones, soft, rw, rb, rtheta, matrix, unit, factor })
+    }
+
+    /// Solves the remaining system, with one step of refinement.
+    pub(super) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+        let once = |v: &[f64]| {
+            let mut x: Vec<f64> = v.iter().zip(&self.unit).map(|(v, u)| v / u).collect();
+            self.factor.solve_in_place(&mut x);
+            x.iter_mut().zip(&self.unit).for_each(|(x, u)| *x /= u);
+            x
+        };
+        let mut x = once(rhs);
+        let residual: Vec<f64> =
+            self.matrix.mul_vec(&x).iter().zip(rhs).map(|(a, r)| r - a).collect();
+        vector::axpy(1.0, &once(&residual), &mut x);
+        x
+    }
+
+    /// Index of the threshold in the remaining system.
+    pub(super) fn theta_at(&self) -> Option<usize> {
+        self.rows.top().then(|| self.rows.signed.ncols() + 1)
+    }
+}
+
+fn loss_parts(rows: &Rows<'_>, at: &Iterate) -> Vec<LossPart> {
+    let margins = at.margins(rows);
+    let one = |i: usize| {
+        let (a, m) = (at.a[i], margins[i]);
+        let (slope, bend, off, loss) = if rows.hinge() {
+            (1.0, 0.0, at.g[i] - a, 1.0 - m)
+        } else {
+            // The slope is a variable; the margin that belongs to it may differ from that of the row.
+            let pi = (at.g[i] / a - rows.kappa[i]).clamp(1e-300, 1.0 - 1e-16);
+            let (up, down) = ((1.0 - pi).ln(), pi.ln());
+            let (slope, bend) = (pi + rows.kappa[i], a * pi * (1.0 - pi));
+            let entropy = -(pi * down + (1.0 - pi) * up);
+            (slope, bend, -bend * (up - down - m), entropy - slope * m)
+        };
+        let (d, excess_off) = at.excess.as_ref().map_or((0.0, 0.0), |e| {
+            let d = 1.0 / (e.r[i] / a + e.xi[i] / (rows.caps[i] - a));
+            (d, e.r[i] - (e.xi[i] + at.theta - loss))
+        });
+        let h = (d * slope * slope + bend).max(1e-300);
+        LossPart { slope, d, h, bend, off, excess_off }
+    };
+    (0..rows.len()).map(one).collect()
+}
+
+impl DeletionPart {
+    fn new(rows: &Rows<'_>, at: &Iterate, soft: &mut [f64]) -> Option<Self> {
+        let x = at.deleting.as_ref()?;
+        let (n, m) = (x.tau.nrows(), x.tau.ncols());
+        let mut part = Self {
+            im: Dense::zeros(n, m),
+            f: Dense::zeros(n, m),
+            e: Dense::zeros(n, m),
+            price: vec![0.0; n],
+            left: vec![rows.budget(); n],
+        };
+        for (i, soft) in soft.iter_mut().enumerate() {
+            let g = at.g[i];
+            let (tau, slack, zeta) = (x.tau.row(i), x.slack.row(i), x.zeta.row(i));
+            let (im, f, e) = (part.im.row_mut(i), part.f.row_mut(i), part.e.row_mut(i));
+            for j in 0..m {
+                let (by_slack, by_zeta) = (tau[j] / slack[j], (g - tau[j]) / zeta[j]);
+                im[j] = 1.0 / (by_slack + by_zeta);
+                f[j] = by_slack * im[j];
+                e[j] = f[j] * by_zeta;
+            }
+            let unspent = rows.budget() * g - tau.iter().sum::<f64>();
+            part.price[i] = e.iter().sum::<f64>() + unspent / x.lambda[i];
+            part.left[i] -= f.iter().sum::<f64>();
+            *soft += im.iter().sum::<f64>();
+        }
+        Some(part)
+    }
+}
+
+impl ConePart {
+    fn new(at: &Iterate, soft: &mut [f64]) -> Option<Self> {
+        let cones = at.cones.as_ref()?;
+        let scaling = Scaling::new(&cones.k, &cones.z);
+        let spread = |w0: &f64| 2.0 * w0 * w0 - 1.0;
+        let twist = scaling.w0.iter().map(|w0| 2.0 * w0 / spread(w0)).collect();
+        let head: Vec<f64> =
+            scaling.w0.iter().zip(&scaling.eta).map(|(w0, eta)| spread(w0) / (eta * eta)).collect();
+        soft.iter_mut().zip(&head).for_each(|(s, h)| *s += 1.0 / h);
+        Some(Self { scaling, twist, head })
+    }
+}
+
+/// Gradient in weights, intercept and threshold.
+fn residuals(rows: &Rows<'_>, at: &Iterate) -> (Vec<f64>, f64, f64) {
+    let mut rw = rows.signed.tr_mul_vec(&at.g);
+    rw.iter_mut().zip(&at.w).for_each(|(r, w)| *r = rows.ridge * w - *r);
+    if let (Some(x), Some(away)) = (&at.deleting, &rows.away) {
+        for i in 0..rows.len() {
+            for ((&j, t), a) in rows.columns().iter().zip(x.tau.row(i)).zip(away.row(i)) {
+                rw[j] += t * a;
+            }
+        }
+    }
+    if let Some(c) = &at.cones {
+        c.z.add_images(|_| -1.0, &mut rw);
+    }
+    let rb = -vector::dot(&at.g, rows.problem.y);
+    let rtheta = if rows.top() { rows.k - at.a.iter().sum::<f64>() - at.floor } else { 0.0 };
+    (rw, rb, rtheta)
+}
+
+/// The matrix of the remaining system.
+fn matrix(
+    rows: &Rows<'_>,
+    at: &Iterate,
+    (losses, soft): (&[LossPart], &[f64]),
+    deletions: Option<&DeletionPart>,
+    cones: Option<&ConePart>,
+) -> Dense {
+    let p = rows.signed.ncols();
+    let order = p + 1 + usize::from(rows.top());
+    let (mut plus, mut minus) = (GramSum::new(order), GramSum::new(p));
+    let mut own = vec![rows.ridge; p];
+    let (mut q, mut u) = (vec![0.0; p], vec![0.0; p]);
+    for i in 0..rows.len() {
+        q.copy_from_slice(rows.signed.row(i));
+        let mut stiff = soft[i];
+        if let (Some(part), Some(away)) = (deletions, &rows.away) {
+            let (price, left) = (part.price[i], part.left[i]);
+            let (away, f, e) = (away.row(i), part.f.row(i), part.e.row(i));
+            let root = price.sqrt().recip();
+            for (k, &j) in rows.columns().iter().enumerate() {
+                let pushed = e[k] * away[k];
+                own[j] += pushed * away[k];
+                q[j] -= f[k] * away[k] + left / price * pushed;
+                u[j] = root * pushed;
+            }
+            minus.push(|out| out.extend_from_slice(&u));
+            stiff += left * left / price;
+        }
+        if let (Some(part), Some(axes)) = (cones, rows.problem.axes) {
+            let weight = part.scaling.eta[i].powi(-2);
+            let e = image(part.scaling.w1.row(i));
+            let root = weight * (2.0 / part.head[i]).sqrt();
+            for (j, axis) in axes.of(i).iter().enumerate() {
+                q[j] -= part.twist[i] * e[j];
+                own[j] += weight * axis * axis;
+            }
+            minus.push(|out| out.extend(e.iter().map(|e| root * e)));
+        }
+        let root = stiff.sqrt().recip();
+        plus.push(|out| {
+            out.extend(q.iter().map(|q| root * q));
+            out.push(root * rows.problem.y[i]);
+            if rows.top() {
+                out.push(root * losses[i].d * losses[i].slope / losses[i].h);
+            }
+        });
+    }
+    let (mut sum, minus) = (plus.finish(), minus.finish());
+    for i in 0..p {
+        for j in 0..p {
+            sum[(i, j)] -= minus[(i, j)];
+        }
+        sum[(i, i)] += own[i];
+    }
+    border(rows, at, losses, &mut sum);
+    sum
+}
+
+/// Rows of intercept and threshold.
+fn border(rows: &Rows<'_>, at: &Iterate, losses: &[LossPart], sum: &mut Dense) {
+    let p = rows.signed.ncols();
+    if !rows.problem.intercept {
+        for j in 0..sum.nrows() {
+            sum[(p, j)] = 0.0;
+            sum[(j, p)] = 0.0;
+        }
+        sum[(p, p)] = 1.0;
+    }
+    if rows.top() {
+        let t = p + 1;
+        sum[(t, t)] += losses.iter().map(|l| l.d * l.bend / l.h).sum::<f64>();
+        if rows.hinge() {
+            sum[(t, t)] += at.floor / at.theta;
+        }
+    }
+}

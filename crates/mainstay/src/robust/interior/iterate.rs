@@ -1,0 +1,262 @@
+//! The variables of the interior point, primal and dual, and how far they may move.
+
+use super::rows::Rows;
+use crate::linalg::{Dense, vector};
+use crate::optim::cone::Points;
+use crate::optim::step::{longest, ratio};
+
+/// Variables of the rows' excesses over the threshold: $\xi_i \ge 0$ and $r_i = \xi_i + \theta - \varphi_i \ge 0$.
+#[derive(Debug, Clone)]
+pub(super) struct Excess {
+    pub xi: Vec<f64>,
+    pub r: Vec<f64>,
+}
+
+/// Variables of the deletions, written by their dual: price $\lambda_i \ge 0$ of the budget, $\zeta_{ij} \ge 0$ above it, slack
+/// $\lambda_i + \zeta_{ij} - w_j a_{ij} \ge 0$, and the slack's multiplier $\tau_{ij}$.
+#[derive(Debug, Clone)]
+pub(super) struct Deleting {
+    pub lambda: Vec<f64>,
+    pub zeta: Dense,
+    pub slack: Dense,
+    pub tau: Dense,
+}
+
+/// $(\rho_i, L_i w)$ and its multiplier, whose head is the pull $g_i$.
+#[derive(Debug, Clone)]
+pub(super) struct Cones {
+    pub k: Points,
+    pub z: Points,
+}
+
+/// A point strictly inside all cones, or a direction.
+#[derive(Debug, Clone)]
+pub(super) struct Iterate {
+    pub w: Vec<f64>,
+    pub b: f64,
+    /// Pull of every row.
+    pub g: Vec<f64>,
+    /// Count of every row.
+    pub a: Vec<f64>,
+    pub excess: Option<Excess>,
+    /// Threshold of the worst share; 0 where all rows count.
+    pub theta: f64,
+    /// Multiplier of $\theta \ge 0$, which only the hinge loss needs.
+    pub floor: f64,
+    pub deleting: Option<Deleting>,
+    pub cones: Option<Cones>,
+}
+
+/// Sum of the products of all complementary pairs, and how many there are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Complementarity {
+    pub total: f64,
+    count: f64,
+}
+
+impl Complementarity {
+    pub(super) fn mean(self) -> f64 {
+        self.total / self.count.max(1.0)
+    }
+}
+
+impl Iterate {
+    /// No weights, moderate slacks, classes in balance.
+    pub(super) fn start(rows: &Rows<'_>) -> Self {
+        let (n, p, y) = (rows.len(), rows.signed.ncols(), rows.problem.y);
+        let of = |sign: f64| -> f64 {
+            y.iter().zip(&rows.caps).filter(|(y, _)| **y == sign).map(|(_, c)| c).sum()
+        };
+        let (up, down) = (of(1.0), of(-1.0));
+        let balance = |i: usize| up.min(down) / if y[i] > 0.0 { up } else { down };
+        let part = if rows.top() { rows.k / n as f64 } else { 1.0 };
+        let count = |i: usize| {
+            let share =
+                if rows.counted() { (0.5 * part * balance(i)).clamp(1e-3, 0.95) } else { 1.0 };
+            share * rows.caps[i]
+        };
+        let a: Vec<f64> = (0..n).map(count).collect();
+        let g: Vec<f64> = if rows.hinge() {
+            a.clone()
+        } else {
+            (0..n).map(|i| a[i] * (0.5 * balance(i) + rows.kappa[i])).collect()
+        };
+        let (theta, floor) = match (rows.top(), rows.hinge()) {
+            (false, _) => (0.0, 0.0),
+            (true, false) => (0.5, 0.0),
+            (true, true) => (0.5, (rows.k - a.iter().sum::<f64>()).max(0.1 * rows.k)),
+        };
+        let cones = rows
+            .problem
+            .axes
+            .map(|_| Cones { k: Points::new(vec![0.3; n], p), z: Points::new(g.clone(), p) });
+        let mut at = Self {
+            w: vec![0.0; p],
+            b: 0.0,
+            deleting: Deleting::start(rows, &g),
+            cones,
+            g,
+            a,
+            excess: None,
+            theta,
+            floor,
+        };
+        if rows.counted() {
+            let margins = at.margins(rows);
+            let loss = |i: usize| {
+                if rows.hinge() { 1.0 - margins[i] } else { rows.problem.loss(i, margins[i]) }
+            };
+            let xi: Vec<f64> = (0..n).map(|i| (loss(i) - theta).max(0.0) + 1.0).collect();
+            let r = (0..n).map(|i| xi[i] + theta - loss(i)).collect();
+            at.excess = Some(Excess { xi, r });
+        }
+        at
+    }
+
+    /// Margins as the variables have them: at most those of the plane, and equal at the optimum.
+    pub(super) fn margins(&self, rows: &Rows<'_>) -> Vec<f64> {
+        let mut margins = rows.signed.mul_vec(&self.w);
+        for (i, m) in margins.iter_mut().enumerate() {
+            *m += rows.problem.y[i] * self.b;
+            if let Some(c) = &self.cones {
+                *m -= c.k.head[i];
+            }
+            if let Some(d) = &self.deleting {
+                *m -= rows.budget() * d.lambda[i] + d.zeta.row(i).iter().sum::<f64>();
+            }
+        }
+        margins
+    }
+
+    pub(super) fn complementarity(&self, rows: &Rows<'_>) -> Complementarity {
+        let mut sum = Complementarity { total: 0.0, count: 0.0 };
+        let n = rows.len() as f64;
+        if let Some(e) = &self.excess {
+            sum.total += (0..rows.len())
+                .map(|i| self.a[i] * e.r[i] + (rows.caps[i] - self.a[i]) * e.xi[i])
+                .sum::<f64>();
+            sum.count += 2.0 * n;
+            if rows.top() && rows.hinge() {
+                sum.total += self.theta * self.floor;
+                sum.count += 1.0;
+            }
+        }
+        if let Some(d) = &self.deleting {
+            for i in 0..rows.len() {
+                let (g, tau) = (self.g[i], d.tau.row(i));
+                sum.total += (rows.budget() * g - tau.iter().sum::<f64>()) * d.lambda[i];
+                for ((t, s), z) in tau.iter().zip(d.slack.row(i)).zip(d.zeta.row(i)) {
+                    sum.total += t * s + (g - t) * z;
+                }
+            }
+            sum.count += n * (2.0 * d.tau.ncols() as f64 + 1.0);
+        }
+        if let Some(c) = &self.cones {
+            sum.total += c.k.dot(&c.z);
+            sum.count += n;
+        }
+        sum
+    }
+
+    /// The longest step along `d` that stays inside all cones.
+    pub(super) fn longest(&self, rows: &Rows<'_>, d: &Self) -> f64 {
+        let mut step = f64::INFINITY;
+        if let (Some(e), Some(de)) = (&self.excess, &d.excess) {
+            step = longest(&self.a, &d.a, step);
+            for i in 0..rows.len() {
+                step = ratio(rows.caps[i] - self.a[i], -d.a[i], step);
+            }
+            step = longest(&e.r, &de.r, longest(&e.xi, &de.xi, step));
+            if rows.top() && rows.hinge() {
+                step = ratio(self.theta, d.theta, ratio(self.floor, d.floor, step));
+            }
+        }
+        if !rows.hinge() {
+            // The slope of the logistic loss is between 0 and -1.
+            for i in 0..rows.len() {
+                let k = rows.kappa[i];
+                step = ratio(self.g[i] - k * self.a[i], d.g[i] - k * d.a[i], step);
+                step = ratio((1.0 + k) * self.a[i] - self.g[i], (1.0 + k) * d.a[i] - d.g[i], step);
+            }
+        }
+        if let (Some(x), Some(dx)) = (&self.deleting, &d.deleting) {
+            step = x.longest(&self.g, (dx, &d.g), rows.budget(), step);
+        }
+        if let (Some(c), Some(dc)) = (&self.cones, &d.cones) {
+            step = step.min(c.k.longest_step(&dc.k)).min(c.z.longest_step(&dc.z));
+        }
+        step
+    }
+
+    pub(super) fn add_scaled(&mut self, t: f64, d: &Self) {
+        vector::axpy(t, &d.w, &mut self.w);
+        vector::axpy(t, &d.g, &mut self.g);
+        vector::axpy(t, &d.a, &mut self.a);
+        self.b += t * d.b;
+        self.theta += t * d.theta;
+        self.floor += t * d.floor;
+        if let (Some(x), Some(dx)) = (&mut self.excess, &d.excess) {
+            vector::axpy(t, &dx.xi, &mut x.xi);
+            vector::axpy(t, &dx.r, &mut x.r);
+        }
+        if let (Some(x), Some(dx)) = (&mut self.deleting, &d.deleting) {
+            vector::axpy(t, &dx.lambda, &mut x.lambda);
+            vector::axpy(t, dx.zeta.data(), x.zeta.data_mut());
+            vector::axpy(t, dx.slack.data(), x.slack.data_mut());
+            vector::axpy(t, dx.tau.data(), x.tau.data_mut());
+        }
+        if let (Some(x), Some(dx)) = (&mut self.cones, &d.cones) {
+            x.k.add_scaled(t, &dx.k);
+            x.z.add_scaled(t, &dx.z);
+        }
+    }
+
+    pub(super) fn scale(&mut self, t: f64) {
+        let copy = self.clone();
+        self.add_scaled(t - 1.0, &copy);
+    }
+
+    /// Equalities that steps keep, restored to the last digit.
+    pub(super) fn settle(&mut self, rows: &Rows<'_>) {
+        if rows.hinge() {
+            self.g.clone_from(&self.a);
+        }
+        if let Some(c) = &mut self.cones {
+            c.z.head.clone_from(&self.g);
+        }
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        vector::all_finite(&self.w) && vector::all_finite(&self.g) && self.b.is_finite()
+    }
+}
+
+impl Deleting {
+    fn start(rows: &Rows<'_>, g: &[f64]) -> Option<Self> {
+        let (n, m) = (rows.len(), rows.away.as_ref()?.ncols());
+        let height = 0.1 / (m as f64).sqrt();
+        let part = (0.5 * rows.budget() / m as f64).min(0.5);
+        Some(Self {
+            lambda: vec![0.1; n],
+            zeta: Dense::from_fn(n, m, |_, _| height),
+            slack: Dense::from_fn(n, m, |_, _| 0.1 + height),
+            tau: Dense::from_fn(n, m, |i, _| part * g[i]),
+        })
+    }
+
+    fn longest(&self, g: &[f64], (d, dg): (&Self, &[f64]), budget: f64, most: f64) -> f64 {
+        let mut step = longest(&self.lambda, &d.lambda, most);
+        step = longest(self.zeta.data(), d.zeta.data(), step);
+        step = longest(self.slack.data(), d.slack.data(), step);
+        step = longest(self.tau.data(), d.tau.data(), step);
+        for i in 0..g.len() {
+            let (tau, change) = (self.tau.row(i), d.tau.row(i));
+            for (t, dt) in tau.iter().zip(change) {
+                step = ratio(g[i] - t, dg[i] - dt, step);
+            }
+            let (spent, more) = (tau.iter().sum::<f64>(), change.iter().sum::<f64>());
+            step = ratio(budget * g[i] - spent, budget * dg[i] - more, step);
+        }
+        step
+    }
+}

@@ -1,0 +1,72 @@
+//! The problem as the solver sees it: signed rows, and counts of mean 1.
+
+use crate::linalg::Dense;
+use crate::robust::worst_problem::{WorstCase, WorstLoss};
+
+/// The objective times $k = n\omega$, so that the counts of the rows are near 1 whatever their number.
+pub(super) struct Rows<'a> {
+    pub problem: &'a WorstCase<'a>,
+    /// $y_i x_i$.
+    pub signed: Dense,
+    /// $y_i (x_{ij} - c_j)$ of the losable features.
+    pub away: Option<Dense>,
+    /// Largest count of every row, $n s_i$.
+    pub caps: Vec<f64>,
+    /// Sum of the counts, $n\omega$.
+    pub k: f64,
+    /// $\alpha k$.
+    pub ridge: f64,
+    /// $\kappa$.
+    pub kappa: Vec<f64>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(problem: &'a WorstCase<'a>) -> Self {
+        let (n, p) = (problem.x.nrows(), problem.x.ncols());
+        let size = n as f64;
+        let k = size * problem.worst_share.min(1.0);
+        let signed = Dense::from_fn(n, p, |i, j| problem.y[i] * problem.x[(i, j)]);
+        let away = problem.losable.map(|l| {
+            Dense::from_fn(n, l.columns.len(), |i, j| {
+                problem.y[i] * (problem.x[(i, l.columns[j])] - l.centre[j])
+            })
+        });
+        Self {
+            problem,
+            signed,
+            away,
+            caps: problem.shares.iter().map(|s| s * size).collect(),
+            k,
+            ridge: problem.alpha * k,
+            kappa: (0..n).map(|i| problem.kappa(i)).collect(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.caps.len()
+    }
+
+    pub(super) fn hinge(&self) -> bool {
+        self.problem.loss == WorstLoss::Hinge
+    }
+
+    /// Whether there is a threshold: only the worst share of the rows counts.
+    pub(super) fn top(&self) -> bool {
+        !self.problem.whole()
+    }
+
+    /// Whether counts are variables: a loss that is not smooth, or a threshold.
+    pub(super) fn counted(&self) -> bool {
+        self.hinge() || self.top()
+    }
+
+    /// Deletion budget; 0 without losable features.
+    pub(super) fn budget(&self) -> f64 {
+        self.problem.losable.map_or(0.0, |l| l.budget)
+    }
+
+    /// The losable features.
+    pub(super) fn columns(&self) -> &[usize] {
+        self.problem.losable.map_or(&[], |l| &l.columns)
+    }
+}
