@@ -29,6 +29,7 @@ GROUPS = {
     "Baselines": ["_penalized"],
     "Workbench": ["_compare", "_stress"],
     "Certificates and files": ["_certify", "_files"],
+    "Can I trust it?": ["_summary", "_trust"],
 }
 PAPERS = {
     "rolin": "ROLIN: few samples",

@@ -24,7 +24,7 @@ pub(crate) fn write(table: &Table, path: Option<&Path>, console: &Console) -> Ou
 }
 
 /// One array a column; numbers that JSON does not have become null.
-fn object(table: &Table) -> Map<String, Value> {
+pub(crate) fn object(table: &Table) -> Map<String, Value> {
     let cells = |cells: &Cells| match cells {
         Cells::Numbers(values) => json!(values),
         Cells::Words(words) => (0..words.len()).map(|i| words.get(i)).collect::<Vec<_>>().into(),

@@ -16,6 +16,7 @@ mod run;
 mod selection;
 mod stability;
 mod stress;
+mod trust;
 
 use std::ffi::OsString;
 
@@ -60,7 +61,8 @@ fn fit(
     let rows =
         Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?.with_nan(method.nan);
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
-        estimator.fit(&rows.dataset()?, control)
+        let data = rows.dataset()?;
+        estimator.fit(&data, control)?.remember(&data, false)
     })?;
     Ok(Fitted::new(fitted))
 }
@@ -236,6 +238,8 @@ mod _core {
         adversarial_deletion, check_level, column_scaling, damage_rows, few_samples, label_noise,
         outliers, spoiled, stress_seed, stress_split, threats, unlucky_split,
     };
+    #[pymodule_export]
+    use super::trust::{calibration_map, summary, trust};
     #[pymodule_export]
     use super::{
         Fitted, Moments, check_params, command_line, defaults, demo_csv, fit, fit_path, make_ndc,

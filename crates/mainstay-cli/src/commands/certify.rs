@@ -1,13 +1,13 @@
 //! `mainstay certify`: how much it takes to flip each prediction.
 
-use mainstay::certify::{Attack, Options, RowCertificates, certify_model};
+use mainstay::certify::{Attack, Options, RowCertificates, certify_columns};
 use mainstay::data::{Column, Table};
 use mainstay_io::ModelFile;
 
 use crate::args::{Certify, WitnessKind};
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
-use crate::{input, rows, table};
+use crate::{input, rows, table, units};
 
 pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
@@ -17,8 +17,9 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     for note in notes.iter().chain(&input::unseen(&rows.unseen)) {
         console.note(note);
     }
-    let features = feature_names(&file);
-    let values = values(&args.values, &features)?;
+    let features = file.names_of_features();
+    let units = units::choose(&file, args.units, &args.errors, console)?;
+    let values = values(&args.values, &units.columns)?;
     let options = Options {
         ellipsoid: None,
         values: values.as_deref(),
@@ -31,12 +32,16 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
         }),
     };
     let control = console.control("certifying");
-    let found = certify_model(&file.fitted.model, &rows.features, &options, &control)
-        .map_err(|e| Failure::say(format!("{} ({}): {e}", args.model.display(), file.method)))?;
+    let (found, flips) =
+        certify_columns(&file.fitted.model, &rows.features, &units.units, &options, &control)
+            .map_err(|e| {
+                Failure::say(format!("{} ({}): {e}", args.model.display(), file.method))
+            })?;
     enclosed(&found, console);
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
     let mut columns = rows::names(&loaded, &rows, !args.rows.row.is_empty(), &[])?;
-    columns.extend(columns_of(found, &names, &features));
+    let flips = units.categorical.then_some(flips);
+    columns.extend(columns_of(found, flips, &names, &features));
     table::write(&Table::new(columns)?, args.output.as_deref(), console)?;
     Ok(Ending::Done)
 }
@@ -54,33 +59,33 @@ fn enclosed(found: &RowCertificates, console: &Console) {
     }
 }
 
-fn feature_names(file: &ModelFile) -> Vec<String> {
-    let count = file.fitted.model.n_features();
-    file.feature_names.clone().unwrap_or_else(|| (0..count).map(|j| format!("x{j}")).collect())
-}
-
-/// `FEATURE=COST` settings as one cost a feature; none if there are no settings.
+/// `COL=COST` settings as one cost a column; none if there are no settings.
 fn values(settings: &[String], features: &[String]) -> Outcome<Option<Vec<f64>>> {
     if settings.is_empty() {
         return Ok(None);
     }
     let mut values = vec![1.0; features.len()];
     for setting in settings {
-        // A feature's own name may hold a `=`: it is `column=category` for categories.
+        // A name may hold a `=`.
         let (name, cost) = setting.rsplit_once('=').unwrap_or((setting, ""));
         let Some(j) = features.iter().position(|f| f == name) else {
             return Err(Failure::say(format!(
-                "--value {setting}: the model has no feature `{name}`"
+                "--value {setting}: the model has no column `{name}`"
             )));
         };
         values[j] = cost
             .parse()
-            .map_err(|_| Failure::say(format!("--value {setting}: must be FEATURE=COST")))?;
+            .map_err(|_| Failure::say(format!("--value {setting}: must be COL=COST")))?;
     }
     Ok(Some(values))
 }
 
-fn columns_of(found: RowCertificates, names: &[String], features: &[String]) -> Vec<Column> {
+fn columns_of(
+    found: RowCertificates,
+    flips: Option<Vec<f64>>,
+    names: &[String],
+    features: &[String],
+) -> Vec<Column> {
     let predicted = found.predicted.iter().map(|&k| Some(names[k].as_str()));
     let mut columns = vec![
         Column::words("predicted", predicted),
@@ -91,6 +96,7 @@ fn columns_of(found: RowCertificates, names: &[String], features: &[String]) -> 
         Column::numbers("deletions", found.deletions),
         Column::numbers("deletion_value", found.deletion_value),
     ];
+    columns.extend(flips.map(|flips| Column::numbers("category_flips", flips)));
     if let Some(upper) = found.deletion_value_upper {
         columns.push(Column::numbers("deletion_value_upper", upper));
     }

@@ -19,7 +19,14 @@ use crate::{measurement, settings, table};
 
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
-    let params = settings::parse(method, &args.set, console.seed)?;
+    let mut params = settings::parse(method, &args.set, console.seed)?;
+    if args.calibrate {
+        if method.defaults().get("calibrate").is_none() {
+            let name = method.name;
+            return Err(Failure::say(format!("--calibrate: {name} has probabilities of its own")));
+        }
+        params.insert("calibrate".into(), true.into());
+    }
     // Wrong parameters should be reported before a large file is read.
     method.estimator(&Value::Object(params.clone()))?;
     let errors = measurement::Wanted { columns: &args.error_columns, scale: args.error_scale };
@@ -43,7 +50,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let estimator: &dyn Estimator = if args.raw { plain.as_ref() } else { &scaled };
 
     let control = console.control("fitting");
-    let fitted = estimator.fit(&labelled.data, &control)?;
+    let fitted = estimator.fit(&labelled.data, &control)?.remember(&labelled.data, !args.raw)?;
     let training = judge(&fitted, &labelled.data)?;
     let folds = match args.cv {
         Some(k) => Some(cross_validate(estimator, &labelled.data, k, console, &control)?),

@@ -8,4 +8,6 @@ pub(crate) mod fit;
 pub(crate) mod list;
 pub(crate) mod predict;
 pub(crate) mod reproduce;
+pub(crate) mod show;
 pub(crate) mod stress;
+pub(crate) mod trust;
