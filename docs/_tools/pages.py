@@ -31,6 +31,7 @@ GROUPS = {
     "Workbench": ["_compare", "_told", "_stress"],
     "Certificates and files": ["_certify", "_files"],
     "Many rows": ["_config"],
+    "Can I trust it?": ["_summary", "_trust"],
 }
 PAPERS = {
     "rolin": "ROLIN: few samples",

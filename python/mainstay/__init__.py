@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from mainstay._stable_cv import StableLogisticRegressionCV, StableSVCCV
     from mainstay._stress import StressInterrupted, stress
     from mainstay._told import ToldResult
+    from mainstay._summary import ModelSummary
+    from mainstay._trust import trust
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
@@ -44,6 +46,7 @@ _HOMES = {
     "MissingFeatureCV": "_missing",
     "MissingFeaturePerceptron": "_missing",
     "MissingFeatureSVC": "_missing",
+    "ModelSummary": "_summary",
     "NormRobustReGEC": "_eigen",
     "PenalizedClassifier": "_penalized",
     "ReGEC": "_eigen",
@@ -67,6 +70,7 @@ _HOMES = {
     "save": "_files",
     "scale_uncertainty": "_uncertainty",
     "stress": "_stress",
+    "trust": "_trust",
 }
 _MODULES = ("datasets", "threats")
 
@@ -82,6 +86,7 @@ __all__ = [
     "MissingFeatureCV",
     "MissingFeaturePerceptron",
     "MissingFeatureSVC",
+    "ModelSummary",
     "NormRobustReGEC",
     "PenalizedClassifier",
     "ReGEC",
@@ -107,6 +112,7 @@ __all__ = [
     "scale_uncertainty",
     "stress",
     "threats",
+    "trust",
 ]
 
 

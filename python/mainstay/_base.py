@@ -96,8 +96,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Probability of every class, columns in the order of ``classes_``.
 
-        Exists where the loss defines probabilities. Rows sum to 1 and the largest entry of a row
-        belongs to the class ``predict`` names.
+        Exists where the loss defines probabilities, and elsewhere with ``calibrate=True``: there
+        they come from a map of the scores that was learned on held-out parts of the rows. Rows sum
+        to 1 and the largest entry of a row belongs to the class ``predict`` names.
 
         Parameters
         ----------
@@ -113,19 +114,60 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_rows(X)
         return self._model.probabilities(X, self._n_jobs())
 
+    def summary(self, X=None, y=None, *, sample_weight=None, n_bootstrap=0, random_state=None):
+        """Tell what the fitted model says, what it assumed and what is proven.
+
+        Weights are in the units of ``X`` and per standard deviation of the training rows; where
+        scores are log odds, ``exp`` of a weight is the factor on the odds.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            The training rows, for ``n_bootstrap``.
+        y : array-like of shape (n_samples,), default=None
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        n_bootstrap : int, default=0
+            Refits to rows drawn with replacement: adds the interval that holds the middle 95 % of
+            every weight, and how often it kept its sign.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the samples. None is a fixed seed too.
+
+        Returns
+        -------
+        summary : ModelSummary
+            Prints as text and shows as a table in notebooks; ``coefficients`` is a DataFrame,
+            ``to_dict()``, ``to_markdown()`` and ``plot()`` are there too.
+
+        Examples
+        --------
+        >>> from mainstay import PenalizedClassifier
+        >>> from mainstay.datasets import load_demo
+        >>> X, y = load_demo(return_X_y=True, as_frame=True)
+        >>> summary = PenalizedClassifier(normalize=True).fit(X, y).summary()
+        >>> summary.to_dict()["training"]["rows"]
+        569
+        """
+        from mainstay._summary import summarize
+
+        return summarize(self, X, y, sample_weight, n_bootstrap, random_state)
+
     # Hooks
 
     def _method_name(self):
         return self._method
 
     def _gives_probabilities(self):
-        return False
+        return bool(getattr(self, "calibrate", False))
 
     def _core_params(self):
         """Parameters as Rust knows them; needs ``classes_``."""
         params = self.get_params(deep=False)
         params.pop("n_jobs", None)
         params.pop("verbose", None)
+        if not params.get("calibrate", True):
+            del params["calibrate"]
         if isinstance(params.get("class_weight"), dict):
             params["class_weight"] = _class_factors(params["class_weight"], self.classes_)
         if params.get("random_state", 0) is None:

@@ -134,6 +134,11 @@ class ConicSVC(_Suspicious, WeightedClassifier):
         ``ConvergenceWarning`` and a usable model.
     n_jobs : int or None, default=None
         Threads for more than two classes; None is 1, -1 all cores. Results do not depend on it.
+    calibrate : bool, default=False
+        Give probabilities: a map from scores to ``predict_proba`` is learned on held-out fifths of
+        the rows (Platt's sigmoid; isotonic from 1,000 distinct rows on). ``predict`` then follows
+        the probabilities, and under a sigmoid ``coef_`` and ``intercept_`` are those of the log
+        odds. Costs five more fits.
     verbose : int, default=0
         1 shows progress.
 
@@ -212,6 +217,7 @@ class ConicSVC(_Suspicious, WeightedClassifier):
         tol=1e-6,
         max_iter=200,
         n_jobs=None,
+        calibrate=False,
         verbose=0,
     ):
         self.kappa = kappa
@@ -225,6 +231,7 @@ class ConicSVC(_Suspicious, WeightedClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.calibrate = calibrate
         self.verbose = verbose
 
     @staticmethod
@@ -313,6 +320,11 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         Threads, used for the splits; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds; None is a fixed one.
+    calibrate : bool, default=False
+        Give probabilities: a map from scores to ``predict_proba`` is learned on held-out fifths of
+        the rows (Platt's sigmoid; isotonic from 1,000 distinct rows on). ``predict`` then follows
+        the probabilities, and under a sigmoid ``coef_`` and ``intercept_`` are those of the log
+        odds. Costs five more fits.
     verbose : int, default=0
         1 shows progress.
 
@@ -365,6 +377,7 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         max_iter=200,
         n_jobs=None,
         random_state=None,
+        calibrate=False,
         verbose=0,
     ):
         self.kappas = kappas
@@ -380,6 +393,7 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.calibrate = calibrate
         self.verbose = verbose
 
     def _fit(self, X, y, sample_weight=None):

@@ -177,6 +177,36 @@ def sigma_bar(coefficients: _Floats) -> tuple[float, float]: ...
 def make_ndc(
     n: int, p: int, centers: int, expand: float, seed: int
 ) -> tuple[_Floats, list[int]]: ...
+def summary(
+    method: str,
+    params: Mapping[str, Any],
+    classes: list[str],
+    features: list[str],
+    fitted: Fitted,
+    *,
+    claimed: bool = False,
+    training: tuple[_Floats | _Csr, _Integers, _Floats | None] | None = None,
+    n_bootstrap: int = 0,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> tuple[dict[str, Any], str, str]: ...
+def trust(
+    method: str,
+    params: Mapping[str, Any],
+    classes: list[str],
+    features: list[str],
+    fitted: Fitted,
+    x: _Floats | _Csr,
+    *,
+    training: tuple[_Floats | _Csr, _Integers, _Floats | None] | None = None,
+    n_refits: int = 0,
+    errors: list[float] | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> dict[str, Any]: ...
+def calibration_map(
+    kind: str, scores: _Floats, positive: _Floats, weights: _Floats, new: _Floats
+) -> _Floats: ...
 def check_params(method: str, params: Mapping[str, Any]) -> None: ...
 def defaults(method: str) -> dict[str, Any]: ...
 def methods() -> list[tuple[str, str, str, bool]]: ...

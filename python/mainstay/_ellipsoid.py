@@ -34,6 +34,11 @@ class EllipsoidSVC(UncertainClassifier):
         Limit on iterations of the interior point method, which takes about 15.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
+    calibrate : bool, default=False
+        Give probabilities: a map from scores to ``predict_proba`` is learned on held-out fifths of
+        the rows (Platt's sigmoid; isotonic from 1,000 distinct rows on). ``predict`` then follows
+        the probabilities, and under a sigmoid ``coef_`` and ``intercept_`` are those of the log
+        odds. Costs five more fits.
     verbose : int, default=0
         1 shows progress.
 
@@ -88,6 +93,7 @@ class EllipsoidSVC(UncertainClassifier):
         tol=1e-6,
         max_iter=100,
         n_jobs=None,
+        calibrate=False,
         verbose=0,
     ):
         self.uncertainty = uncertainty
@@ -96,6 +102,7 @@ class EllipsoidSVC(UncertainClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.calibrate = calibrate
         self.verbose = verbose
 
     @staticmethod

@@ -5,7 +5,7 @@ from mainstay._base import BaseClassifier
 
 class _FewSamples(BaseClassifier):
     def _gives_probabilities(self):
-        return self.loss in ("logistic", "modified_huber")
+        return self.loss in ("logistic", "modified_huber") or super()._gives_probabilities()
 
     def _set_fitted(self, core):
         super()._set_fitted(core)
@@ -77,6 +77,12 @@ class RolinClassifier(_FewSamples):
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the splits; None is 0.
+    calibrate : bool, default=False
+        Give probabilities: a map from scores to ``predict_proba`` is learned on held-out fifths of
+        the rows (Platt's sigmoid; isotonic from 1,000 distinct rows on). ``predict`` then follows
+        the probabilities, and under a sigmoid ``coef_`` and ``intercept_`` are those of the log
+        odds. Costs five more fits.
+        Only for a ``loss`` without probabilities of its own.
     verbose : int, default=0
         1 shows progress.
 
@@ -151,6 +157,7 @@ class RolinClassifier(_FewSamples):
         kernel="linear",
         n_jobs=None,
         random_state=None,
+        calibrate=False,
         verbose=0,
     ):
         self.loss = loss
@@ -170,6 +177,7 @@ class RolinClassifier(_FewSamples):
         self.kernel = kernel
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.calibrate = calibrate
         self.verbose = verbose
 
 
@@ -208,6 +216,12 @@ class TopPCsClassifier(_FewSamples):
         Threads; the result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
+    calibrate : bool, default=False
+        Give probabilities: a map from scores to ``predict_proba`` is learned on held-out fifths of
+        the rows (Platt's sigmoid; isotonic from 1,000 distinct rows on). ``predict`` then follows
+        the probabilities, and under a sigmoid ``coef_`` and ``intercept_`` are those of the log
+        odds. Costs five more fits.
+        Only for a ``loss`` without probabilities of its own.
     verbose : int, default=0
         1 shows progress.
 
@@ -250,6 +264,7 @@ n_iter_, n_features_in_, feature_names_in_
         kernel="linear",
         n_jobs=None,
         random_state=None,
+        calibrate=False,
         verbose=0,
     ):
         self.loss = loss
@@ -265,4 +280,5 @@ n_iter_, n_features_in_, feature_names_in_
         self.kernel = kernel
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.calibrate = calibrate
         self.verbose = verbose

@@ -52,6 +52,11 @@ class StableSVC(WeightedClassifier):
         Limit on the iterations of a fit, over all stages of the solver.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
+    calibrate : bool, default=False
+        Give probabilities: a map from scores to ``predict_proba`` is learned on held-out fifths of
+        the rows (Platt's sigmoid; isotonic from 1,000 distinct rows on). ``predict`` then follows
+        the probabilities, and under a sigmoid ``coef_`` and ``intercept_`` are those of the log
+        odds. Costs five more fits.
     verbose : int, default=0
         1 shows progress.
 
@@ -117,6 +122,7 @@ class StableSVC(WeightedClassifier):
         tol=1e-6,
         max_iter=1000,
         n_jobs=None,
+        calibrate=False,
         verbose=0,
     ):
         self.k = k
@@ -128,6 +134,7 @@ class StableSVC(WeightedClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.calibrate = calibrate
         self.verbose = verbose
 
     @classmethod

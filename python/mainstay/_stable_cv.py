@@ -32,6 +32,11 @@ class StableSVCCV(BaseClassifier):
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds.
+    calibrate : bool, default=False
+        Give probabilities: a map from scores to ``predict_proba`` is learned on held-out fifths of
+        the rows (Platt's sigmoid; isotonic from 1,000 distinct rows on). ``predict`` then follows
+        the probabilities, and under a sigmoid ``coef_`` and ``intercept_`` are those of the log
+        odds. Costs five more fits.
     verbose : int, default=0
         1 shows progress.
 
@@ -74,6 +79,7 @@ class StableSVCCV(BaseClassifier):
         max_iter=1000,
         n_jobs=None,
         random_state=None,
+        calibrate=False,
         verbose=0,
     ):
         self.ks = ks
@@ -86,6 +92,7 @@ class StableSVCCV(BaseClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.calibrate = calibrate
         self.verbose = verbose
 
 

@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use crate::data_args::{Encoding, ImputeRule, Labels, Reading, Rows, size};
 pub(crate) use crate::expect::Threats;
+use crate::trust_args::{Show, Trust, UnitKind};
 
 /// Robust linear classifiers with proofs.
 #[derive(Debug, Parser)]
@@ -60,6 +61,10 @@ pub(crate) enum Command {
     Evaluate(Evaluate),
     /// How much it takes to flip each prediction
     Certify(Certify),
+    /// May I believe each prediction?
+    Trust(Trust),
+    /// What a model says: weights, odds ratios, what it assumed, what is proven
+    Show(Show),
     /// Reproduce the papers' tables and figures
     Reproduce(Reproduce),
     /// Damage data on purpose and see which methods hold
@@ -173,6 +178,9 @@ pub(crate) struct Fit {
     /// Leave out of the model what it says about single training rows and prediction does not need
     #[arg(long)]
     pub(crate) no_training_rows: bool,
+    /// Give a method without probabilities some, learned on held-out parts of the rows (as --set calibrate=true)
+    #[arg(long)]
+    pub(crate) calibrate: bool,
     /// Where to write the training rows by how suspicious their label is (conic, conic-cv)
     #[arg(long, value_name = "FILE")]
     pub(crate) suspects: Option<PathBuf>,
@@ -260,19 +268,28 @@ pub(crate) enum WitnessKind {
   mainstay certify model.json new.csv                     to standard output
   mainstay certify model.json new.csv --witness l2 -o radii.csv
   mainstay certify model.json new.csv --value glucose=3 --value age=0
+  mainstay certify model.json new.csv --units error --error glucose=6 --error bmi=0.3
 
-For every row: the decision value, the least change in three norms and the fewest features set to
-zero that flip the prediction; `inf` where nothing does. Changes are in the model's feature space, after one-hot
-encoding. Exact for linear models. With --value, deletion_value is the least total value whose deletion flips; where
-finding it takes too long it is a proven lower bound and deletion_value_upper, otherwise equal, is what flips.")]
+For every row: the decision value, the least change in three norms, the fewest columns replaced by their means and the
+fewest categorical columns changed to another category that flip the prediction; `inf` where nothing does. Norms change
+columns of numbers only, in --units (default: standard deviations of the training rows; raw for files that do not know
+them). Witnesses are in raw units. Exact for linear models. With --value, deletion_value is the least total value whose
+deletion flips; where finding it takes too long it is a proven lower bound and deletion_value_upper, otherwise equal, is
+what flips.")]
 pub(crate) struct Certify {
     /// A file written by `mainstay fit` or by mainstay.save in Python
     pub(crate) model: PathBuf,
     /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input
     pub(crate) data: PathBuf,
-    /// What deleting a feature costs, 1 if not said (may be repeated)
-    #[arg(long = "value", value_name = "FEATURE=COST")]
+    /// What deleting a column costs, 1 if not said (may be repeated)
+    #[arg(long = "value", value_name = "COL=COST")]
     pub(crate) values: Vec<String>,
+    /// What a change is measured in [default: sd]
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) units: Option<UnitKind>,
+    /// Standard deviation of a column's measurement error, for --units error (may be repeated)
+    #[arg(long = "error", value_name = "COL=SIZE")]
+    pub(crate) errors: Vec<String>,
     /// Add the flipped row itself
     #[arg(long, value_name = "KIND")]
     pub(crate) witness: Option<WitnessKind>,

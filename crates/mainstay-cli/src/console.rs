@@ -56,12 +56,17 @@ impl Console {
 
     /// Prints text for people, or `value` as one JSON object with `--json`.
     pub(crate) fn print(&self, text: &str, value: &impl Serialize) -> Outcome<()> {
+        self.print_as(false, text, value)
+    }
+
+    /// The same; `json` asks for it as `--json` does.
+    pub(crate) fn print_as(&self, json: bool, text: &str, value: &impl Serialize) -> Outcome<()> {
         let mut out: Box<dyn Write> = if self.diverted.load(Ordering::Relaxed) {
             Box::new(io::stderr().lock())
         } else {
             Box::new(io::stdout().lock())
         };
-        if self.json {
+        if self.json || json {
             let json =
                 serde_json::to_string_pretty(value).map_err(|e| Failure::say(e.to_string()))?;
             writeln!(out, "{json}")?;

@@ -6,7 +6,7 @@ use mainstay::data::{
     Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Missing, NanRule, Preparation, Table,
 };
 use mainstay::linalg::Matrix;
-use mainstay_io::{ChunkSize, Input, ReadOptions, Source};
+use mainstay_io::{ChunkSize, Input, ModelFile, ReadOptions, Source};
 
 use crate::args::{Encoding, ImputeRule, Labels, Reading};
 use crate::failure::{Failure, Outcome};
@@ -123,6 +123,15 @@ pub(crate) fn read<'a>(
         }
     }
     Ok((input, notes))
+}
+
+/// Reads all rows for a model that is there already.
+pub(crate) fn read_for(
+    file: &ModelFile,
+    path: Option<&Path>,
+    reading: &Reading,
+) -> Outcome<(Input, Vec<String>)> {
+    read(path, reading, file.encoder.iter().flat_map(Encoder::categorical))
 }
 
 /// Makes a data set to learn from.

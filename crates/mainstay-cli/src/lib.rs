@@ -14,10 +14,13 @@ mod failure;
 mod input;
 mod journal;
 mod measurement;
+mod refit;
 mod rows;
 mod settings;
 mod stream;
 mod table;
+mod trust_args;
+mod units;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -50,6 +53,8 @@ fn run(args: &Args) -> u8 {
         Command::Predict(predict) => commands::predict::run(predict, &console),
         Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),
         Command::Certify(certify) => commands::certify::run(certify, &console),
+        Command::Trust(trust) => commands::trust::run(trust, &console),
+        Command::Show(show) => commands::show::run(show, &console),
         Command::Reproduce(reproduce) => commands::reproduce::run(reproduce, &console),
         Command::Stress(stress) => commands::stress::run(stress, &console),
         Command::Compare(compare) => commands::compare::run(compare, &console),

@@ -59,14 +59,9 @@ impl<'a> Chosen<'a> {
 
     /// The rows of a chunk that are wanted, for each `--row` that finds some; all of them if there is none.
     pub(crate) fn of(&mut self, chunk: Chunk) -> Outcome<Vec<(usize, Part)>> {
-        if matches!(&chunk.rows, Input::Sparse(_)) && !self.ids.is_empty() {
-            return Err(Failure::say("--id names a column; a LIBSVM file has none"));
-        }
         let mut rows = chunk.rows;
         let lists = self.places(&rows, chunk.first)?;
-        if let Input::Table(table) = &mut rows {
-            table.set_ids(self.ids)?;
-        }
+        set_ids(&mut rows, self.ids)?;
         if self.specs.is_empty() {
             let places = (chunk.first..chunk.first + rows.nrows()).collect();
             return Ok(vec![(0, Part { rows, places })]);
@@ -117,6 +112,25 @@ impl<'a> Chosen<'a> {
             }
             Spec::Cell(column, cell) => format!("no row has `{cell}` in column `{column}`"),
         }))
+    }
+}
+
+/// The rows of a whole file that were asked for, with their identifiers set apart.
+pub(crate) fn choose(mut rows: Input, wanted: &Rows) -> Outcome<Part> {
+    let mut chosen = Chosen::new(wanted)?;
+    let lists = chosen.places(&rows, 0)?;
+    chosen.check_found(rows.nrows())?;
+    set_ids(&mut rows, &wanted.id)?;
+    let list = chosen.few().then(|| lists.concat());
+    Ok(Part::new(Chunk { first: 0, rows }, list.as_deref()))
+}
+
+/// Sets the columns of identifiers apart from the features.
+fn set_ids(rows: &mut Input, ids: &[String]) -> Outcome<()> {
+    match rows {
+        Input::Table(table) => Ok(table.set_ids(ids)?),
+        Input::Sparse(_) if ids.is_empty() => Ok(()),
+        Input::Sparse(_) => Err(Failure::say("--id names a column; a LIBSVM file has none")),
     }
 }
 

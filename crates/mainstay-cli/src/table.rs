@@ -88,3 +88,12 @@ fn append(cells: &mut Vec<Value>, more: &Cells) {
         Cells::Words(words) => cells.extend((0..words.len()).map(|i| json!(words.get(i)))),
     }
 }
+
+/// One array per column; numbers that JSON does not have become null.
+pub(crate) fn object(table: &Table) -> Map<String, Value> {
+    let cells = |cells: &Cells| match cells {
+        Cells::Numbers(values) => json!(values),
+        Cells::Words(words) => (0..words.len()).map(|i| words.get(i)).collect::<Vec<_>>().into(),
+    };
+    table.columns().iter().map(|c| (c.name.clone(), cells(&c.cells))).collect()
+}

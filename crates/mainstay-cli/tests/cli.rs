@@ -282,7 +282,7 @@ fn sparse_files_go_through_the_same_door() {
 
 #[test]
 fn every_command_explains_itself_with_an_example() {
-    for command in ["fit", "predict", "evaluate", "certify", "completions"] {
+    for command in ["fit", "predict", "evaluate", "certify", "show", "trust", "completions"] {
         let help = out(&mainstay(&[command, "--help"]));
         assert!(help.contains("Example"), "{command}");
         assert!(help.contains(&format!("mainstay {command}")), "{command}");
@@ -311,7 +311,8 @@ fn a_certificate_comes_with_a_witness_that_flips() {
     let data = folder.write("line.csv", "x,y\n-3,a\n-1,a\n1,b\n3,b\n");
     let model = folder.text("model.json");
     assert_eq!(mainstay(&["fit", &data, "--target", "y", "-o", &model]).status.code(), Some(0));
-    let table = out(&mainstay(&["certify", &model, &data, "--witness", "l2", "--json"]));
+    let certify = ["certify", &model, &data, "--units", "raw", "--witness", "l2", "--json"];
+    let table = out(&mainstay(&certify));
     let found: serde_json::Value = serde_json::from_str(&table).unwrap();
     // By symmetry the boundary is at 0, so the radius of a row is its distance to 0.
     for (row, x) in [3.0, 1.0, 1.0, 3.0].into_iter().enumerate() {

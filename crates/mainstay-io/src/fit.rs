@@ -4,25 +4,12 @@ use mainstay::Control;
 use mainstay::data::{Missing, NanRule, Preparation, Prepared, Table};
 use mainstay::methods;
 use mainstay::model::metrics::Evaluation;
-use mainstay::model::{Estimator, Model, StandardizeFirst};
+use mainstay::model::{Estimator, StandardizeFirst};
 use serde_json::Value;
 
 use crate::error::Result;
 use crate::model_file::ModelFile;
 use crate::reading::Input;
-
-/// Results of a fit that say something about single training rows and that prediction does not need.
-const ROW_OUTPUTS: [&str; 9] = [
-    "suspects",
-    "worst_rows",
-    "support",
-    "dual_coef",
-    "z",
-    "loss_shape",
-    "label_posterior",
-    "far_rows",
-    "kept_rows",
-];
 
 /// What stands in for missing cells if the user does not say: a method for which a missing feature counts as 0 gets
 /// its mean, which is 0 once standardised, or NaN; one that makes its own sense of NaN keeps it; others refuse.
@@ -47,6 +34,7 @@ impl ModelFile {
         let params = Value::Object(serde_json::Map::new());
         let estimator = found.estimator(&params)?;
         let fitted = StandardizeFirst(estimator.as_ref()).fit(&prepared.data, &Control::new())?;
+        let fitted = fitted.remember(&prepared.data, true)?;
         Ok(Self::new(method, params, target, prepared, fitted))
     }
 
@@ -99,27 +87,17 @@ impl ModelFile {
     /// Removes what the file says about single training rows, as far as prediction does not need it. Kernel models
     /// predict by their training rows, which therefore stay: [`ModelFile::holds_training_rows`] tells.
     pub fn forget_training_rows(&mut self) {
-        self.fitted.outputs.retain(|name, _| !ROW_OUTPUTS.contains(&name.as_str()));
-        (self.fitted.suspects, self.fitted.worst_rows) = (None, None);
+        self.fitted.forget_rows();
     }
 
-    /// Names of what the file holds about single training rows; `rows` are training rows themselves.
+    /// Names of what the file holds about single training rows; `rows` are training rows themselves, `ranges` the
+    /// smallest and largest value of every feature.
     pub fn training_rows(&self) -> Vec<String> {
-        let outputs = self.fitted.named_results().into_keys();
-        let kernel = holds_rows(&self.fitted.model).then(|| "rows".to_owned());
-        outputs.filter(|name| ROW_OUTPUTS.contains(&name.as_str())).chain(kernel).collect()
+        self.fitted.row_results()
     }
 
     /// Whether the model itself holds training rows.
     pub fn holds_training_rows(&self) -> bool {
-        holds_rows(&self.fitted.model)
-    }
-}
-
-fn holds_rows(model: &Model) -> bool {
-    match model {
-        Model::Kernel(_) => true,
-        Model::Standardized(inner) => holds_rows(&inner.model),
-        _ => false,
+        self.fitted.model.holds_rows()
     }
 }

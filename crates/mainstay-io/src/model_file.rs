@@ -18,7 +18,7 @@ use crate::reading::Input;
 /// What the field `format` of every model file says.
 pub const FORMAT: &str = "mainstay-model";
 /// The newest version this library reads. Files that need nothing of it are written as version 1.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Larger files are refused unread.
 pub const MAX_BYTES: u64 = 1 << 30;
 
@@ -85,7 +85,13 @@ impl ModelFile {
     /// The oldest version that can hold this model.
     fn version(&self) -> u32 {
         let plain = self.encoder.as_ref().is_none_or(Encoder::is_plain);
-        if plain { 1 } else { VERSION }
+        if self.fitted.model.is_calibrated() {
+            3
+        } else if plain {
+            1
+        } else {
+            2
+        }
     }
 
     /// Reads the content of a file and checks all of it. Runs no code from it.
@@ -168,6 +174,12 @@ impl ModelFile {
             }
         }
         Ok(())
+    }
+
+    /// What the features are called: `x0`, `x1`, ... where they have no names.
+    pub fn names_of_features(&self) -> Vec<String> {
+        let count = self.fitted.model.n_features();
+        self.feature_names.clone().unwrap_or_else(|| (0..count).map(|j| format!("x{j}")).collect())
     }
 
     /// The features of raw rows, as the model needs them.

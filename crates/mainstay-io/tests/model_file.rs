@@ -122,8 +122,8 @@ fn refusals_say_what_is_wrong() {
     assert!(refusal(b"").contains("not a mainstay model"));
     assert!(refusal(b"a,b\n1,2\n").contains("not a mainstay model"));
     assert!(refusal(b"{\"format\":\"other\",\"version\":1}").contains("not a mainstay model"));
-    let newer = refusal(&edited("\"version\":1", "\"version\":3"));
-    assert!(newer.contains("version 3") && newer.contains("update mainstay"), "{newer}");
+    let newer = refusal(&edited("\"version\":1", "\"version\":4"));
+    assert!(newer.contains("version 4") && newer.contains("update mainstay"), "{newer}");
     let mut bytes = model().to_bytes().unwrap();
     let at = bytes.len() / 2;
     bytes[at] ^= 1;

@@ -93,6 +93,10 @@ impl Fitted {
             Model::GaussianLinear(m) => {
                 convert::rows(py, m.linear.coef.iter().map(Vec::as_slice)).map(Some)
             }
+            Model::Calibrated(_) => match self.0.model.hyperplanes().or(self.0.model.weights()) {
+                Some(m) => convert::rows(py, m.coef.iter().map(Vec::as_slice)).map(Some),
+                None => Ok(None),
+            },
             _ => Ok(None),
         }
     }
@@ -103,6 +107,15 @@ impl Fitted {
         match &self.0.model {
             Model::Linear(m) => Some(PyArray1::from_slice(py, &m.intercept)),
             Model::Kernel(m) => Some(PyArray1::from_slice(py, &m.intercept)),
+            Model::Calibrated(m) => {
+                match (self.0.model.hyperplanes().or(m.model.weights()), &*m.model) {
+                    (Some(linear), _) => Some(PyArray1::from_slice(py, &linear.intercept)),
+                    (None, Model::Kernel(kernel)) => {
+                        Some(PyArray1::from_slice(py, &kernel.intercept))
+                    }
+                    (None, _) => None,
+                }
+            }
             Model::GaussianLinear(m) => Some(PyArray1::from_slice(py, &m.linear.intercept)),
             _ => None,
         }

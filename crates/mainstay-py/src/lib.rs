@@ -18,6 +18,7 @@ mod selection;
 mod stability;
 mod stress;
 mod told;
+mod trust;
 
 use std::ffi::OsString;
 
@@ -62,7 +63,8 @@ fn fit(
     let rows =
         Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?.with_nan(method.nan);
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
-        estimator.fit(&rows.dataset()?, control)
+        let data = rows.dataset()?;
+        estimator.fit(&data, control)?.remember(&data, false)
     })?;
     Ok(Fitted::new(fitted))
 }
@@ -242,6 +244,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::told::told;
+    #[pymodule_export]
+    use super::trust::{calibration_map, summary, trust};
     #[pymodule_export]
     use super::{
         Fitted, Moments, check_params, command_line, defaults, demo_csv, fit, fit_path, make_ndc,

@@ -50,9 +50,9 @@ pub(crate) fn perceptron_partial_fit(
     Ok(Fitted::new(fitted))
 }
 
-fn linear(fitted: &Arc<Core>) -> mainstay::Result<&Linear> {
+fn linear(fitted: &Arc<Core>) -> mainstay::Result<Linear> {
     let text = "missing features need a linear model";
-    fitted.model.linear().ok_or_else(|| mainstay::Error::Mismatch(text.into()))
+    fitted.model.hyperplanes().ok_or_else(|| mainstay::Error::Mismatch(text.into()))
 }
 
 /// Accuracy of `fitted` on rows damaged by the adversary `attack`: "exact", "greedy" or "random".
@@ -90,7 +90,7 @@ pub(crate) fn missing_score(
         let deletions = Deletions::new(values, budget)?;
         let replacement = Replacement::Zero;
         let damage = Damage { deletions: &deletions, attack, replacement, seed };
-        damage.accuracy(linear(&fitted)?, &features, &labels)
+        damage.accuracy(&linear(&fitted)?, &features, &labels)
     })
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn missing_report<'py>(
     let features = convert::matrix(x)?;
     let fitted = Arc::clone(&fitted.0);
     let found = run(py, 1, None, move |_| {
-        report(linear(&fitted)?, &features, &Deletions::new(values, budget)?)
+        report(&linear(&fitted)?, &features, &Deletions::new(values, budget)?)
     })?;
     #[expect(clippy::cast_possible_wrap, reason = "counts and class indices are small")]
     let integers = |values: &[usize]| PyArray1::from_iter(py, values.iter().map(|&v| v as i64));
@@ -144,7 +144,7 @@ pub(crate) fn missing_risk_bound(
     let labels = class_indices(&y)?;
     let fitted = Arc::clone(&fitted.0);
     run(py, 1, None, move |_| {
-        let model = linear(&fitted)?;
+        let model = &linear(&fitted)?;
         let [w] = model.coef.as_slice() else {
             let text = "Theorem 2 does not apply: it is about two classes";
             return Err(mainstay::Error::BadData(text.into()));

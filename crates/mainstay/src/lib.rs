@@ -72,6 +72,7 @@ pub mod rolin;
 pub mod selection;
 pub mod stable;
 pub mod stress;
+pub mod trust;
 pub mod uncertainty;
 
 pub use certificate::{Certificate, Status};

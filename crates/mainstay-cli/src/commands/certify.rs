@@ -1,6 +1,6 @@
 //! `mainstay certify`: how much it takes to flip each prediction.
 
-use mainstay::certify::{Attack, Options, RowCertificates, certify_model};
+use mainstay::certify::{Attack, Options, RowCertificates, certify_columns};
 use mainstay::data::{Column, Encoded, Table};
 use mainstay_io::ModelFile;
 
@@ -10,11 +10,12 @@ use crate::failure::{Ending, Failure, Outcome};
 use crate::rows::{self, Chosen, Part};
 use crate::stream::{Ask, Stream};
 use crate::table::Sink;
+use crate::units;
 
 pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
-    let features = feature_names(&file);
-    let values = values(&args.values, &features)?;
+    let units = units::choose(&file, args.units, &args.errors, console)?;
+    let values = values(&args.values, &units.columns)?;
     let options = Options {
         ellipsoid: None,
         values: values.as_deref(),
@@ -40,11 +41,13 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     while let Some(chunk) = stream.next()? {
         for (list, part) in chosen.of(chunk)? {
             let rows = stream.encode(&file, &part.rows)?;
-            let found =
-                certify_model(&file.fitted.model, &rows.features, &options, stream.control())
+            let (model, control) = (&file.fitted.model, stream.control());
+            let (found, flips) =
+                certify_columns(model, &rows.features, &units.units, &options, control)
                     .map_err(|e| refused(args, &file, &part, &rows, e))?;
             enclosed.add(&found);
-            let table = table(&file, args, (&part, &rows), found, &features)?;
+            let flips = units.categorical.then_some(flips);
+            let table = table(&file, args, (&part, &rows), (found, flips))?;
             let sink = match &mut sink {
                 Some(sink) => sink,
                 None => {
@@ -82,13 +85,12 @@ fn table(
     file: &ModelFile,
     args: &Certify,
     (part, rows): (&Part, &Encoded),
-    found: RowCertificates,
-    features: &[String],
+    (found, flips): (RowCertificates, Option<Vec<f64>>),
 ) -> Outcome<Table> {
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
     let numbered = rows::drops(file) || !args.rows.row.is_empty();
     let mut columns = rows::names(part, rows, numbered, &[])?;
-    columns.extend(columns_of(found, &names, features));
+    columns.extend(columns_of(found, flips, &names, &file.names_of_features()));
     Ok(Table::new(columns)?)
 }
 
@@ -118,33 +120,33 @@ impl Enclosed {
     }
 }
 
-fn feature_names(file: &ModelFile) -> Vec<String> {
-    let count = file.fitted.model.n_features();
-    file.feature_names.clone().unwrap_or_else(|| (0..count).map(|j| format!("x{j}")).collect())
-}
-
-/// `FEATURE=COST` settings as one cost a feature; none if there are no settings.
+/// `COL=COST` settings as one cost per column; none if there are no settings.
 fn values(settings: &[String], features: &[String]) -> Outcome<Option<Vec<f64>>> {
     if settings.is_empty() {
         return Ok(None);
     }
     let mut values = vec![1.0; features.len()];
     for setting in settings {
-        // A feature's own name may hold a `=`: it is `column=category` for categories.
+        // A name may hold a `=`.
         let (name, cost) = setting.rsplit_once('=').unwrap_or((setting, ""));
         let Some(j) = features.iter().position(|f| f == name) else {
             return Err(Failure::say(format!(
-                "--value {setting}: the model has no feature `{name}`"
+                "--value {setting}: the model has no column `{name}`"
             )));
         };
         values[j] = cost
             .parse()
-            .map_err(|_| Failure::say(format!("--value {setting}: must be FEATURE=COST")))?;
+            .map_err(|_| Failure::say(format!("--value {setting}: must be COL=COST")))?;
     }
     Ok(Some(values))
 }
 
-fn columns_of(found: RowCertificates, names: &[String], features: &[String]) -> Vec<Column> {
+fn columns_of(
+    found: RowCertificates,
+    flips: Option<Vec<f64>>,
+    names: &[String],
+    features: &[String],
+) -> Vec<Column> {
     let predicted = found.predicted.iter().map(|&k| Some(names[k].as_str()));
     let mut columns = vec![
         Column::words("predicted", predicted),
@@ -155,6 +157,7 @@ fn columns_of(found: RowCertificates, names: &[String], features: &[String]) -> 
         Column::numbers("deletions", found.deletions),
         Column::numbers("deletion_value", found.deletion_value),
     ];
+    columns.extend(flips.map(|flips| Column::numbers("category_flips", flips)));
     if let Some(upper) = found.deletion_value_upper {
         columns.push(Column::numbers("deletion_value_upper", upper));
     }

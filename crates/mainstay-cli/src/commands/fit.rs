@@ -22,6 +22,13 @@ use crate::{measurement, settings, table};
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
     let mut params = settings::parse(method, &args.set, console.seed)?;
+    if args.calibrate {
+        if method.defaults().get("calibrate").is_none() {
+            let name = method.name;
+            return Err(Failure::say(format!("--calibrate: {name} has probabilities of its own")));
+        }
+        params.insert("calibrate".into(), true.into());
+    }
     // Wrong parameters should be reported before a large file is read.
     let mut early = params.clone();
     args.threats.apply(method, &mut early, None)?;
@@ -58,7 +65,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let estimator: &dyn Estimator = if far.is_some() { &dropping } else { kept };
 
     let control = console.control("fitting");
-    let fitted = estimator.fit(&labelled.data, &control)?;
+    let fitted = estimator.fit(&labelled.data, &control)?.remember(&labelled.data, !args.raw)?;
     let training = judge(&fitted, &labelled.data)?;
     let folds = match args.cv {
         Some(k) => Some(cross_validate(estimator, &labelled.data, k, console, &control)?),

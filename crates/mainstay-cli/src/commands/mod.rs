@@ -9,5 +9,7 @@ pub(crate) mod fit_stream;
 pub(crate) mod list;
 pub(crate) mod predict;
 pub(crate) mod reproduce;
+pub(crate) mod show;
 pub(crate) mod stress;
 pub(crate) mod told;
+pub(crate) mod trust;

@@ -65,7 +65,7 @@ fn predicted(file: &ModelFile, args: &Predict, part: &Part, rows: &Encoded) -> O
     if args.proba {
         let Some(probabilities) = model.probabilities(&rows.features)? else {
             return Err(Failure::say(
-                "--proba: this model defines no probabilities; fit it with loss=logistic or loss=modified_huber",
+                "--proba: this model defines no probabilities; fit it with --calibrate, or with --set loss=logistic",
             ));
         };
         for (k, name) in names.iter().enumerate() {

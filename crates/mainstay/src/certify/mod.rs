@@ -13,6 +13,7 @@
 //! largest wins. Where only crossing (not touching) the boundary flips, the radius is the infimum and the
 //! witness lies just beyond it.
 
+mod columns;
 mod cover;
 mod planes;
 mod twin_cover;
@@ -26,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, Row, vector};
 use crate::model::{Linear, Model, Planes};
 
+pub use columns::{Column, Units, certify_columns};
 pub use cover::Cover;
 
 /// The shape an attack may take.
@@ -157,36 +159,31 @@ pub fn certify_model(
             "{what} cannot be certified: only linear models and two classes of planes can"
         )))
     };
+    if let Some(linear) = model.hyperplanes() {
+        return certify(&linear, x, options, control);
+    }
     match model {
-        Model::Linear(m) => certify(m, x, options, control),
         Model::Planes(m) if m.n_classes() == 2 => planes::certify(m, x, options, control),
         Model::Planes(_) => refuse("planes of three or more classes"),
         Model::Kernel(_) => refuse("a kernel model"),
-        Model::GaussianLinear(_) => match model.linear() {
-            Some(linear) => certify(linear, x, options, control),
-            None => refuse("a model that corrects measurement errors of its rows"),
-        },
-        Model::Standardized(m) => {
-            let scaling = Standardize { means: m.means.clone(), scales: m.scales.clone() };
-            match (&*m.model, m.model.linear()) {
-                (_, Some(inner)) => {
-                    let rows = inner.coef.iter().zip(&inner.intercept);
-                    let (coef, intercept) = rows.map(|(w, b)| scaling.unscale(w, *b)).unzip();
-                    certify(&Linear { coef, intercept, link: inner.link }, x, options, control)
-                }
-                (Model::Planes(inner), _) if inner.n_classes() == 2 => {
-                    let rows = inner.planes.iter().zip(&inner.offsets);
-                    let (planes, offsets) = rows
-                        .map(|(w, offset)| {
-                            let (w, minus) = scaling.unscale(w, -offset);
-                            (w, -minus)
-                        })
-                        .unzip();
-                    let raw = Planes { planes, offsets, reach: inner.reach.clone(), points: None };
-                    planes::certify(&raw, x, options, control)
-                }
-                (other, _) => certify_model(other, x, options, control),
+        Model::Calibrated(_) => refuse("probabilities put on these scores"),
+        Model::Standardized(m) => match &*m.model {
+            Model::Planes(inner) if inner.n_classes() == 2 => {
+                let scaling = Standardize { means: m.means.clone(), scales: m.scales.clone() };
+                let rows = inner.planes.iter().zip(&inner.offsets);
+                let (planes, offsets) = rows
+                    .map(|(w, offset)| {
+                        let (w, minus) = scaling.unscale(w, -offset);
+                        (w, -minus)
+                    })
+                    .unzip();
+                let raw = Planes { planes, offsets, reach: inner.reach.clone(), points: None };
+                planes::certify(&raw, x, options, control)
             }
+            other => certify_model(other, x, options, control),
+        },
+        Model::Linear(_) | Model::GaussianLinear(_) => {
+            refuse("a model that corrects measurement errors of its rows")
         }
     }
 }

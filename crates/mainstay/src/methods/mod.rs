@@ -1,5 +1,6 @@
 //! Every method by name: one table for the command line, Python and the model files.
 
+mod calibrate;
 mod guarded;
 mod partitioned;
 
@@ -216,7 +217,13 @@ impl Method {
     /// Parses and checks parameters given as a JSON object; unknown names are errors.
     pub fn estimator(&self, params: &Value) -> Result<Box<dyn Estimator>> {
         self.check_names(params)?;
-        Ok(Box::new(Guarded::new(self, params, (self.build)(params)?)))
+        let mut own = params.clone();
+        let calibrate = calibrate::asked_for(&mut own)?;
+        let mut inner = (self.build)(&own)?;
+        if calibrate {
+            inner = self.calibrated(&own, inner)?;
+        }
+        Ok(Box::new(Guarded::new(self, params, inner)))
     }
 
     /// Refuses a name that is not a parameter, with the nearest that is one.
@@ -245,7 +252,11 @@ impl Method {
 
     /// Every parameter with its default, as a JSON object.
     pub fn defaults(&self) -> Value {
-        (self.defaults)()
+        let mut all = (self.defaults)();
+        if let Some(fields) = all.as_object_mut().filter(|_| self.takes_calibrate()) {
+            fields.insert("calibrate".into(), false.into());
+        }
+        all
     }
 }
 

@@ -4,7 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::findings::{SUSPECTS, Stored, VALUES, WORST_ROWS};
-use super::{Model, Output, Outputs, PathPoint, Suspects, WorstRows};
+use super::{Model, Output, Outputs, PathPoint, Suspects, TrainingSummary, WorstRows};
 use crate::certificate::{Certificate, Status};
 use crate::control::Control;
 use crate::data::Dataset;
@@ -51,6 +51,8 @@ pub struct Fitted {
     pub warnings: Vec<String>,
     /// The stages of the strategy that worked on the fit, in order; empty where there is one only.
     pub route: Vec<String>,
+    /// The training rows in a few numbers, where whoever fitted kept them.
+    pub training: Option<TrainingSummary>,
 }
 
 impl Fitted {
@@ -67,6 +69,7 @@ impl Fitted {
             outputs: Outputs::new(),
             warnings: Vec::new(),
             route: Vec::new(),
+            training: None,
         }
     }
 
@@ -86,6 +89,13 @@ impl Fitted {
         ];
         let typed = typed.into_iter().filter_map(|(name, found)| Some((name.to_owned(), found?)));
         self.outputs.clone().into_iter().chain(typed).collect()
+    }
+
+    /// The fit with a summary of the rows it was fitted to; `standardized` tells whether their features were
+    /// standardised first.
+    pub fn remember(mut self, data: &Dataset, standardized: bool) -> Result<Self> {
+        self.training = Some(TrainingSummary::learn(data, standardized)?);
+        Ok(self)
     }
 
     /// The largest proven relative gap; `None` where the method has no certificate.
@@ -113,10 +123,11 @@ impl Fitted {
 
 /// Names of the results of all methods beside the typed ones. A file that holds another is not one of ours: in Python
 /// the names become attributes.
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 29] = [
     "C",
     "alpha",
     "b_max",
+    "calibration",
     "candidates",
     "components",
     "cv_results",
@@ -156,13 +167,19 @@ struct File {
     warnings: Vec<String>,
     #[serde(default)]
     route: Vec<String>,
+    #[serde(default)]
+    training: Option<TrainingSummary>,
 }
 
 impl TryFrom<File> for Fitted {
     type Error = Error;
 
     fn try_from(file: File) -> Result<Self> {
-        let File { model, certificates, tol, n_iter, mut outputs, warnings, route } = file;
+        let File { model, certificates, tol, n_iter, mut outputs, warnings, route, training } =
+            file;
+        if let Some(summary) = &training {
+            summary.validate(model.n_features(), model.n_classes())?;
+        }
         let Stored { suspects, worst_rows, values } = Stored::take(&mut outputs)?;
         if let Some(name) = outputs.keys().find(|name| !NAMES.contains(&name.as_str())) {
             return Err(Error::BadModel(format!("`{name}` is not a result of any method")));
@@ -178,6 +195,7 @@ impl TryFrom<File> for Fitted {
             outputs,
             warnings,
             route,
+            training,
         })
     }
 }
@@ -188,7 +206,7 @@ impl Serialize for Fitted {
         #[serde(transparent)]
         struct Number(#[serde(with = "crate::json::number")] f64);
 
-        let count = 6 + usize::from(!self.route.is_empty());
+        let count = 6 + usize::from(!self.route.is_empty()) + usize::from(self.training.is_some());
         let mut fields = out.serialize_struct("Fitted", count)?;
         fields.serialize_field("model", &self.model)?;
         fields.serialize_field("certificates", &self.certificates)?;
@@ -200,6 +218,10 @@ impl Serialize for Fitted {
             fields.skip_field("route")?;
         } else {
             fields.serialize_field("route", &self.route)?;
+        }
+        match &self.training {
+            Some(summary) => fields.serialize_field("training", summary)?,
+            None => fields.skip_field("training")?,
         }
         fields.end()
     }

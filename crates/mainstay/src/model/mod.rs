@@ -1,5 +1,6 @@
 //! Fitted models: score, predict, and what a fit tells about itself.
 
+mod calibrated;
 mod drop_far;
 mod findings;
 mod fitted;
@@ -13,8 +14,12 @@ mod one_versus_rest;
 mod output;
 mod path;
 mod planes;
+mod privacy;
+mod score_map;
 mod standardized;
+pub mod training;
 
+pub use calibrated::{Calibrated, calibrated};
 pub use drop_far::DropFarFirst;
 pub use findings::{Suspects, WorstRows};
 pub use fitted::{Estimator, Fitted};
@@ -28,7 +33,9 @@ pub use one_versus_rest::{
 pub use output::{Output, Outputs};
 pub use path::PathPoint;
 pub use planes::Planes;
+pub use score_map::{ScoreMap, Scored};
 pub use standardized::{StandardizeFirst, Standardized, in_raw_units, standardize};
+pub use training::TrainingSummary;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +57,8 @@ pub enum Model {
     Planes(Planes),
     /// Hyperplanes and a Gaussian model of the features, for rows with missing and inexact cells.
     GaussianLinear(GaussianLinear),
+    /// Another model, whose scores have probabilities learned on held-out rows.
+    Calibrated(Calibrated),
 }
 
 impl Model {
@@ -61,6 +70,7 @@ impl Model {
             Self::Standardized(m) => m.model.n_features(),
             Self::Planes(m) => m.n_features(),
             Self::GaussianLinear(m) => m.n_features(),
+            Self::Calibrated(m) => m.model.n_features(),
         }
     }
 
@@ -73,6 +83,27 @@ impl Model {
         }
     }
 
+    /// The hyperplanes in the units of the rows it takes, also of a model on standardised features; `None` if the
+    /// scores are not linear in the row.
+    pub fn hyperplanes(&self) -> Option<Linear> {
+        match self {
+            Self::Standardized(outer) => {
+                outer.model.hyperplanes().map(|inner| outer.raw_units(&inner))
+            }
+            Self::Calibrated(outer) => outer.boundary(),
+            model => model.linear().cloned(),
+        }
+    }
+
+    /// The weights behind the scores: as [`Model::hyperplanes`], before probabilities moved the threshold.
+    pub fn weights(&self) -> Option<Linear> {
+        match self {
+            Self::Standardized(outer) => outer.model.weights().map(|inner| outer.raw_units(&inner)),
+            Self::Calibrated(outer) => outer.model.weights(),
+            model => model.linear().cloned(),
+        }
+    }
+
     /// Number of classes.
     pub fn n_classes(&self) -> usize {
         match self {
@@ -81,6 +112,7 @@ impl Model {
             Self::Standardized(m) => m.model.n_classes(),
             Self::Planes(m) => m.n_classes(),
             Self::GaussianLinear(m) => m.linear.n_classes(),
+            Self::Calibrated(m) => m.model.n_classes(),
         }
     }
 
@@ -93,6 +125,7 @@ impl Model {
             Self::Standardized(m) => m.decision(x)?,
             Self::Planes(m) => m.decision(x),
             Self::GaussianLinear(m) => m.decision(x, None)?,
+            Self::Calibrated(m) => m.decision(x)?,
         })
     }
 
@@ -124,8 +157,26 @@ impl Model {
         if let Self::Standardized(outer) = self {
             return outer.probabilities(x);
         }
+        if let Self::Calibrated(outer) = self {
+            self.check_width(x)?;
+            return outer.probabilities(x).map(Some);
+        }
         let scores = self.decision(x)?;
         Ok(self.link().probabilities(&scores))
+    }
+
+    /// Whether [`Model::probabilities`] has an answer.
+    pub fn gives_probabilities(&self) -> bool {
+        self.link() != Link::None
+    }
+
+    /// Whether probabilities were put on its scores by a map that is stored beside it.
+    pub fn is_calibrated(&self) -> bool {
+        match self {
+            Self::Calibrated(_) => true,
+            Self::Standardized(outer) => outer.model.is_calibrated(),
+            _ => false,
+        }
     }
 
     /// How scores become probabilities.
@@ -136,6 +187,7 @@ impl Model {
             Self::Planes(_) => Link::None,
             Self::GaussianLinear(m) => m.linear.link,
             Self::Standardized(m) => m.model.link(),
+            Self::Calibrated(_) => Link::Logistic,
         }
     }
 
@@ -147,6 +199,7 @@ impl Model {
             Self::Standardized(m) => m.validate(),
             Self::Planes(m) => m.validate(),
             Self::GaussianLinear(m) => m.validate(),
+            Self::Calibrated(m) => m.validate(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Estimator, Fitted, Linear, Model};
+use super::{Calibrated, Estimator, Fitted, Linear, Model, ScoreMap};
 use crate::control::Control;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
@@ -33,6 +33,12 @@ impl Standardized {
             return self.decision(x).map(|_| None);
         }
         self.model.probabilities(&standardize(&scaling, x))
+    }
+
+    /// Hyperplanes on standardised features as hyperplanes on raw ones.
+    pub(super) fn raw_units(&self, linear: &Linear) -> Linear {
+        let scaling = Standardize { means: self.means.clone(), scales: self.scales.clone() };
+        raw_units(linear, &scaling)
     }
 
     /// Checks lengths and finiteness.
@@ -90,6 +96,9 @@ impl Estimator for StandardizeFirst<'_> {
 pub fn in_raw_units(mut fitted: Fitted, scaling: Standardize) -> Fitted {
     fitted.model = match fitted.model {
         Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
+        Model::Calibrated(Calibrated { model, maps }) if model.linear().is_some() => {
+            calibrated_in_raw_units(*model, maps, scaling)
+        }
         model => Model::Standardized(Standardized {
             means: scaling.means,
             scales: scaling.scales,
@@ -97,6 +106,19 @@ pub fn in_raw_units(mut fitted: Fitted, scaling: Standardize) -> Fitted {
         }),
     };
     fitted
+}
+
+/// Hyperplanes under a map of their scores.
+fn calibrated_in_raw_units(model: Model, maps: Vec<ScoreMap>, scaling: Standardize) -> Model {
+    let model = match model {
+        Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
+        model => {
+            let (means, scales) = (scaling.means, scaling.scales);
+            let model = Box::new(Model::Calibrated(Calibrated { model: Box::new(model), maps }));
+            return Model::Standardized(Standardized { means, scales, model });
+        }
+    };
+    Model::Calibrated(Calibrated { model: Box::new(model), maps })
 }
 
 fn raw_units(linear: &Linear, scaling: &Standardize) -> Linear {

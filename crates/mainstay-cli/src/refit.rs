@@ -1,0 +1,72 @@
+//! The training rows of a model that is there already, and fitting it again.
+
+use std::path::Path;
+
+use mainstay::data::{Dataset, Missing};
+use mainstay::methods;
+use mainstay::trust::Refit;
+use mainstay_io::{Input, ModelFile};
+
+use crate::args::Reading;
+use crate::console::Console;
+use crate::failure::{Failure, Outcome};
+use crate::input;
+
+/// Fewest refits whose percentiles mean something.
+const FEWEST: usize = 20;
+
+/// A number of refits that gives intervals.
+pub(crate) fn check_count(flag: &str, count: usize) -> Outcome<usize> {
+    if (FEWEST..=100_000).contains(&count) {
+        return Ok(count);
+    }
+    Err(Failure::say(format!("{flag} {count}: must be between {FEWEST} and 100000")))
+}
+
+/// How the model of the file was fitted.
+pub(crate) fn refit(file: &ModelFile) -> Outcome<Refit<'_>> {
+    let training = file.fitted.training.as_ref();
+    // Files from before the summary: the command line, which writes encoders, standardises by default.
+    let standardized = training.map_or(file.encoder.is_some(), |t| t.standardized);
+    Ok(Refit { method: methods::find(&file.method)?, params: &file.params, standardized })
+}
+
+/// Labelled rows as the model was fitted on; rows without a label are left out with a note.
+pub(crate) fn training_rows(
+    file: &ModelFile,
+    path: &Path,
+    target: Option<&str>,
+    reading: &Reading,
+    console: &Console,
+) -> Outcome<Dataset> {
+    let (mut loaded, notes) = input::read_for(file, Some(path), reading)?;
+    for note in &notes {
+        console.note(note);
+    }
+    if let (Input::Table(table), Some(name)) = (&mut loaded, target.or(file.target.as_deref())) {
+        let drops = file.encoder.as_ref().is_some_and(|e| e.missing() == Missing::Drop);
+        let labels = table.column(name)?;
+        let labelled: Vec<usize> = (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
+        if drops && labelled.len() < table.nrows() {
+            *table = table.select_rows(&labelled);
+        }
+    }
+    let mut labels = file.labels(&loaded, target)?;
+    let rows = file.encode(&loaded)?;
+    if let Some(kept) = &rows.kept {
+        labels = kept.iter().map(|&i| labels[i]).collect();
+    }
+    let nan = methods::find(&file.method)?.nan;
+    let data = nan.dataset(rows.features, labels, file.classes.names().len())?;
+    if let Some(training) = &file.fitted.training
+        && training.rows != data.len()
+    {
+        console.note(&format!(
+            "the model was fitted on {} rows, {} has {}",
+            training.rows,
+            path.display(),
+            data.len()
+        ));
+    }
+    Ok(data)
+}

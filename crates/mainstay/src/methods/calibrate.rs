@@ -1,0 +1,194 @@
+//! Probabilities for methods whose loss defines none: a map from scores to probabilities, learned on the scores of
+//! rows that the scoring model has not seen.
+
+use rayon::prelude::*;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::Method;
+use crate::control::Control;
+use crate::data::{ClassWeight, Dataset, Merged, NanRule};
+use crate::error::{Error, Result};
+use crate::folds::{Split, stratified};
+use crate::linalg::{Dense, Matrix};
+use crate::model::{Estimator, Fitted, Output, PathPoint, ScoreMap, Scored, calibrated};
+
+/// Parts into which rows are dealt; each is scored by a fit to the others.
+const FOLDS: usize = 5;
+/// Distinct rows from which on the map is isotonic: fewer do not settle so free a form.
+const ISOTONIC_FROM: usize = 1000;
+
+/// A method's estimator with calibrated probabilities.
+pub(super) struct Calibrate {
+    pub(super) inner: Box<dyn Estimator>,
+    pub(super) class_weight: ClassWeight,
+    pub(super) nan: NanRule,
+    /// Whether features are kernel values between rows.
+    pub(super) precomputed: bool,
+}
+
+/// Takes `calibrate` out of the parameters of a method.
+pub(super) fn asked_for(params: &mut Value) -> Result<bool> {
+    match params.as_object_mut().and_then(|all| all.remove("calibrate")) {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(false),
+        Some(Value::Bool(true)) => Ok(true),
+        Some(other) => Err(Error::param("calibrate", other, "true or false")),
+    }
+}
+
+impl Method {
+    /// The estimator with probabilities learned on held-out rows.
+    pub(super) fn calibrated(
+        &self,
+        params: &Value,
+        inner: Box<dyn Estimator>,
+    ) -> Result<Box<dyn Estimator>> {
+        if params.get("cv").is_some_and(|cv| cv.as_array().is_some_and(|a| !a.is_empty())) {
+            return Err(Error::param(
+                "calibrate",
+                true,
+                "false where `cv` lists rows: parts of them are fitted too",
+            ));
+        }
+        let class_weight = match params.get("class_weight") {
+            Some(given) => ClassWeight::deserialize(given).map_err(|_| {
+                Error::param("class_weight", given, "nothing, \"balanced\" or factors")
+            })?,
+            None => ClassWeight::None,
+        };
+        let precomputed = params.get("kernel").and_then(Value::as_str) == Some("precomputed");
+        Ok(Box::new(Calibrate { inner, class_weight, nan: self.nan, precomputed }))
+    }
+
+    /// Whether the method takes `calibrate`: its loss defines no probabilities, or not always.
+    pub(super) fn takes_calibrate(&self) -> bool {
+        !["robust-logistic", "stable-logistic", "stable-logistic-cv"].contains(&self.name)
+    }
+}
+
+impl Estimator for Calibrate {
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let fitted = self.inner.fit(data, control)?;
+        if fitted.model.gives_probabilities() {
+            return Err(Error::param(
+                "calibrate",
+                true,
+                "false where the loss has probabilities of its own",
+            ));
+        }
+        // Equal rows stay together and a weight of 2 is the row twice, here as in the fits.
+        let rows = if self.precomputed { data.clone() } else { Merged::new(data).data };
+        let folds = fold_count(&rows)?;
+        let scores = self.held_out(&rows, folds, control)?;
+        let counted = self.class_weight.applied(&rows)?;
+        let isotonic = rows.len() >= ISOTONIC_FROM;
+        let (maps, rises): (Vec<ScoreMap>, Vec<bool>) = (0..scores.ncols())
+            .map(|k| {
+                let class = if scores.ncols() == 1 { 1 } else { k };
+                let scored = scored(&counted, &scores, k, class);
+                if isotonic {
+                    (ScoreMap::isotonic(&scored), true)
+                } else {
+                    ScoreMap::sigmoid(&scored)
+                }
+            })
+            .unzip();
+        Ok(put_on(fitted, maps, &rises, (rows.len(), folds)))
+    }
+
+    fn fit_path(&self, _: &[PathPoint], _: &Dataset, _: &Control) -> Result<Vec<Fitted>> {
+        Err(Error::param(
+            "calibrate",
+            true,
+            "false along a path: calibrate the fit that was chosen",
+        ))
+    }
+}
+
+impl Calibrate {
+    /// The score of every row from a fit that did not see it.
+    fn held_out(&self, rows: &Dataset, folds: usize, control: &Control) -> Result<Dense> {
+        let splits = stratified(rows.labels(), folds, 1, 0);
+        let quiet = control.without_progress();
+        let parts: Vec<Dense> = control.install(|| {
+            splits.par_iter().map(|split| self.score(rows, split, &quiet)).collect::<Result<_>>()
+        })?;
+        let width = parts.first().map_or(1, Dense::ncols);
+        let mut scores = Dense::zeros(rows.len(), width);
+        for (split, part) in splits.iter().zip(&parts) {
+            for (k, &i) in split.holdout.iter().enumerate() {
+                scores.row_mut(i).copy_from_slice(part.row(k));
+            }
+        }
+        Ok(scores)
+    }
+
+    fn score(&self, rows: &Dataset, split: &Split, control: &Control) -> Result<Dense> {
+        let (train, holdout) = if self.precomputed {
+            let part = |chosen: &[usize]| {
+                let kernel = rows.select_rows(chosen).features().select_columns(&split.train);
+                rows.select_rows(chosen).replace_features(kernel)
+            };
+            (part(&split.train), part(&split.holdout))
+        } else {
+            (rows.select_rows(&split.train), rows.select_rows(&split.holdout))
+        };
+        let features: Matrix = self.nan.apply(holdout.features().clone());
+        self.inner.fit(&train, control)?.model.decision(&features)
+    }
+}
+
+/// The fit with maps on its scores.
+fn put_on(
+    mut fitted: Fitted,
+    maps: Vec<ScoreMap>,
+    rises: &[bool],
+    (rows, folds): (usize, usize),
+) -> Fitted {
+    if rises.contains(&false) {
+        let text = "calibrate: scores of held-out rows do not rise with the class: probabilities are little more \
+                    than shares of the classes";
+        fitted.warnings.push(text.into());
+    }
+    let kind = if matches!(maps[0], ScoreMap::Isotonic { .. }) { "isotonic" } else { "sigmoid" };
+    let count = |n: usize| Output::Integer(i64::try_from(n).unwrap_or(i64::MAX));
+    let (slopes, offsets): (Vec<f64>, Vec<f64>) = maps
+        .iter()
+        .filter_map(|map| match map {
+            ScoreMap::Sigmoid { slope, offset } => Some((*slope, *offset)),
+            ScoreMap::Isotonic { .. } => None,
+        })
+        .unzip();
+    let mut parts = vec![
+        ("kind".to_owned(), Output::Text(kind.into())),
+        ("rows".to_owned(), count(rows)),
+        ("folds".to_owned(), count(folds)),
+    ];
+    if !slopes.is_empty() {
+        parts.push(("slope".to_owned(), slopes.into()));
+        parts.push(("offset".to_owned(), offsets.into()));
+    }
+    fitted.model = calibrated(fitted.model, maps);
+    fitted.with("calibration", Output::Parts(parts))
+}
+
+/// As many parts as the smallest class allows, so that every fit sees every class.
+fn fold_count(rows: &Dataset) -> Result<usize> {
+    let mut counts = vec![0_usize; rows.n_classes()];
+    for &k in rows.labels() {
+        counts[k] += 1;
+    }
+    let smallest = counts.into_iter().min().unwrap_or(0);
+    if smallest < 2 {
+        return Err(Error::BadData(
+            "calibrate needs two different rows of every class: one to score and one to learn from"
+                .into(),
+        ));
+    }
+    Ok(FOLDS.min(smallest))
+}
+
+fn scored(rows: &Dataset, scores: &Dense, column: usize, class: usize) -> Vec<Scored> {
+    let weight = |i: usize| rows.weights().map_or(1.0, |w| w[i]);
+    (0..rows.len()).map(|i| (scores[(i, column)], rows.labels()[i] == class, weight(i))).collect()
+}

@@ -1,0 +1,95 @@
+//! The same fit on other samples: what would the model have been with other rows of the same kind?
+
+use rand::RngExt as _;
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::folds::generator;
+use crate::methods::Method;
+use crate::model::{Estimator, Fitted, Model, StandardizeFirst};
+
+/// How a model was fitted, to do it again.
+#[derive(Debug, Clone, Copy)]
+pub struct Refit<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// Its parameters.
+    pub params: &'a Value,
+    /// Whether features are standardised first.
+    pub standardized: bool,
+}
+
+impl Refit<'_> {
+    /// Fits to other rows.
+    pub fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let plain = self.method.estimator(self.params)?;
+        if self.standardized {
+            StandardizeFirst(plain.as_ref()).fit(data, control)
+        } else {
+            plain.fit(data, control)
+        }
+    }
+}
+
+/// Models fitted to `count` bootstrap samples: rows drawn with replacement, as many of every class as there are.
+///
+/// Samples that cannot be fitted (all copies of one row, say) are left out; if more than half fail, the first error
+/// is the answer.
+pub fn bootstrap(
+    refit: Refit<'_>,
+    data: &Dataset,
+    count: usize,
+    seed: u64,
+    control: &Control,
+) -> Result<Vec<Model>> {
+    let mut classes = vec![Vec::new(); data.n_classes()];
+    for (i, &k) in data.labels().iter().enumerate() {
+        classes[k].push(i);
+    }
+    let quiet = control.without_progress();
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let one = |index: usize| {
+        control.check()?;
+        let mut rng = generator(seed.wrapping_mul(0x9E37_79B9).wrapping_add(index as u64));
+        let mut rows = Vec::with_capacity(data.len());
+        for class in &classes {
+            rows.extend((0..class.len()).map(|_| class[rng.random_range(0..class.len())]));
+        }
+        let fitted = refit.fit(&data.select_rows(&rows), &quiet);
+        let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        control.progress(finished, count as u64);
+        fitted
+    };
+    let fits: Vec<Result<Fitted>> =
+        control.install(|| (0..count).into_par_iter().map(one).collect());
+    let mut models = Vec::with_capacity(count);
+    let mut first = None;
+    for fit in fits {
+        match fit {
+            Ok(fitted) => models.push(fitted.model),
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    match first {
+        Some(error) if 2 * models.len() < count => Err(error),
+        _ => Ok(models),
+    }
+}
+
+/// The value below which a share of ascending values lies, interpolated.
+pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let place = share * last as f64;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "0 <= place <= last"
+    )]
+    let below = place.floor() as usize;
+    let above = (below + 1).min(last);
+    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+}
