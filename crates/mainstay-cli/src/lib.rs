@@ -7,9 +7,11 @@
 
 mod args;
 mod commands;
+mod compare_args;
 mod console;
 mod data_args;
 mod failure;
+mod groups;
 mod input;
 mod journal;
 mod measurement;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mainstay::data::{Column, Missing, Table};
 use mainstay::linalg::Dense;
-use mainstay::metrics::{Evaluation, Judged, Predictions};
+use mainstay::metrics::{Costs, Evaluation, Judged, Predictions};
 use mainstay_io::{Input, ModelFile};
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::failure::{Ending, Outcome};
 use crate::{input, rows, table};
 
 pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
+    let costs = args.cost.as_deref().map(Costs::parse).transpose()?;
     let file = ModelFile::load(&args.model)?;
     console.make_way(&[args.rows.as_deref()]);
     let (mut loaded, mut notes) = input::read_for(&file, args.data.as_deref(), &args.reading)?;
@@ -45,7 +46,14 @@ pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
     let model = &file.fitted.model;
     let made = Predictions::of(model, &rows.features)?;
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
-    let found = Evaluation::of(&Judged::new(&truth, names.len(), &made)?);
+    let mut judged = Judged::new(&truth, names.len(), &made)?;
+    if let Some(threshold) = args.threshold {
+        judged = judged.with_threshold(threshold)?;
+    }
+    if let Some(costs) = costs {
+        judged = judged.with_costs(costs);
+    }
+    let found = Evaluation::of(&judged);
     if let Some(path) = &args.rows {
         let mut columns = rows::names(&loaded, &rows, true, &[])?;
         let words =
@@ -54,7 +62,7 @@ pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
             Column::words(title, cells.iter().map(|cell| Some(cell.as_str())))
         };
         columns.push(column("true", &words(&truth)));
-        columns.push(column("predicted", &words(&made.predicted)));
+        columns.push(column("predicted", &words(judged.predicted())));
         columns.extend(score_columns(&made, &names));
         table::write(&Table::new(columns)?, Some(path), console)?;
     }
@@ -73,7 +81,9 @@ fn score_columns(made: &Predictions, names: &[String]) -> Vec<Column> {
     }
     for (k, name) in names.iter().enumerate() {
         columns.extend(
-            made.probabilities.as_ref().map(|p| Column::numbers(format!("probability_{name}"), p.column(k))),
+            made.probabilities
+                .as_ref()
+                .map(|p| Column::numbers(format!("probability_{name}"), p.column(k))),
         );
     }
     columns
@@ -85,11 +95,10 @@ fn show(value: Option<f64>) -> String {
 
 fn text(found: &Evaluation, names: &[String], notes: &[String]) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "rows               {}", found.rows);
-    let _ = writeln!(text, "accuracy           {:.4}", found.accuracy);
-    let _ = writeln!(text, "balanced accuracy  {:.4}", found.balanced_accuracy);
-    let _ = writeln!(text, "log loss           {}", show(found.log_loss));
-    let _ = writeln!(text, "AUC                {}", show(found.auc));
+    let _ = writeln!(text, "{:<22} {}", "rows", found.rows);
+    for found in &found.metrics {
+        let _ = writeln!(text, "{:<22} {}", found.metric.title(), show(found.value));
+    }
     let width = names.iter().map(|n| n.chars().count()).max().unwrap_or(0).max(8);
     let _ = writeln!(
         text,
@@ -114,10 +123,26 @@ fn text(found: &Evaluation, names: &[String], notes: &[String]) -> String {
         let cells: Vec<String> = row.iter().map(|c| format!("{c:>width$}")).collect();
         let _ = writeln!(text, "{name:<width$}  {}", cells.join(" "));
     }
+    for (why, titles) in reasons(found) {
+        let _ = writeln!(text, "not defined: {} ({why})", titles.join(", "));
+    }
     for note in notes {
         let _ = writeln!(text, "note: {note}");
     }
     text
+}
+
+/// Metrics without a value by the reason why.
+fn reasons(found: &Evaluation) -> Vec<(&str, Vec<&str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for metric in &found.undefined {
+        let (why, title) = (metric.reason.as_deref().unwrap_or_default(), metric.metric.title());
+        match groups.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, titles)) => titles.push(title),
+            None => groups.push((why, vec![title])),
+        }
+    }
+    groups
 }
 
 fn json(found: &Evaluation, names: &[String], notes: &[String]) -> Value {

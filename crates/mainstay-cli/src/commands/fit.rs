@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
+use mainstay::Status;
 use mainstay::data::{Column, Dataset, Encoder, Table};
-use mainstay::folds;
 use mainstay::methods::{self, Method};
 use mainstay::metrics::{Evaluation, Judged, Predictions};
 use mainstay::model::{Estimator, Fitted, Output, StandardizeFirst};
-use mainstay::{Control, Status};
 use mainstay_io::ModelFile;
 use serde_json::{Value, json};
 
 use crate::args::Fit;
+use crate::commands::crossval::{Folds, cross_validate};
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
-use crate::{measurement, settings, table};
+use crate::{groups, measurement, settings, table};
 
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
@@ -26,17 +26,19 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     errors.check(method)?;
     console.make_way(&[args.output.as_deref(), args.suspects.as_deref()]);
     let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
+    let encoding = groups::set_aside(&args.encoding, args.groups.as_deref());
     let wanted = Wanted {
         target: args.target.as_deref(),
         weights: args.weights.as_deref(),
-        encoding: &args.encoding,
+        encoding: &encoding,
         impute: args.impute,
         nan: method.nan,
         standardise: !args.raw,
         errors,
         reading: &args.reading,
     };
-    let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let mut labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let groups = groups::take(&mut labelled, args.groups.as_deref(), &args.encoding)?;
     let params = settings::name_classes(params, &labelled.classes)?;
     let plain = method.estimator(&Value::Object(params.clone()))?;
     let scaled = StandardizeFirst(plain.as_ref());
@@ -46,7 +48,13 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let fitted = estimator.fit(&labelled.data, &control)?;
     let training = judge(&fitted, &labelled.data)?;
     let folds = match args.cv {
-        Some(k) => Some(cross_validate(estimator, &labelled.data, k, console, &control)?),
+        Some(k) => {
+            let seed = console.seed.unwrap_or(0);
+            let folds = (k, groups.as_deref());
+            let found = cross_validate(estimator, &labelled.data, folds, seed, &control)?;
+            labelled.notes.extend(found.note.clone());
+            Some(found)
+        }
         None => None,
     };
     let given = given(method, &params);
@@ -122,44 +130,6 @@ pub(crate) fn judge(fitted: &Fitted, data: &Dataset) -> Outcome<Evaluation> {
     Ok(Evaluation::of(&Judged::new(data.labels(), data.n_classes(), &made)?))
 }
 
-/// Mean accuracy, balanced accuracy and log loss over the held-out folds.
-struct Folds {
-    count: usize,
-    accuracy: f64,
-    balanced_accuracy: f64,
-    log_loss: Option<f64>,
-}
-
-fn cross_validate(
-    estimator: &dyn Estimator,
-    data: &Dataset,
-    k: usize,
-    console: &Console,
-    control: &Control,
-) -> Outcome<Folds> {
-    if k < 2 || k > data.len() {
-        let n = data.len();
-        return Err(Failure::say(format!("--cv {k}: must be between 2 and the {n} rows")));
-    }
-    let splits = folds::stratified(data.labels(), k, 1, console.seed.unwrap_or(0));
-    let mut judged = Vec::with_capacity(k);
-    for (done, split) in splits.iter().enumerate() {
-        let fitted = estimator.fit(&data.select_rows(&split.train), control)?;
-        judged.push(judge(&fitted, &data.select_rows(&split.holdout))?);
-        control.progress(done as u64 + 1, k as u64);
-    }
-    let mean = |pick: fn(&Evaluation) -> Option<f64>| {
-        let values: Option<Vec<f64>> = judged.iter().map(pick).collect();
-        values.map(|v| v.iter().sum::<f64>() / k as f64)
-    };
-    Ok(Folds {
-        count: k,
-        accuracy: mean(|e| Some(e.accuracy)).unwrap_or(f64::NAN),
-        balanced_accuracy: mean(|e| Some(e.balanced_accuracy)).unwrap_or(f64::NAN),
-        log_loss: mean(|e| e.log_loss),
-    })
-}
-
 /// What is told about a fit.
 struct Summary<'a> {
     method: &'a Method,
@@ -220,8 +190,7 @@ impl Summary<'_> {
             scores(self.training.accuracy, self.training.balanced_accuracy, self.training.log_loss),
         );
         if let Some(folds) = &self.folds {
-            let held_out = scores(folds.accuracy, folds.balanced_accuracy, folds.log_loss);
-            line("held out", format!("{held_out} (mean of {} folds)", folds.count));
+            line("held out", folds.text());
         }
         for note in self.labelled.notes.iter().chain(&self.fitted.warnings) {
             line("note", note.clone());
@@ -231,10 +200,6 @@ impl Summary<'_> {
 
     fn json(&self) -> Value {
         let data = &self.labelled.data;
-        let folds = self.folds.as_ref().map(|f| {
-            json!({"folds": f.count, "accuracy": f.accuracy, "balanced_accuracy": f.balanced_accuracy,
-                   "log_loss": f.log_loss})
-        });
         json!({
             "method": self.method.name,
             "rows": data.len(),
@@ -246,7 +211,7 @@ impl Summary<'_> {
             "status": self.fitted.status(),
             "n_iter": self.fitted.n_iter,
             "training": self.training,
-            "cross_validation": folds,
+            "cross_validation": self.folds.as_ref().map(Folds::json),
             "outputs": self.fitted.named_results(),
             "notes": self.labelled.notes.iter().chain(&self.fitted.warnings).collect::<Vec<_>>(),
         })

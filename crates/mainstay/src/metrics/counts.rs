@@ -88,10 +88,10 @@ fn correlation(covariance: f64, product: f64) -> f64 {
     if product > 0.0 { covariance / product.sqrt() } else { 0.0 }
 }
 
-pub(super) fn accuracy(judged: &Judged<'_>) -> Result<f64, Undefined> {
+pub(super) fn accuracy(judged: &Judged<'_>) -> f64 {
     let table = confusion(judged);
     let right: f64 = table.iter().enumerate().map(|(k, row)| row[k]).sum();
-    Ok(right / table.iter().flatten().sum::<f64>())
+    right / table.iter().flatten().sum::<f64>()
 }
 
 pub(super) fn balanced_accuracy(judged: &Judged<'_>) -> Result<f64, Undefined> {
@@ -108,7 +108,7 @@ pub(super) fn balanced_accuracy(judged: &Judged<'_>) -> Result<f64, Undefined> {
 }
 
 /// Gorodkin's correlation for any number of classes.
-pub(super) fn mcc(judged: &Judged<'_>) -> Result<f64, Undefined> {
+pub(super) fn mcc(judged: &Judged<'_>) -> f64 {
     let table = confusion(judged);
     let total: f64 = table.iter().flatten().sum();
     let right: f64 = table.iter().enumerate().map(|(k, row)| row[k]).sum();
@@ -116,7 +116,7 @@ pub(super) fn mcc(judged: &Judged<'_>) -> Result<f64, Undefined> {
     let called: Vec<f64> = (0..table.len()).map(|k| table.iter().map(|row| row[k]).sum()).collect();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let spread = |v: &[f64]| total * total - dot(v, v);
-    Ok(correlation(right * total - dot(&truth, &called), spread(&truth) * spread(&called)))
+    correlation(right * total - dot(&truth, &called), spread(&truth) * spread(&called))
 }
 
 /// Weight of the rows of class i called j.

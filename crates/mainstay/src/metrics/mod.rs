@@ -223,9 +223,9 @@ impl Metric {
             return self.of_side(&Side::new(judged, 1));
         }
         match self {
-            Self::Accuracy => counts::accuracy(judged),
+            Self::Accuracy => Ok(counts::accuracy(judged)),
             Self::BalancedAccuracy => counts::balanced_accuracy(judged),
-            Self::Mcc => counts::mcc(judged),
+            Self::Mcc => Ok(counts::mcc(judged)),
             Self::LogLoss => probability::log_loss(judged),
             Self::Brier => probability::brier(judged),
             Self::BrierSkill => probability::brier_skill(judged),
@@ -261,7 +261,7 @@ impl Metric {
         match self {
             Self::Auc => ranking::roc(side),
             Self::PrAuc => ranking::average_precision(side),
-            Self::LogLoss => side.mean(|positive, p| probability::surprise(positive, p)),
+            Self::LogLoss => side.mean(probability::surprise),
             Self::Brier => side.mean(probability::square),
             Self::BrierSkill => probability::skill(side),
             Self::CalibrationSlope => calibration::slope(side),
