@@ -328,7 +328,7 @@ Threats (level 0 changes nothing):
 
 Every repeat is a new split, two thirds to learn from; all methods see the same splits and the same damage.
 Features are standardised by what the training rows say. The table has one row a cell: method, threat, level,
-repeat, accuracy, log_loss, problem (why a cell is empty). With -o finished cells survive Ctrl-C: the same command
+repeat, accuracy, log_loss, auc, balanced_accuracy, brier, problem (why a cell is empty). With -o finished cells survive Ctrl-C: the same command
 goes on where it stopped. docs/workbench.md has the exact definitions.")]
 pub(crate) struct Stress {
     /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input; none: the embedded data

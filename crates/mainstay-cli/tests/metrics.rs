@@ -34,7 +34,7 @@ fn table(folder: &TempDir, rows: usize) -> String {
     for i in 0..rows {
         let ill = i % 5 == 0;
         let noise = ((i * 7919) % 101) as f64 / 101.0;
-        let a = noise * 3.0 + if ill { 1.5 } else { 0.0 };
+        let a = noise * 3.0 + if ill { 2.5 } else { 0.0 };
         let class = if ill { "ill" } else { "well" };
         let _ = writeln!(text, "{a:.4},{},p{},{class}", (i * 37) % 11, i / 3);
     }

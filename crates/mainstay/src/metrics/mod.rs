@@ -219,14 +219,13 @@ impl Metric {
     /// Its value, or why it has none.
     pub fn of(self, judged: &Judged<'_>) -> Result<f64, Undefined> {
         self.check(judged)?;
-        if judged.n_classes() == 2 {
-            return self.of_side(&Side::new(judged, 1));
-        }
         match self {
+            // By the column of the true class: 1 - p would lose the digits of small probabilities.
+            Self::LogLoss => probability::log_loss(judged),
+            _ if judged.n_classes() == 2 => self.of_side(&Side::new(judged, 1)),
             Self::Accuracy => Ok(counts::accuracy(judged)),
             Self::BalancedAccuracy => counts::balanced_accuracy(judged),
             Self::Mcc => Ok(counts::mcc(judged)),
-            Self::LogLoss => probability::log_loss(judged),
             Self::Brier => probability::brier(judged),
             Self::BrierSkill => probability::brier_skill(judged),
             Self::NetBenefit | Self::Cost => Err(Undefined::MoreClasses),
