@@ -9,7 +9,7 @@ import numpy as np
 
 from mainstay import _core
 from mainstay._base import _Progress, _seed
-from mainstay._stress import CLEAN, StressInterrupted, as_table
+from mainstay._stress import CLEAN, StressInterrupted, _together, as_table
 from mainstay._told import told
 from mainstay.threats import _codes, _labels, _matrix
 
@@ -23,7 +23,7 @@ class ComparisonResult:
     ----------
     table : DataFrame (a dict of columns without pandas)
         ``estimator``, ``threat``, ``level``, ``repeat``, ``metric``, ``value``; NaN where a cell is
-        empty.
+        empty. Metrics other than accuracy and log loss have rows only where they are defined.
     details : dict
         Everything that was found, as the command line's ``--json`` has it: ``data``,
         ``settings``, ``methods``, ``threats``, ``cells`` (with the ``problem`` of empty ones),
@@ -38,10 +38,18 @@ class ComparisonResult:
             [
                 (c["method"], c["threat"], c["level"], c["repeat"], metric, number)
                 for c in self.details["cells"]
-                for metric in ("accuracy", "log_loss")
-                for number in [nan if c[metric] is None else c[metric]]
+                for metric, number in [
+                    ("accuracy", nan if c["accuracy"] is None else c["accuracy"]),
+                    ("log_loss", nan if c["log_loss"] is None else c["log_loss"]),
+                    *c.get("metrics", {}).items(),
+                ]
             ]
         )
+
+    @property
+    def metric(self):
+        """Name of the metric that methods are judged by."""
+        return self.details["settings"]["metric"]
 
     def recommend(self):
         """Say what was found: what hurts most, what holds, what it costs, how sure that is.
@@ -54,15 +62,15 @@ class ComparisonResult:
         advice = self.details["advice"]
         return "\n".join([advice["headline"], *(f"- {s}" for s in advice["sentences"])])
 
-    def plot(self, threat, *, metric="accuracy", ax=None):
+    def plot(self, threat, *, metric=None, ax=None):
         """Draw what a threat does to every method, by level, with 95 % intervals.
 
         Parameters
         ----------
         threat : str
             One of the eight threats.
-        metric : {"accuracy", "log_loss"}, default="accuracy"
-            What is drawn.
+        metric : {"accuracy", "log_loss"} or the metric of the comparison, default=None
+            What is drawn; None is the metric of the comparison.
         ax : matplotlib axes, default=None
             Where to draw; None makes a new figure.
 
@@ -73,8 +81,11 @@ class ComparisonResult:
         known = {t["name"]: t for t in self.details["threats"]}
         if threat not in known:
             raise ValueError(f"no threat {threat!r}; there are: {', '.join(known)}")
-        if metric not in ("accuracy", "log_loss"):
-            raise ValueError(f'`metric` = {metric!r}: must be "accuracy" or "log_loss"')
+        own = self.metric
+        metric = own if metric is None else metric
+        if metric not in ("accuracy", "log_loss", own):
+            raise ValueError(f'`metric` = {metric!r}: must be "accuracy", "log_loss" or "{own}"')
+        field = "value" if metric == own else metric
         if ax is None:
             try:
                 import matplotlib.pyplot as plt
@@ -87,12 +98,12 @@ class ComparisonResult:
         clean = {c["method"]: c["points"] for c in curves if c["threat"] == CLEAN}
         for k, method in enumerate(self.details["methods"]):
             name = method["name"]
-            own = next(c for c in curves if c["threat"] == threat and c["method"] == name)
-            points = [p for p in [*clean[name], *own["points"]] if p[metric] is not None]
+            curve = next(c for c in curves if c["threat"] == threat and c["method"] == name)
+            points = [p for p in [*clean[name], *curve["points"]] if p[field] is not None]
             if not points:
                 continue
             level = [p["level"] for p in points]
-            mean, low, high = ([p[metric][e] for p in points] for e in ("mean", "low", "high"))
+            mean, low, high = ([p[field][e] for p in points] for e in ("mean", "low", "high"))
             style = "--" if method["role"] == "baseline" else "-"
             ax.plot(level, mean, style, marker="osD^v<>ph*"[k % 10], label=method["title"])
             ax.fill_between(level, low, high, alpha=0.08)
@@ -113,7 +124,7 @@ class ComparisonResult:
         _core.write_text(os.fspath(path), self._comparison.html())
 
     def scoreboard(self):
-        """Mean accuracy by method and threat, averaged over the levels of a threat.
+        """Mean of the metric by method and threat, averaged over the levels of a threat.
 
         Returns
         -------
@@ -122,7 +133,7 @@ class ComparisonResult:
         """
         scores = {}
         for curve in self.details["curves"]:
-            means = [p["accuracy"]["mean"] if p["accuracy"] else np.nan for p in curve["points"]]
+            means = [p["value"]["mean"] if p["value"] else np.nan for p in curve["points"]]
             scores.setdefault(curve["method"], {})[curve["threat"]] = float(np.mean(means))
         return scores
 
@@ -138,16 +149,24 @@ class ComparisonResult:
         scores = self.scoreboard()
         threats = list(next(iter(scores.values())))
         head = "".join(f"<th>{html.escape(t)}</th>" for t in ["", *threats])
+        percent = self.metric == "accuracy"
+        caption = "Accuracy in %" if percent else self.metric.replace("_", " ")
+
+        def show(value):
+            if value != value:
+                return "-"
+            return f"{100 * value:.1f}" if percent else f"{value:.3f}"
+
         body = "".join(
             f"<tr><th>{html.escape(method)}</th>"
-            + "".join(f"<td>{'-' if v != v else f'{100 * v:.1f}'}</td>" for v in row.values())
+            + "".join(f"<td>{show(v)}</td>" for v in row.values())
             + "</tr>"
             for method, row in scores.items()
         )
         reasons = "".join(f"<li>{html.escape(s)}</li>" for s in advice["sentences"])
         return (
             f"<p><strong>{html.escape(advice['headline'])}</strong></p><ul>{reasons}</ul>"
-            f"<table><caption>Accuracy in %, mean over splits and levels</caption>"
+            f"<table><caption>{caption}, mean over splits and levels</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 
@@ -163,6 +182,10 @@ def compare(
     without=(),
     max_rows=None,
     expect=None,
+    metric=None,
+    threats=None,
+    groups=None,
+    few_levels=False,
     verbose=0,
 ):
     """Find out which threat hurts this data, which method holds, and what that costs.
@@ -197,6 +220,20 @@ def compare(
         (shares, and standard deviations of every feature): the *told* comparison. Every method is
         configured for it and judged where it comes true, is absent, half or double; ``repeats``
         (8 if None) splits.
+    metric : str or None, default=None
+        What methods are judged by, in the advice, the intervals, the table and the charts:
+        "accuracy", "balanced_accuracy", "auc", "pr_auc", "log_loss", "brier", "brier_skill",
+        "calibration_error", "sensitivity", "specificity", "ppv", "npv", "f1" or "mcc". None is
+        accuracy while the largest class holds less than 65 % of the rows, otherwise log loss if
+        every method gives probabilities, otherwise AUC.
+    threats : str, list of str or None, default=None
+        Names of threats; None is all eight.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Rows of the same group (several rows of a patient, say) stay on one side of every split, and
+        so do rows that are exactly the same.
+    few_levels : bool, default=False
+        Run one level of every threat to the training rows. A budget too short for five splits of
+        all levels does the same.
     verbose : int, default=0
         1 shows progress.
 
@@ -228,22 +265,32 @@ def compare(
         raise ValueError(f"`budget_seconds` = {budget_seconds!r}: must be a positive number")
     seed = 0 if random_state is None else _seed(random_state)
     if expect is not None:
+        given = {"metric": metric, "threats": threats, "groups": groups}
+        if few_levels or any(value is not None for value in given.values()):
+            raise ValueError(
+                "expect: metric, threats, groups and few_levels are for comparisons without it"
+            )
         rows, codes, classes = _rows(X, y)
         return told(rows, codes, len(classes), expect, repeats, seed, n_jobs, verbose)
-    session = _session(X, y, seed)
+    session, bound = _session(X, y, seed, groups)
     if max_rows is not None and not (isinstance(max_rows, numbers.Integral) and max_rows >= 4):
         raise ValueError(f"`max_rows` = {max_rows!r}: must be an integer of at least 4, or None")
     if isinstance(without, str):
         raise ValueError(f"`without` = {without!r}: must be a list of names")
     session.limit(list(without), max_rows)
+    names = [threats] if isinstance(threats, str) else threats
+    session.choose(metric, None if names is None else list(names), bound, bool(few_levels))
     repeats = None if repeats is None else int(repeats)
+    asked = {"max_rows": max_rows, "metric": metric, "threats": threats}
+    asked = [f"{key}={value!r}" for key, value in asked.items() if value is not None]
+    asked += ["groups=groups"] if groups is not None else []
     with _Progress("compare", verbose) as progress:
         try:
             session.run(repeats, float(budget_seconds), n_jobs=n_jobs, progress=progress)
         except KeyboardInterrupt:
-            partial = _finish(session, seed, n_jobs, max_rows)
+            partial = _finish(session, seed, n_jobs, asked)
             raise StressInterrupted(partial) from None
-    return _finish(session, seed, n_jobs, max_rows)
+    return _finish(session, seed, n_jobs, asked)
 
 
 def _rows(X, y):
@@ -255,19 +302,22 @@ def _rows(X, y):
     return rows, codes, classes
 
 
-def _session(X, y, seed):
+def _session(X, y, seed, groups):
     features = [str(c) for c in X.columns] if hasattr(X, "columns") else None
     rows, codes, classes = _rows(X, y)
     if features is None:
         features = [f"x{j}" for j in range(rows.shape[1])]
-    return _core.Session(rows, codes, features, [str(c) for c in classes.tolist()], "data", seed)
+    names = [str(c) for c in classes.tolist()]
+    session = _core.Session(rows, codes, features, names, "data", seed)
+    return session, _together(rows, codes, len(classes), groups)
 
 
-def _finish(session, seed, n_jobs, max_rows):
+def _finish(session, seed, n_jobs, asked):
     if session.repeats == 0:
         return None
     gone = session.left_out
     more = f", without={gone!r}" if gone else ""
-    more += f", max_rows={max_rows}" if max_rows is not None else ""
+    more += ", few_levels=True" if session.few_levels else ""
+    more += "".join(f", {word}" for word in asked)
     call = f"mainstay.compare(X, y, repeats={session.repeats}, random_state={seed}{more})"
     return ComparisonResult(session.finish(call, n_jobs=n_jobs))

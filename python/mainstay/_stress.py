@@ -18,6 +18,7 @@ from mainstay._base import _seed
 from mainstay.threats import _codes, _labels, _matrix, delete_worst, hyperplanes
 
 CLEAN = "clean"
+OWN_METRICS = tuple(name for name, *_ in _core.metrics() if name not in ("net_benefit", "cost"))
 COLUMNS = ("estimator", "threat", "level", "repeat", "metric", "value")
 
 
@@ -46,6 +47,7 @@ def stress(
     metrics=("accuracy", "log_loss"),
     n_jobs=None,
     random_state=None,
+    groups=None,
     verbose=0,
 ):
     """Damage data on purpose and see which classifiers hold.
@@ -77,12 +79,18 @@ def stress(
     repeats : int, default=10
         Number of splits.
     metrics : str or list of str, default=("accuracy", "log_loss")
-        ``"accuracy"``, ``"log_loss"`` (natural log; NaN without ``predict_proba``), or the name of
-        any scikit-learn scorer.
+        ``"accuracy"``, ``"log_loss"`` (natural log; NaN without ``predict_proba``),
+        ``"balanced_accuracy"``, ``"auc"``, ``"pr_auc"``, ``"brier"``, ``"brier_skill"``,
+        ``"calibration_slope"``, ``"calibration_intercept"``, ``"calibration_error"``,
+        ``"sensitivity"``, ``"specificity"``, ``"ppv"``, ``"npv"``, ``"f1"``, ``"mcc"`` (with more
+        than two classes means over the classes), or the name of any scikit-learn scorer.
     n_jobs : int or None, default=None
         As in scikit-learn.
     random_state : int, RandomState instance or None, default=None
         Seed of splits and damage; None is a fixed one.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Rows of the same group (several rows of a patient, say) stay on one side of every split, and
+        so do rows that are exactly the same.
     verbose : int, default=0
         1 shows progress with the time left.
 
@@ -116,7 +124,7 @@ def stress(
     trials = _trials(threats, levels)
     metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     for metric in metrics:
-        if metric not in ("accuracy", "log_loss"):
+        if metric not in OWN_METRICS:
             get_scorer(metric)
     if not isinstance(repeats, numbers.Integral) or repeats < 1:
         raise ValueError(f"`repeats` = {repeats!r}: must be an integer of at least 1")
@@ -139,6 +147,7 @@ def stress(
         for damage in [None, *training]
     ]
     scene = {"X": rows, "y": labels, "codes": codes, "columns": columns, "seed": seed}
+    scene["groups"] = _together(rows, codes, len(classes), groups)
     scene |= {"judged": judged, "metrics": metrics}
     calls = (delayed(_cells)(scene, *job) for job in jobs)
     found, problems = [], {}
@@ -226,7 +235,7 @@ def _like(scene, X):
 
 def _cells(scene, name, model, repeat, damage):
     """Fit once; the rows of the table that this fit fills, and what went wrong."""
-    train, test = _core.stress_split(scene["codes"], repeat, scene["seed"])
+    train, test = _core.stress_split(scene["codes"], repeat, scene["seed"], scene["groups"])
     X_train, y_train = scene["X"][train], scene["y"][train]
     X_test, y_test = scene["X"][test], scene["y"][test]
     cells, notes = [], []
@@ -317,6 +326,8 @@ def _seeded(model, seed):
 def _score(metric, model, X, y, name, notes):
     if metric == "accuracy":
         return float(np.mean(np.asarray(model.predict(X)) == y))
+    if metric in OWN_METRICS and metric != "log_loss":
+        return _measured(metric, model, X, y, name, notes)
     if metric != "log_loss":
         return float(get_scorer(metric)(model, X, y))
     if not hasattr(model, "predict_proba"):
@@ -327,6 +338,50 @@ def _score(metric, model, X, y, name, notes):
     codes = np.array([places.get(label, -1) for label in y.tolist()])
     own = np.where(codes >= 0, probabilities[np.arange(len(codes)), codes], 0.0)
     return float(np.mean(-np.log(np.clip(own, np.finfo(float).eps, 1.0))))
+
+
+def _measured(metric, model, X, y, name, notes):
+    """One of the metrics that the command line has too."""
+    known = np.asarray(model.classes_)
+    classes = np.unique(np.concatenate([known, np.asarray(y)]))
+    places = np.searchsorted(classes, known)
+    codes = np.searchsorted(classes, y).astype(np.int64)
+    predicted = np.searchsorted(classes, model.predict(X)).astype(np.int64)
+    made = {}
+    if hasattr(model, "decision_function") and len(known) == len(classes):
+        scores = np.asarray(model.decision_function(X), dtype=np.float64)
+        made["scores"] = np.ascontiguousarray(scores.reshape(len(codes), -1))
+    if hasattr(model, "predict_proba"):
+        own = np.asarray(model.predict_proba(X), dtype=np.float64)
+        probabilities = np.zeros((len(codes), len(classes)))
+        probabilities[:, places] = own
+        made["probabilities"] = probabilities
+        if "scores" not in made:
+            alone = len(classes) == 2
+            made["scores"] = probabilities[:, 1:] if alone else probabilities
+            made["scores"] = np.ascontiguousarray(made["scores"])
+    [(_, value, why)] = _core.measure([metric], codes, predicted, len(classes), **made)
+    if value is None:
+        notes.append((UserWarning, f"{name}: {metric} is NaN where {why}"))
+        return float("nan")
+    return float(value)
+
+
+def _together(rows, codes, n_classes, groups):
+    """Numbers of rows that stay on one side of every split: groups, and rows that are the same."""
+    grouped = None
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != (len(codes),):
+            raise ValueError(f"`groups` has shape {groups.shape}, y has {len(codes)} entries")
+        names, grouped = np.unique(groups, return_inverse=True)
+        if len(names) < 2:
+            raise ValueError("`groups`: all rows are of one group, nothing can be held out")
+        grouped = grouped.astype(np.int64)
+    bound, note = _core.together(rows, codes, n_classes, grouped)
+    if note is not None:
+        warnings.warn(note, UserWarning, stacklevel=3)
+    return bound
 
 
 class _Bar:

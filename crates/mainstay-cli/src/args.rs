@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use crate::compare_args::Compare;
 pub(crate) use crate::data_args::{Encoding, ImputeRule, Labels, Reading, Rows, size};
 pub(crate) use crate::expect::Threats;
 use crate::trust_args::{Show, Trust, UnitKind};
@@ -159,7 +160,7 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     #[arg(requires = "error_columns", allow_negative_numbers = true)]
     pub(crate) error_scale: f64,
-    /// Also judge the method by K-fold cross-validation
+    /// Also judge the method by stratified K-fold cross-validation: the held-out rows of all folds together
     #[arg(long, value_name = "K")]
     pub(crate) cv: Option<usize>,
     /// Read the rows in passes and never hold them as a whole (l1, l2, elasticnet, stable-svm,
@@ -172,6 +173,9 @@ pub(crate) struct Fit {
     /// Where --stream keeps its state after every pass; the same command goes on from there
     #[arg(long, value_name = "FILE", requires = "stream")]
     pub(crate) checkpoint: Option<PathBuf>,
+    /// Column whose equal cells keep rows in one fold of --cv (several rows of a patient, say); no feature
+    #[arg(long, value_name = "COL")]
+    pub(crate) groups: Option<String>,
     /// Where to write the model; `-` is standard output, the summary then goes to standard error
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -226,7 +230,11 @@ pub(crate) struct Predict {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   mainstay evaluate model.json test.csv
-  mainstay evaluate model.json test.csv --json | jq .accuracy")]
+  mainstay evaluate model.json test.csv --threshold 0.2 --cost fp=1,fn=5
+  mainstay evaluate model.json test.csv --json | jq .metrics.auc
+
+With two classes the second one is the positive one (`fit --positive` chooses). With more, metrics of one class against
+the rest are means over the classes. A metric that is not defined on these rows is a dash, with the reason below.")]
 pub(crate) struct Evaluate {
     /// A file written by `mainstay fit` or by mainstay.save in Python
     pub(crate) model: PathBuf,
@@ -244,6 +252,12 @@ pub(crate) struct Evaluate {
     /// Leave out rows without a label
     #[arg(long)]
     pub(crate) drop_unlabelled: bool,
+    /// Call rows positive from this probability on [default: what the model predicts]; also the threshold of net benefit
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub(crate) threshold: Option<f64>,
+    /// What a false alarm and a miss cost, for `cost`, the mean cost of a row [default: 1 each]
+    #[arg(long, value_name = "fp=1,fn=5")]
+    pub(crate) cost: Option<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -347,7 +361,7 @@ Threats (level 0 changes nothing):
 
 Every repeat is a new split, two thirds to learn from; all methods see the same splits and the same damage.
 Features are standardised by what the training rows say. The table has one row a cell: method, threat, level,
-repeat, accuracy, log_loss, problem (why a cell is empty). With -o finished cells survive Ctrl-C: the same command
+repeat, accuracy, log_loss, auc, balanced_accuracy, brier, problem (why a cell is empty). With -o finished cells survive Ctrl-C: the same command
 goes on where it stopped. docs/workbench.md has the exact definitions.")]
 pub(crate) struct Stress {
     /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input; none: the embedded data
@@ -373,49 +387,11 @@ pub(crate) struct Stress {
     /// Where to write one row a cell, as CSV
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) input: Labels,
-}
-
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:
-  mainstay compare                                        the embedded breast cancer data
-  mainstay compare patients.csv --target outcome --report out.html
-  mainstay compare patients.csv --target outcome --budget 600 -o cells.csv
-  mainstay compare patients.csv --target outcome --json | jq .advice.headline
-  mainstay compare patients.csv --target outcome --expect missing=0.3 --expect errors=0.5
-
-Three baselines (L2 and L1 logistic regression, linear SVM) and seven robust methods, each tuned inside the
-training rows, on clean data and under eight threats. `mainstay stress --help` lists the threats. The budget
-decides how many splits are run (2 to 20) and leaves out methods that are too slow for it; the command that
-repeats a run exactly, with --repeats, --without and --seed, is printed at its end. Training sets are cut to
-30,000 cells, 200 to 1000 rows (--max-rows). With --report or -o finished cells survive Ctrl-C: the same command goes on where it stopped.")]
-pub(crate) struct Compare {
-    /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input; none: the embedded data
-    pub(crate) data: Option<PathBuf>,
-    /// Where to write the report, one HTML file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) report: Option<PathBuf>,
-    /// Where to write one row a cell, as CSV
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Time to stay within, in seconds: decides the number of splits; methods too slow for it are left out
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, conflicts_with = "repeats")]
-    pub(crate) budget: f64,
-    /// Number of splits, whatever the time
-    #[arg(long, value_name = "N")]
-    pub(crate) repeats: Option<usize>,
-    /// Training sets are cut to this many rows, every class by its share [default: 200 to 1000, by the
-    /// number of features]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_rows: Option<usize>,
-    /// A method to leave out (may be repeated)
-    #[arg(long, value_name = "METHOD")]
-    pub(crate) without: Vec<String>,
-    /// What to expect, as in `fit`: every method is told, and judged if it is true, absent, half or double (may be
-    /// repeated)
-    #[arg(long, value_name = "THREAT=LEVEL")]
-    pub(crate) expect: Vec<String>,
+    /// What methods are judged by: accuracy, balanced_accuracy, auc, pr_auc, log_loss, brier, brier_skill, f1, mcc,
+    /// sensitivity, specificity, ppv, npv, calibration_error [default: accuracy while the largest class is below
+    /// 65 %, else log_loss if every method gives probabilities, else auc]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metric: Option<String>,
     #[command(flatten)]
     pub(crate) input: Labels,
 }

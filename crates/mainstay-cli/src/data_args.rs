@@ -104,6 +104,9 @@ pub(crate) struct Labels {
     /// What to do about missing cells (default: refuse and name the first)
     #[arg(long, value_name = "RULE")]
     pub(crate) impute: Option<ImputeRule>,
+    /// Column whose equal cells keep rows on one side of every split (several rows of a patient, say); no feature
+    #[arg(long, value_name = "COL")]
+    pub(crate) groups: Option<String>,
     #[command(flatten)]
     pub(crate) encoding: Encoding,
     #[command(flatten)]

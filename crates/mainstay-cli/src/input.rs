@@ -322,6 +322,9 @@ pub(crate) fn flags(labels: &Labels) -> Vec<String> {
         let name = rule.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
         words.extend(["--impute".into(), name]);
     }
+    if let Some(groups) = &labels.groups {
+        words.extend(["--groups".into(), groups.clone()]);
+    }
     words.extend(reading_flags(&labels.reading));
     words
 }

@@ -7,10 +7,12 @@
 
 mod args;
 mod commands;
+mod compare_args;
 mod console;
 mod data_args;
 mod expect;
 mod failure;
+mod groups;
 mod input;
 mod journal;
 mod measurement;

@@ -71,7 +71,10 @@ fn stress_writes_one_row_a_cell_and_the_same_ones_for_any_number_of_threads() {
         fs::read_to_string(&out).unwrap()
     };
     let one = run("1");
-    assert_eq!(one.lines().next().unwrap(), "method,threat,level,repeat,accuracy,log_loss,problem");
+    assert_eq!(
+        one.lines().next().unwrap(),
+        "method,threat,level,repeat,accuracy,log_loss,auc,balanced_accuracy,brier,problem"
+    );
     assert_eq!(one.lines().count(), 1 + 2 * 3 * 2);
     assert_eq!(one, run("2"));
     // The journal is gone once the output is there.

@@ -7,7 +7,7 @@ use mainstay::data::{
     Classes, Column, Encoder, Learned, LearnedRows, Learner, Moments, Preparation, Standardize,
 };
 use mainstay::linalg::Matrix;
-use mainstay::model::metrics::{Evaluation, Judge};
+use mainstay::metrics::{Evaluation, Judge, Predictions};
 use mainstay::model::{Fitted, Model, in_raw_units, standardize};
 use mainstay::partitioned::{Block, Driver, Partitions, ROWS, fit};
 
@@ -180,10 +180,7 @@ impl ScanRows {
         let mut index = 0;
         while let Some(rows) = self.raw_block(index)? {
             self.control.check()?;
-            let (scores, predicted) =
-                (model.decision(&rows.features)?, model.predict(&rows.features)?);
-            let probabilities = model.probabilities(&rows.features)?;
-            judge.add(&rows.labels, &predicted, &scores, probabilities.as_ref())?;
+            judge.add(&rows.labels, &Predictions::of(model, &rows.features)?)?;
             index += 1;
         }
         Ok(judge.finish()?.0)

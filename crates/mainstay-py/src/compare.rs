@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use mainstay::compare::{self, Extent, Subject};
+use mainstay::metrics::Metric;
+use mainstay::stress::Threat;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -68,11 +70,48 @@ impl Session {
         .map_err(|e: mainstay::Error| to_python(&e))
     }
 
+    /// Judges by `metric`, runs `threats` alone, keeps rows of the same entry of `groups` together.
+    #[pyo3(signature = (metric=None, threats=None, groups=None, few_levels=false))]
+    fn choose(
+        &self,
+        py: Python<'_>,
+        metric: Option<String>,
+        threats: Option<Vec<String>>,
+        groups: Option<Vec<usize>>,
+        few_levels: bool,
+    ) -> PyResult<()> {
+        let inner = Arc::clone(&self.inner);
+        py.detach(move || {
+            let mut session = lock(&inner)?;
+            if let Some(name) = metric {
+                session.set_metric(Metric::find(&name)?)?;
+            }
+            if let Some(names) = threats {
+                let found: mainstay::Result<Vec<Threat>> =
+                    names.iter().map(|name| Threat::find(name)).collect();
+                session.set_threats(&found?)?;
+            }
+            if few_levels {
+                session.set_few_levels();
+            }
+            session.set_groups(groups)
+        })
+        .map_err(|e: mainstay::Error| to_python(&e))
+    }
+
     /// Methods without results, because they are too slow or on request.
     #[getter]
     fn left_out(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let inner = Arc::clone(&self.inner);
         py.detach(move || Ok(lock(&inner)?.left_out().into_iter().map(Into::into).collect()))
+            .map_err(|e: mainstay::Error| to_python(&e))
+    }
+
+    /// Whether one level of every threat to the training rows was run.
+    #[getter]
+    fn few_levels(&self, py: Python<'_>) -> PyResult<bool> {
+        let inner = Arc::clone(&self.inner);
+        py.detach(move || Ok(lock(&inner)?.few_levels()))
             .map_err(|e: mainstay::Error| to_python(&e))
     }
 

@@ -10,6 +10,7 @@ mod far_rows;
 mod features;
 mod files;
 mod fitted;
+mod metrics;
 mod missing;
 mod moments;
 mod partitioned;
@@ -226,6 +227,8 @@ mod _core {
     use super::features::{FeatureModel, fitted_features, inexact_scores};
     #[pymodule_export]
     use super::files::{load, save};
+    #[pymodule_export]
+    use super::metrics::{measure, metrics, together};
     #[pymodule_export]
     use super::missing::{
         make_separable_copies, missing_report, missing_risk_bound, missing_score,

@@ -51,16 +51,18 @@ pub(crate) fn check_level(threat: &str, level: f64) -> PyResult<()> {
     Threat::find(threat).and_then(|t| t.check_level(level)).map_err(|e| to_python(&e))
 }
 
-/// Rows of a repeat to learn from and to be judged on.
+/// Rows of a repeat to learn from and to be judged on; rows with the same entry of `groups` stay on one side.
 #[pyfunction]
+#[pyo3(signature = (y, repeat, seed, groups=None))]
 #[expect(clippy::needless_pass_by_value, reason = "as PyO3 hands arguments over")]
 pub(crate) fn stress_split<'py>(
     py: Python<'py>,
     y: PyReadonlyArray1<'_, i64>,
     repeat: usize,
     seed: u64,
+    groups: Option<Vec<usize>>,
 ) -> PyResult<(Codes<'py>, Codes<'py>)> {
-    let split = stress::split_of(&class_indices(&y)?, repeat, seed);
+    let split = stress::split_together(&class_indices(&y)?, groups.as_deref(), repeat, seed);
     Ok((codes(py, split.train), codes(py, split.holdout)))
 }
 

@@ -36,9 +36,15 @@ impl Answer {
 fn facts(story: Story<'_>) -> Vec<Fact> {
     let advice = &story.0.advice;
     let mut facts = vec![Fact {
-        label: "Use".into(),
-        value: story.method(&advice.method),
-        note: if story.plain_is_enough() && story.0.settings.repeats < SURE {
+        label: if story.no_better_than_constant() { "Nothing is advised" } else { "Use" }.into(),
+        value: if story.no_better_than_constant() {
+            text::DASH.into()
+        } else {
+            story.method(&advice.method)
+        },
+        note: if story.no_better_than_constant() {
+            "no method beats a constant answer".into()
+        } else if story.plain_is_enough() && story.0.settings.repeats < SURE {
             "for now: too few splits to call a gain sure".into()
         } else if story.plain_is_enough() {
             "plain is enough here".into()
@@ -55,24 +61,26 @@ fn facts(story: Story<'_>) -> Vec<Fact> {
         });
     }
     if let Some(gain) = advice.gain.filter(|_| !story.plain_is_enough()) {
-        facts.push(difference("Gain under it", gain, 1.0));
+        facts.push(difference(story, "Gain under it", gain, 1.0));
     }
     if let Some(price) = advice.price.filter(|_| !story.plain_is_enough()) {
-        // A positive price is a loss of accuracy.
-        facts.push(difference("Change on clean data", price, -1.0));
+        // A positive price is a loss.
+        facts.push(difference(story, "Change on clean data", price, -1.0));
     }
     facts
 }
 
-fn difference(label: &str, interval: Interval, sign: f64) -> Fact {
+fn difference(story: Story<'_>, label: &str, interval: Interval, sign: f64) -> Fact {
     let (mut low, mut high) = (sign * interval.low, sign * interval.high);
     if low > high {
         (low, high) = (high, low);
     }
-    let note = if low.is_finite() && high.is_finite() {
-        format!("95 % sure: between {} and {}", text::points(low), text::points(high))
+    let note = if low == high && story.0.settings.repeats > 1 {
+        "the same in every split".into()
+    } else if low.is_finite() && high.is_finite() {
+        format!("95 % sure: between {} and {}", story.difference(low), story.difference(high))
     } else {
         "too few repeats to say how sure".into()
     };
-    Fact { label: label.into(), value: text::points(sign * interval.mean), note }
+    Fact { label: label.into(), value: story.difference(sign * interval.mean), note }
 }

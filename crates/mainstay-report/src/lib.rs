@@ -5,6 +5,7 @@
 //! word that came from the user is escaped, by the template engine in HTML and by [`svg`] in charts.
 
 mod answer;
+mod boards;
 mod charts;
 mod page;
 mod rows;

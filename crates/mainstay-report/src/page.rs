@@ -1,9 +1,11 @@
 //! Everything the template shows, in the order in which it shows it.
 
 use mainstay::compare::Comparison;
+use mainstay::metrics::Metric;
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::boards::{self, Board};
 use crate::charts::{Chart, coefficients, cost, degradation, survival};
 use crate::rows::RowList;
 use crate::scoreboard::Scoreboard;
@@ -22,6 +24,8 @@ pub(crate) struct Page {
     answer: Answer,
     curves: Vec<Chart>,
     scoreboard: Scoreboard,
+    boards: Vec<Board>,
+    metric: MetricWords,
     cost: Chart,
     coefficients: Vec<Chart>,
     more_coefficients: Vec<Chart>,
@@ -31,6 +35,28 @@ pub(crate) struct Page {
     data: Data,
     problems: Vec<Problem>,
     settings: Settings,
+}
+
+/// What the numbers of the page are.
+#[derive(Debug, Serialize)]
+struct MetricWords {
+    title: String,
+    height: String,
+}
+
+impl MetricWords {
+    fn new(story: Story<'_>) -> Self {
+        let title = story.metric().title();
+        let height = if story.metric() == Metric::Accuracy {
+            "The height of a line is the share of new rows a method still calls right.".into()
+        } else {
+            let better = if story.sign() > 0.0 { "higher" } else { "lower" };
+            format!(
+                "The height of a line is the {title} of a method on new rows; {better} is better."
+            )
+        };
+        Self { title: text::capital(title), height }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -85,6 +111,8 @@ impl Page {
                 .map(|(k, t)| degradation::chart(story, t, &format!("curve-{k}"), &scale))
                 .collect(),
             scoreboard: Scoreboard::new(story),
+            boards: boards::other_metrics(story),
+            metric: MetricWords::new(story),
             cost: cost::chart(story, "cost"),
             coefficients,
             more_coefficients,

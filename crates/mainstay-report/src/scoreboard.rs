@@ -10,6 +10,8 @@ use crate::text;
 pub(crate) struct Scoreboard {
     columns: Vec<Column>,
     rows: Vec<Row>,
+    /// Whether some method calls all rows the same.
+    constant: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,6 +60,8 @@ impl Scoreboard {
                 method: story.method(&m.name),
                 tuning: text::paragraph(&m.tuning),
                 badge: match part {
+                    _ if story.0.constant.contains(&m.name) => "constant",
+                    Part::Baseline if story.no_better_than_constant() => part.word(),
                     Part::Baseline if story.plain_is_enough() => "baseline, advised",
                     Part::Baseline | Part::Advised => part.word(),
                     _ => "",
@@ -66,19 +70,19 @@ impl Scoreboard {
                 cells: cells.collect(),
             }
         });
-        Self { columns, rows: rows.collect() }
+        Self { columns, rows: rows.collect(), constant: !story.0.constant.is_empty() }
     }
 }
 
 fn mean(story: Story<'_>, method: &str, (threat, level): (&str, f64)) -> Option<f64> {
     let found =
-        if threat == "clean" { story.clean(method) } else { story.accuracy(method, threat, level) };
+        if threat == "clean" { story.clean(method) } else { story.value(method, threat, level) };
     found.map(|a| a.mean)
 }
 
 fn best(story: Story<'_>, place: (&str, f64)) -> f64 {
     let means = story.0.methods.iter().filter_map(|m| mean(story, &m.name, place));
-    means.fold(f64::NEG_INFINITY, f64::max)
+    story.sign() * means.map(|m| story.sign() * m).fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn cell(story: Story<'_>, method: &str, place: (&str, f64), best: f64) -> Cell {
@@ -86,7 +90,7 @@ fn cell(story: Story<'_>, method: &str, place: (&str, f64), best: f64) -> Cell {
     let range = if place.0 == "clean" {
         story.clean(baseline)
     } else {
-        story.accuracy(baseline, place.0, place.1)
+        story.value(baseline, place.0, place.1)
     };
     let Some(value) = mean(story, method, place) else {
         let problem = story.points(method, place.0).iter().find_map(|p| p.problem.as_deref());
@@ -95,15 +99,16 @@ fn cell(story: Story<'_>, method: &str, place: (&str, f64), best: f64) -> Cell {
     };
     let (mut class, mut sign) = (String::new(), "");
     if let Some(range) = range.filter(|_| method != baseline) {
+        let upwards = story.sign() > 0.0;
         if value > range.high {
-            (class, sign) = ("better".into(), "▲");
+            (class, sign) = (if upwards { "better" } else { "worse" }.into(), "▲");
         } else if value < range.low {
-            (class, sign) = ("worse".into(), "▼");
+            (class, sign) = (if upwards { "worse" } else { "better" }.into(), "▼");
         }
     }
     // Ties at the shown precision are all best.
-    if text::percent(value) == text::percent(best) {
+    if story.show(value) == story.show(best) {
         class.push_str(" top");
     }
-    Cell { text: text::percent(value), class, sign, note: String::new() }
+    Cell { text: story.show(value), class, sign, note: String::new() }
 }

@@ -1,7 +1,9 @@
 //! The comparison with its names looked up: who plays which part, and where the numbers are.
 
 use mainstay::compare::{Comparison, Interval, Point, ThreatInfo};
+use mainstay::metrics::Metric;
 
+use crate::scale::Scale;
 use crate::text;
 
 /// The part a method plays in a chart; decides colour, dash and marker.
@@ -65,6 +67,11 @@ impl<'a> Story<'a> {
         self.0.advice.method == self.0.advice.baseline
     }
 
+    /// Whether the comparison found nothing better than always answering the same.
+    pub(crate) fn no_better_than_constant(self) -> bool {
+        self.plain_is_enough() && self.0.advice.nothing_beats_constant
+    }
+
     /// The part a method plays everywhere.
     pub(crate) fn part(self, method: &str) -> Part {
         let advice = &self.0.advice;
@@ -83,36 +90,82 @@ impl<'a> Story<'a> {
         curve.map_or(&[], |c| &c.points)
     }
 
-    /// A method's accuracy at one level of a threat.
-    pub(crate) fn accuracy(self, method: &str, threat: &str, level: f64) -> Option<Interval> {
-        let point = self.points(method, threat).iter().find(|p| p.level == level)?;
-        point.accuracy.filter(|a| a.mean.is_finite())
+    /// What methods are judged by.
+    pub(crate) fn metric(self) -> Metric {
+        self.0.settings.metric
     }
 
-    /// A method's accuracy on undamaged data.
+    /// 1 if more is better, -1 if less is.
+    pub(crate) fn sign(self) -> f64 {
+        if self.metric().higher_is_better() == Some(false) { -1.0 } else { 1.0 }
+    }
+
+    /// A value of the metric.
+    pub(crate) fn show(self, value: f64) -> String {
+        text::measured(self.metric(), value)
+    }
+
+    /// A difference of two values.
+    pub(crate) fn difference(self, value: f64) -> String {
+        if text::in_percent(self.metric()) { text::points(value) } else { text::signed(value) }
+    }
+
+    /// "92.1 % to 94.0 %", "0.812 to 0.874", or nothing where the ends are unknown.
+    pub(crate) fn range(self, interval: &Interval) -> String {
+        if interval.low.is_finite() && interval.high.is_finite() {
+            format!("{} to {}", self.show(interval.low), self.show(interval.high))
+        } else {
+            String::new()
+        }
+    }
+
+    /// A number on the axis of the metric.
+    pub(crate) fn tick(self, scale: &Scale, tick: f64) -> String {
+        if text::in_percent(self.metric()) { scale.percent_label(tick) } else { scale.label(tick) }
+    }
+
+    /// The metric of a point, if it has one.
+    pub(crate) fn point_value(self, point: &Point) -> Option<Interval> {
+        // Comparisons from before there was a choice hold accuracies alone.
+        let old = point.accuracy.filter(|_| self.metric() == Metric::Accuracy);
+        point.value.or(old).filter(|a| a.mean.is_finite())
+    }
+
+    /// A method's value at one level of a threat.
+    pub(crate) fn value(self, method: &str, threat: &str, level: f64) -> Option<Interval> {
+        let point = self.points(method, threat).iter().find(|p| p.level == level)?;
+        self.point_value(point)
+    }
+
+    /// A method's value on undamaged data.
     pub(crate) fn clean(self, method: &str) -> Option<Interval> {
         let point = self.points(method, "clean").first()?;
-        point.accuracy.filter(|a| a.mean.is_finite())
+        self.point_value(point)
     }
 
     /// The level of a threat at which the baseline is worst; without a baseline there, the last level.
     pub(crate) fn hardest(self, threat: &ThreatInfo) -> Option<f64> {
         let baseline = &self.0.advice.baseline;
-        let judged = threat.levels.iter().filter_map(|level| {
-            Some((*level, self.accuracy(baseline, &threat.name, *level)?.mean))
-        });
-        let worst = judged.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(level, _)| level);
+        let judged = threat
+            .levels
+            .iter()
+            .filter_map(|level| Some((*level, self.value(baseline, &threat.name, *level)?.mean)));
+        let worst = judged
+            .min_by(|a, b| (self.sign() * a.1).total_cmp(&(self.sign() * b.1)))
+            .map(|(level, _)| level);
         worst.or(threat.levels.last().copied())
     }
 
-    /// The method with the best mean accuracy over the levels of a threat.
+    /// The method with the best mean over the levels of a threat.
     pub(crate) fn best_under(self, threat: &ThreatInfo) -> Option<&'a str> {
         let judged = self.0.methods.iter().filter_map(|m| {
             let means: Vec<f64> = (threat.levels.iter())
-                .filter_map(|level| Some(self.accuracy(&m.name, &threat.name, *level)?.mean))
+                .filter_map(|level| Some(self.value(&m.name, &threat.name, *level)?.mean))
                 .collect();
             let whole = !means.is_empty() && means.len() == threat.levels.len();
-            whole.then(|| (m.name.as_str(), means.iter().sum::<f64>() / means.len() as f64))
+            whole.then(|| {
+                (m.name.as_str(), self.sign() * means.iter().sum::<f64>() / means.len() as f64)
+            })
         });
         let mut best: Option<(&str, f64)> = None;
         for (name, mean) in judged {

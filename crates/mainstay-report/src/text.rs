@@ -1,6 +1,6 @@
 //! Numbers and names as people read them. Numbers that are not finite become a dash.
 
-use mainstay::compare::Interval;
+use mainstay::metrics::Metric;
 
 /// Stands for a number that does not exist.
 pub(crate) const DASH: &str = "–";
@@ -110,13 +110,36 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// "92.1 % to 94.0 %", or nothing where the ends are unknown.
-pub(crate) fn percent_range(interval: &Interval) -> String {
-    if interval.low.is_finite() && interval.high.is_finite() {
-        format!("{} to {}", percent(interval.low), percent(interval.high))
+/// Whether values of the metric are shares that read best in per cent.
+pub(crate) fn in_percent(metric: Metric) -> bool {
+    use Metric::{Accuracy, BalancedAccuracy, F1, Npv, Ppv, Sensitivity, Specificity};
+    matches!(metric, Accuracy | BalancedAccuracy | Sensitivity | Specificity | Ppv | Npv | F1)
+}
+
+/// A value of a metric: "93.4 %" or "0.934".
+pub(crate) fn measured(metric: Metric, value: f64) -> String {
+    if in_percent(metric) {
+        percent(value)
+    } else if value.is_finite() {
+        fixed(value, 3)
     } else {
-        String::new()
+        DASH.into()
     }
+}
+
+/// A difference with its sign, three decimals.
+pub(crate) fn signed(difference: f64) -> String {
+    if !difference.is_finite() {
+        return DASH.into();
+    }
+    let text = fixed(difference, 3);
+    if text.starts_with('−') || text == "0.000" { text } else { format!("+{text}") }
+}
+
+/// The same words with a capital letter.
+pub(crate) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }
 
 /// "1 row", "3 rows".

@@ -6,7 +6,9 @@ use std::time::Instant;
 use mainstay::Error;
 use mainstay::compare::{Comparison, Extent, Session, Subject};
 use mainstay::data::Encoder;
-use mainstay::stress::CLEAN;
+use mainstay::folds::Together;
+use mainstay::metrics::Metric;
+use mainstay::stress::{CLEAN, Threat};
 use serde_json::json;
 
 use crate::args::Compare;
@@ -29,11 +31,16 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     }
     let start = Instant::now();
     let seed = console.seed.unwrap_or(0);
-    let labelled = stress::read(args.data.as_deref(), &args.input)?;
+    let metric = args.metric.as_deref().map(stress::ranking_metric).transpose()?;
+    let threats: Vec<Threat> =
+        args.threats.iter().map(|name| Threat::find(name)).collect::<Result<_, _>>()?;
+    let (mut labelled, groups) = stress::read(args.data.as_deref(), &args.input)?;
+    let together = Together::new(&labelled.data, groups.as_deref())?;
+    labelled.notes.extend(together.note);
     let identity = json!({
         "command": "compare", "version": env!("CARGO_PKG_VERSION"), "seed": seed,
         "data": stress::fingerprint(&labelled), "without": args.without,
-        "max_rows": args.max_rows,
+        "max_rows": args.max_rows, "few_levels": args.few_levels, "threats": threats, "groups": together.groups,
     });
     let name = args.data.as_ref().map_or_else(
         || "embedded demo (breast cancer Wisconsin)".into(),
@@ -45,6 +52,16 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
         session.set_max_rows(rows)?;
     }
     session.leave_out(&args.without)?;
+    session.set_groups(together.groups)?;
+    if let Some(metric) = metric {
+        session.set_metric(metric)?;
+    }
+    if !threats.is_empty() {
+        session.set_threats(&threats)?;
+    }
+    if args.few_levels {
+        session.set_few_levels();
+    }
     let output = args.report.as_deref().or(args.output.as_deref());
     console.make_way(&[args.report.as_deref(), args.output.as_deref()]);
     let journal = Journal::open(input::named(output), &identity, console)?;
@@ -105,6 +122,9 @@ fn command(args: &Compare, seed: u64, session: &Session) -> String {
     words.extend(input::flags(&args.input).iter().map(|word| quoted(word)));
     words.extend(session.left_out().into_iter().map(|name| format!("--without {name}")));
     words.extend(args.max_rows.map(|rows| format!("--max-rows {rows}")));
+    words.extend(session.few_levels().then(|| "--few-levels".to_owned()));
+    words.extend(args.threats.iter().map(|name| format!("--threat {name}")));
+    words.extend(args.metric.iter().map(|name| format!("--metric {name}")));
     words.push(format!("--repeats {} --seed {seed}", session.repeats()));
     words.join(" ")
 }
@@ -149,8 +169,9 @@ fn text(found: &Comparison, notes: &[String]) -> String {
     text
 }
 
-/// Accuracy in per cent, averaged over the levels of a threat: one line a method, one column a threat.
+/// The metric, averaged over the levels of a threat: one line a method, one column a threat.
 fn scoreboard(found: &Comparison) -> String {
+    let metric = found.settings.metric;
     let threats: Vec<&str> =
         std::iter::once(CLEAN).chain(found.threats.iter().map(|t| t.name.as_str())).collect();
     let splits = match found.settings.repeats {
@@ -158,8 +179,9 @@ fn scoreboard(found: &Comparison) -> String {
         many => format!("{many} splits"),
     };
     let mut text = format!(
-        "Accuracy in %, mean over {} and the levels of a threat (- : could not be run)\n\n{:<20}",
-        splits, ""
+        "{}, mean over {splits} and the levels of a threat (- : could not be run)\n\n{:<20}",
+        if metric == Metric::Accuracy { "Accuracy in %" } else { metric.title() },
+        ""
     );
     for threat in &threats {
         let _ = write!(text, " {:>11}", threat.split('_').next().unwrap_or(threat));
@@ -171,13 +193,19 @@ fn scoreboard(found: &Comparison) -> String {
             let curve =
                 found.curves.iter().find(|c| c.method == method.name && c.threat == *threat);
             let means: Option<Vec<f64>> = curve
-                .map(|c| c.points.iter().map(|p| p.accuracy.map(|a| a.mean)).collect())
+                .map(|c| c.points.iter().map(|p| p.value.map(|a| a.mean)).collect())
                 .unwrap_or_default();
-            let shown = means.filter(|m| !m.is_empty()).map_or_else(
-                || "-".into(),
-                |m| format!("{:.1}", 100.0 * m.iter().sum::<f64>() / m.len() as f64),
-            );
+            let mean = means.filter(|m| !m.is_empty());
+            let mean = mean.map(|m| m.iter().sum::<f64>() / m.len() as f64);
+            let shown = match (mean, metric) {
+                (None, _) => "-".into(),
+                (Some(mean), Metric::Accuracy) => format!("{:.1}", 100.0 * mean),
+                (Some(mean), _) => format!("{mean:.3}"),
+            };
             let _ = write!(text, " {shown:>11}");
+        }
+        if found.constant.contains(&method.name) {
+            text.push_str("  constant: calls all rows the same");
         }
         text.push('\n');
     }

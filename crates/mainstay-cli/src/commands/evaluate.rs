@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mainstay::data::{Column, Encoded, Table};
 use mainstay::linalg::Dense;
-use mainstay::model::metrics::{Evaluation, Judge};
+use mainstay::metrics::{Costs, Evaluation, Judge, Predictions};
 use mainstay_io::{Chunk, Input, ModelFile};
 use serde_json::{Value, json};
 
@@ -17,6 +17,7 @@ use crate::stream::{Ask, Stream};
 use crate::table::Sink;
 
 pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
+    let costs = args.cost.as_deref().map(Costs::parse).transpose()?;
     let file = ModelFile::load(&args.model)?;
     console.make_way(&[args.rows.as_deref()]);
     let demo = args.data.is_none().then_some(input::DEMO_TARGET);
@@ -30,7 +31,8 @@ pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
     };
     let mut stream = Stream::open(&ask, console, "judging")?;
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
-    let mut judged = Judged { judge: Judge::new(names.len()), unlabelled: 0, incomplete: 0 };
+    let judge = Judge::new(names.len()).with_threshold(args.threshold).with_costs(costs);
+    let mut judged = Judged { judge, unlabelled: 0, incomplete: 0 };
     let mut sink = None;
     while let Some(chunk) = stream.next()? {
         let part = judged.labelled(&file, chunk, args, target)?;
@@ -110,18 +112,15 @@ impl Judged {
         (truth, rows): (&[usize], &Encoded),
         names: &[String],
     ) -> Outcome<Table> {
-        let model = &file.fitted.model;
-        let scores = model.decision(&rows.features)?;
-        let predicted = model.predict(&rows.features)?;
-        let probabilities = model.probabilities(&rows.features)?;
-        self.judge.add(truth, &predicted, &scores, probabilities.as_ref())?;
+        let made = Predictions::of(&file.fitted.model, &rows.features)?;
+        let called = self.judge.add(truth, &made)?;
         let mut columns = rows::names(part, rows, true, &[])?;
         let words = |title: &str, codes: &[usize]| {
             Column::words(title, codes.iter().map(|&k| Some(names[k].as_str())))
         };
         columns.push(words("true", truth));
-        columns.push(words("predicted", &predicted));
-        columns.extend(score_columns(&scores, probabilities.as_ref(), names));
+        columns.push(words("predicted", &called));
+        columns.extend(score_columns(&made, names));
         Ok(Table::new(columns)?)
     }
 
@@ -141,15 +140,19 @@ impl Judged {
 }
 
 /// Decision values, and probabilities where the model has them.
-fn score_columns(scores: &Dense, probabilities: Option<&Dense>, names: &[String]) -> Vec<Column> {
+fn score_columns(made: &Predictions, names: &[String]) -> Vec<Column> {
     let mut columns = Vec::new();
-    for (k, class) in names.iter().enumerate().take(scores.ncols()) {
-        let name = if scores.ncols() == 1 { "score".into() } else { format!("score_{class}") };
-        columns.push(Column::numbers(name, scores.column(k)));
+    let scores = made.scores.as_ref();
+    for (k, class) in names.iter().enumerate().take(scores.map_or(0, Dense::ncols)) {
+        let alone = scores.is_some_and(|s| s.ncols() == 1);
+        let name = if alone { "score".into() } else { format!("score_{class}") };
+        columns.extend(scores.map(|s| Column::numbers(name, s.column(k))));
     }
     for (k, name) in names.iter().enumerate() {
         columns.extend(
-            probabilities.map(|p| Column::numbers(format!("probability_{name}"), p.column(k))),
+            made.probabilities
+                .as_ref()
+                .map(|p| Column::numbers(format!("probability_{name}"), p.column(k))),
         );
     }
     columns
@@ -161,11 +164,10 @@ fn show(value: Option<f64>) -> String {
 
 fn text(found: &Evaluation, names: &[String], notes: &[String]) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "rows               {}", found.rows);
-    let _ = writeln!(text, "accuracy           {:.4}", found.accuracy);
-    let _ = writeln!(text, "balanced accuracy  {:.4}", found.balanced_accuracy);
-    let _ = writeln!(text, "log loss           {}", show(found.log_loss));
-    let _ = writeln!(text, "AUC                {}", show(found.auc));
+    let _ = writeln!(text, "{:<22} {}", "rows", found.rows);
+    for found in &found.metrics {
+        let _ = writeln!(text, "{:<22} {}", found.metric.title(), show(found.value));
+    }
     let width = names.iter().map(|n| n.chars().count()).max().unwrap_or(0).max(8);
     let _ = writeln!(
         text,
@@ -190,10 +192,26 @@ fn text(found: &Evaluation, names: &[String], notes: &[String]) -> String {
         let cells: Vec<String> = row.iter().map(|c| format!("{c:>width$}")).collect();
         let _ = writeln!(text, "{name:<width$}  {}", cells.join(" "));
     }
+    for (why, titles) in reasons(found) {
+        let _ = writeln!(text, "not defined: {} ({why})", titles.join(", "));
+    }
     for note in notes {
         let _ = writeln!(text, "note: {note}");
     }
     text
+}
+
+/// Metrics without a value by the reason why.
+fn reasons(found: &Evaluation) -> Vec<(&str, Vec<&str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for metric in &found.undefined {
+        let (why, title) = (metric.reason.as_deref().unwrap_or_default(), metric.metric.title());
+        match groups.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, titles)) => titles.push(title),
+            None => groups.push((why, vec![title])),
+        }
+    }
+    groups
 }
 
 fn json(found: &Evaluation, names: &[String], notes: &[String]) -> Value {

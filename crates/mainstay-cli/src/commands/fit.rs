@@ -2,22 +2,22 @@
 
 use std::fmt::Write as _;
 
+use mainstay::Status;
 use mainstay::data::{Column, Dataset, Encoder, NanRule, Table};
-use mainstay::folds;
 use mainstay::methods::{self, Method};
-use mainstay::model::metrics::Evaluation;
+use mainstay::metrics::{Evaluation, Judged, Predictions};
 use mainstay::model::{DropFarFirst, Estimator, Fitted, ImputeFirst, Output, StandardizeFirst};
 use mainstay::uncertainty::far_rows::Share;
-use mainstay::{Control, Status};
 use mainstay_io::ModelFile;
 use serde_json::{Value, json};
 
 use crate::args::{Fit, ImputeRule};
+use crate::commands::crossval::{Folds, cross_validate};
 use crate::commands::fit_stream;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
-use crate::{measurement, settings, table};
+use crate::{groups, measurement, settings, table};
 
 pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
@@ -42,10 +42,11 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         return fit_stream::run(args, method, params, scan, console);
     }
     let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
+    let encoding = groups::set_aside(&args.encoding, args.groups.as_deref());
     let wanted = Wanted {
         target: args.target.as_deref(),
         weights: args.weights.as_deref(),
-        encoding: &args.encoding,
+        encoding: &encoding,
         impute: args.impute,
         nan: if gaussian { NanRule::Keep } else { method.nan },
         standardise: !args.raw,
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let mut labelled = input::learn(loaded, &wanted, args.data.is_none())?;
     let features = Some(labelled.data.n_features());
     labelled.notes.extend(args.threats.apply(method, &mut params, features)?);
+    let groups = groups::take(&mut labelled, args.groups.as_deref(), &args.encoding)?;
     let params = settings::name_classes(params, &labelled.classes)?;
     let plain = method.estimator(&Value::Object(params.clone()))?;
     let filling = ImputeFirst(plain.as_ref());
@@ -68,7 +70,13 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let fitted = estimator.fit(&labelled.data, &control)?.remember(&labelled.data, !args.raw)?;
     let training = judge(&fitted, &labelled.data)?;
     let folds = match args.cv {
-        Some(k) => Some(cross_validate(estimator, &labelled.data, k, console, &control)?),
+        Some(k) => {
+            let seed = console.seed.unwrap_or(0);
+            let folds = (k, groups.as_deref());
+            let found = cross_validate(estimator, &labelled.data, folds, seed, &control)?;
+            labelled.notes.extend(found.note.clone());
+            Some(found)
+        }
         None => None,
     };
     if let Some(path) = &args.suspects {
@@ -178,49 +186,8 @@ fn left_out(fitted: &Fitted, labelled: &Labelled) -> Option<String> {
 
 /// How well the model does on `data`.
 pub(crate) fn judge(fitted: &Fitted, data: &Dataset) -> Outcome<Evaluation> {
-    let scores = fitted.model.decision(data.features())?;
-    let predicted = fitted.model.predict(data.features())?;
-    let probabilities = fitted.model.probabilities(data.features())?;
-    let classes = data.n_classes();
-    Ok(Evaluation::new(data.labels(), &predicted, &scores, probabilities.as_ref(), classes)?)
-}
-
-/// Mean accuracy, balanced accuracy and log loss over the held-out folds.
-pub(crate) struct Folds {
-    count: usize,
-    accuracy: f64,
-    balanced_accuracy: f64,
-    log_loss: Option<f64>,
-}
-
-fn cross_validate(
-    estimator: &dyn Estimator,
-    data: &Dataset,
-    k: usize,
-    console: &Console,
-    control: &Control,
-) -> Outcome<Folds> {
-    if k < 2 || k > data.len() {
-        let n = data.len();
-        return Err(Failure::say(format!("--cv {k}: must be between 2 and the {n} rows")));
-    }
-    let splits = folds::stratified(data.labels(), k, 1, console.seed.unwrap_or(0));
-    let mut judged = Vec::with_capacity(k);
-    for (done, split) in splits.iter().enumerate() {
-        let fitted = estimator.fit(&data.select_rows(&split.train), control)?;
-        judged.push(judge(&fitted, &data.select_rows(&split.holdout))?);
-        control.progress(done as u64 + 1, k as u64);
-    }
-    let mean = |pick: fn(&Evaluation) -> Option<f64>| {
-        let values: Option<Vec<f64>> = judged.iter().map(pick).collect();
-        values.map(|v| v.iter().sum::<f64>() / k as f64)
-    };
-    Ok(Folds {
-        count: k,
-        accuracy: mean(|e| Some(e.accuracy)).unwrap_or(f64::NAN),
-        balanced_accuracy: mean(|e| Some(e.balanced_accuracy)).unwrap_or(f64::NAN),
-        log_loss: mean(|e| e.log_loss),
-    })
+    let made = Predictions::of(&fitted.model, data.features())?;
+    Ok(Evaluation::of(&Judged::new(data.labels(), data.n_classes(), &made)?))
 }
 
 /// What is told about a fit.
@@ -287,8 +254,7 @@ impl Summary<'_> {
             ),
         );
         if let Some(folds) = &self.told.folds {
-            let held_out = scores(folds.accuracy, folds.balanced_accuracy, folds.log_loss);
-            line("held out", format!("{held_out} (mean of {} folds)", folds.count));
+            line("held out", folds.text());
         }
         for note in self.told.notes.iter().chain(&fitted.warnings) {
             line("note", note.clone());
@@ -298,10 +264,6 @@ impl Summary<'_> {
 
     fn json(&self) -> Value {
         let fitted = &self.file.fitted;
-        let folds = self.told.folds.as_ref().map(|f| {
-            json!({"folds": f.count, "accuracy": f.accuracy, "balanced_accuracy": f.balanced_accuracy,
-                   "log_loss": f.log_loss})
-        });
         json!({
             "method": self.method.name,
             "rows": self.told.rows,
@@ -313,7 +275,7 @@ impl Summary<'_> {
             "status": fitted.status(),
             "n_iter": fitted.n_iter,
             "training": self.told.training,
-            "cross_validation": folds,
+            "cross_validation": self.told.folds.as_ref().map(Folds::json),
             "outputs": fitted.named_results(),
             "notes": self.told.notes.iter().chain(&fitted.warnings).collect::<Vec<_>>(),
         })

@@ -132,7 +132,13 @@ pub(crate) fn run(
     progress.say("judging");
     let training = rows.judge(&fitted.model)?;
     progress.clear();
-    let told = Told { rows: rows.rows(), training, folds: None, left_out: None, notes: rows.notes().to_vec() };
+    let told = Told {
+        rows: rows.rows(),
+        training,
+        folds: None,
+        left_out: None,
+        notes: rows.notes().to_vec(),
+    };
     let file = ModelFile {
         method: method.name.into(),
         params: Value::Object(params),

@@ -3,6 +3,7 @@
 pub(crate) mod certify;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod crossval;
 pub(crate) mod evaluate;
 pub(crate) mod fit;
 pub(crate) mod fit_stream;

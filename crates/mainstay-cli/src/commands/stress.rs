@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mainstay::Error;
 use mainstay::data::{Column, NanRule, Table};
+use mainstay::folds::Together;
 use mainstay::methods;
-use mainstay::stress::{CLEAN, Cell, Entrant, Plan, Threat, Trial};
+use mainstay::metrics::Metric;
+use mainstay::stress::{CLEAN, Cell, Entrant, JUDGED_BY, Plan, Threat, Trial, usual_metric};
 use serde_json::{Map, Value, json};
 
 use crate::args::Stress;
@@ -16,15 +18,22 @@ use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
 use crate::journal::Journal;
 use crate::measurement;
-use crate::{settings, table};
+use crate::{groups, settings, table};
 
 pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
     let entrants = entrants(args, console)?;
-    let plan = plan(args, console)?;
+    let mut plan = plan(args, console)?;
+    let metric = args.metric.as_deref().map(ranking_metric).transpose()?;
     if args.repeats == 0 {
         return Err(Failure::say("--repeats 0: must be at least 1"));
     }
-    let labelled = read(args.data.as_deref(), &args.input)?;
+    let (mut labelled, groups) = read(args.data.as_deref(), &args.input)?;
+    let together = Together::new(&labelled.data, groups.as_deref())?;
+    labelled.notes.extend(together.note);
+    plan.groups = together.groups;
+    if args.levels.is_empty() {
+        plan.merge_levels(labelled.data.n_features());
+    }
     for note in &labelled.notes {
         console.note(note);
     }
@@ -32,7 +41,7 @@ pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
     let identity = json!({
         "version": env!("CARGO_PKG_VERSION"), "methods": args.methods, "set": args.set,
         "trials": plan.trials, "seed": plan.seed, "max_rows": args.max_rows,
-        "data": fingerprint(&labelled),
+        "data": fingerprint(&labelled), "groups": plan.groups,
     });
     console.make_way(&[args.output.as_deref()]);
     let journal = Journal::open(input::named(args.output.as_deref()), &identity, console)?;
@@ -54,14 +63,12 @@ pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
         }
     }
     control.progress(total, total);
-    match &args.output {
-        Some(path) => {
-            table::write(&tidy(&cells)?, Some(path), console)?;
-            console.print(&summary(&cells, &plan), &json!({"cells": cells}))?;
-        }
-        None if console.json() => console.print("", &json!({"cells": cells}))?,
-        None => console.print(&summary(&cells, &plan), &())?,
+    let metric = metric.unwrap_or_else(|| usual_metric(labelled.data.labels(), &cells));
+    if let Some(path) = &args.output {
+        table::write(&tidy(&cells)?, Some(path), console)?;
     }
+    let found = json!({"metric": metric, "cells": cells});
+    console.print(&summary(&cells, &plan, metric), &found)?;
     journal.close();
     Ok(Ending::Done)
 }
@@ -109,26 +116,46 @@ fn plan(args: &Stress, console: &Console) -> Outcome<Plan> {
         max_training_rows: args.max_rows,
         max_test_rows: args.max_rows,
         seconds_each: None,
+        groups: None,
     })
 }
 
-/// Reads labelled rows; a missing cell is refused unless a rule is given.
-pub(crate) fn read(path: Option<&Path>, from: &crate::args::Labels) -> Outcome<Labelled> {
+/// The metric called `name`, if methods can be ranked by it.
+pub(crate) fn ranking_metric(name: &str) -> Outcome<Metric> {
+    let metric = Metric::find(name)?;
+    if !JUDGED_BY.contains(&metric) {
+        let names: Vec<&str> = JUDGED_BY.iter().map(|m| m.name()).collect();
+        let names = names.join(", ");
+        return Err(Failure::say(format!(
+            "--metric {name}: methods cannot be ranked by it; choose one of {names}"
+        )));
+    }
+    Ok(metric)
+}
+
+/// Reads labelled rows and their groups; a missing cell is refused unless a rule is given.
+pub(crate) fn read(
+    path: Option<&Path>,
+    from: &crate::args::Labels,
+) -> Outcome<(Labelled, Option<Vec<usize>>)> {
     if from.impute == Some(crate::args::ImputeRule::Gaussian) {
         return Err(Failure::say("--impute gaussian: only for `fit`; here use mean or median"));
     }
+    let encoding = groups::set_aside(&from.encoding, from.groups.as_deref());
     let loaded = input::read(path, &from.reading, std::iter::empty())?;
     let wanted = Wanted {
         target: from.target.as_deref(),
         weights: None,
-        encoding: &from.encoding,
+        encoding: &encoding,
         impute: from.impute,
         nan: NanRule::Refuse,
         standardise: true,
         errors: measurement::Wanted { columns: &[], scale: 1.0 },
         reading: &from.reading,
     };
-    input::learn(loaded, &wanted, path.is_none())
+    let mut labelled = input::learn(loaded, &wanted, path.is_none())?;
+    let groups = groups::take(&mut labelled, from.groups.as_deref(), &from.encoding)?;
+    Ok((labelled, groups))
 }
 
 /// Tells data sets apart: sizes, labels and a sum over the features.
@@ -158,19 +185,22 @@ pub(crate) fn tidy(cells: &[Cell]) -> Outcome<Table> {
         Column::numbers("repeat", number(|c| Some(c.repeat as f64))),
         Column::numbers("accuracy", number(|c| c.accuracy)),
         Column::numbers("log_loss", number(|c| c.log_loss)),
+        Column::numbers("auc", number(|c| c.value(Metric::Auc))),
+        Column::numbers("balanced_accuracy", number(|c| c.value(Metric::BalancedAccuracy))),
+        Column::numbers("brier", number(|c| c.value(Metric::Brier))),
         Column::words("problem", cells.iter().map(|c| c.problem.as_deref())),
     ])?)
 }
 
-/// Mean accuracy, one line a threat and level, one column a method.
-pub(crate) fn summary(cells: &[Cell], plan: &Plan) -> String {
+/// Mean of the metric, one line a threat and level, one column a method.
+pub(crate) fn summary(cells: &[Cell], plan: &Plan, metric: Metric) -> String {
     let mut names: Vec<&str> = Vec::new();
     for cell in cells {
         if !names.contains(&cell.method.as_str()) {
             names.push(&cell.method);
         }
     }
-    let mut text = String::from("mean accuracy on held-out rows\n\n");
+    let mut text = format!("mean {} on held-out rows\n\n", metric.title());
     let _ = write!(text, "{:<28} {:>6}", "threat", "level");
     for name in &names {
         let _ = write!(text, "  {name:>8}");
@@ -183,7 +213,7 @@ pub(crate) fn summary(cells: &[Cell], plan: &Plan) -> String {
             let own: Vec<f64> = cells
                 .iter()
                 .filter(|c| c.method == *name && c.threat == threat && c.level == level)
-                .filter_map(|c| c.accuracy)
+                .filter_map(|c| c.value(metric))
                 .collect();
             let width = name.len().max(8);
             if own.is_empty() {
@@ -193,6 +223,10 @@ pub(crate) fn summary(cells: &[Cell], plan: &Plan) -> String {
             }
         }
         text.push('\n');
+    }
+    for name in names.iter().filter(|name| constant(cells, name)) {
+        let _ =
+            writeln!(text, "constant: {name} calls all held-out rows the same on undamaged data");
     }
     let mut problems: Vec<String> = cells
         .iter()
@@ -205,4 +239,11 @@ pub(crate) fn summary(cells: &[Cell], plan: &Plan) -> String {
         let _ = writeln!(text, "empty: {problem}");
     }
     text
+}
+
+/// Whether a method calls all held-out rows the same in most splits of undamaged data.
+fn constant(cells: &[Cell], method: &str) -> bool {
+    let own =
+        || cells.iter().filter(|c| c.method == method && c.threat == CLEAN && c.accuracy.is_some());
+    2 * own().filter(|c| c.constant).count() > own().count()
 }

@@ -19,7 +19,10 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
         return Err(Failure::say(text));
     }
     let expected = expect::levels(&args.expect)?;
-    let labelled = stress::read(args.data.as_deref(), &args.input)?;
+    let (labelled, groups) = stress::read(args.data.as_deref(), &args.input)?;
+    if groups.is_some() {
+        return Err(Failure::say("--groups: not with --expect; leave one of them out"));
+    }
     let control = console.control("splits");
     let repeats = args.repeats.unwrap_or(REPEATS);
     let found = told(&labelled.data, expected, repeats, console.seed.unwrap_or(0), &control)?;

@@ -27,7 +27,8 @@ pub(crate) fn run(args: &Trust, console: &Console) -> Outcome {
     }
     let truth = truth(&file, &part.rows, &encoded, args.target.as_deref());
     tell(&found, truth.as_deref(), console);
-    let mut columns = rows::names(&part, &encoded, rows::drops(&file) || !args.rows.row.is_empty(), &[])?;
+    let mut columns =
+        rows::names(&part, &encoded, rows::drops(&file) || !args.rows.row.is_empty(), &[])?;
     columns.extend(columns_of(&found, &features, &classes, args.abstain));
     let table = Table::new(columns)?;
     if console.json() && args.output.is_none() {

@@ -25,7 +25,8 @@ struct Line {
 
 /// The chart of one score.
 pub(crate) fn chart(story: Story<'_>, pair: &CoefficientPair, id: &str) -> Chart {
-    let all = pair.features.iter().zip(pair.baseline.iter().zip(&pair.robust));
+    let (plain, other) = (normalised(&pair.baseline), normalised(&pair.robust));
+    let all = pair.features.iter().zip(plain.iter().zip(&other));
     let mut lines: Vec<Line> = all
         .map(|(feature, (b, r))| Line { feature: text::name(feature), baseline: *b, robust: *r })
         .collect();
@@ -37,7 +38,8 @@ pub(crate) fn chart(story: Story<'_>, pair: &CoefficientPair, id: &str) -> Chart
     let (class, robust) = (text::name(&pair.class), story.method(&pair.robust_method));
     let mut explanation = format!(
         "How much each feature speaks for {class}, after every feature was put on the same scale. Right of zero \
-         it speaks for, left of zero against."
+         it speaks for, left of zero against. The weights of either method are divided by their length: only their \
+         proportions are compared."
     );
     if left_out > 0 {
         let rest = text::count(left_out, "feature");
@@ -60,6 +62,12 @@ pub(crate) fn chart(story: Story<'_>, pair: &CoefficientPair, id: &str) -> Chart
     }
 }
 
+/// The weights divided by their Euclidean length: two methods that differ in scale alone decide the same.
+fn normalised(weights: &[f64]) -> Vec<f64> {
+    let length = weights.iter().map(|w| finite(*w) * finite(*w)).sum::<f64>().sqrt();
+    weights.iter().map(|w| if length > 0.0 { w / length } else { *w }).collect()
+}
+
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
@@ -80,7 +88,10 @@ fn draw(id: &str, class: &str, lines: &[Line]) -> String {
     let mut drawing = Drawing::new(id, (WIDTH, bottom + 42.0), &title, &description);
     drawing.draw(&parts::bottom_axis(&x, TOP - 6.0, bottom, |t| x.label(t)));
     let middle = f64::midpoint(LEFT, RIGHT);
-    drawing.draw(&Element::words((middle, bottom + 34.0), "weight").class("middle unit"));
+    drawing.draw(
+        &Element::words((middle, bottom + 34.0), "share of the weights' length")
+            .class("middle unit"),
+    );
     for (k, line) in lines.iter().enumerate() {
         let y = TOP + ROW * (k as f64 + 0.5);
         let name = text::shorten(&line.feature, 21);

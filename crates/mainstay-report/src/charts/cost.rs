@@ -3,7 +3,7 @@
 use mainstay::compare::{Interval, ThreatInfo};
 
 use super::tip::Tip;
-use super::{Chart, Drawing, Table, parts};
+use super::{Chart, Drawing, Table, parts, within};
 use crate::scale::Scale;
 use crate::story::{Part, Story};
 use crate::svg::Element;
@@ -32,23 +32,26 @@ pub(crate) fn chart(story: Story<'_>, id: &str) -> Chart {
             part: story.part(&m.name),
             name: story.method(&m.name),
             clean: story.clean(&m.name),
-            hurt: threat.zip(level).and_then(|(t, l)| story.accuracy(&m.name, &t.name, l)),
+            hurt: threat.zip(level).and_then(|(t, l)| story.value(&m.name, &t.name, l)),
         })
         .filter(|l| l.clean.is_some() || l.hurt.is_some())
         .collect();
     let key = |l: &Line| l.hurt.or(l.clean).map_or(0.0, |a| a.mean);
-    lines.sort_by(|a, b| key(b).total_cmp(&key(a)));
+    let sign = story.sign();
+    lines.sort_by(|a, b| (sign * key(b)).total_cmp(&(sign * key(a))));
     let place = threat.zip(level).map_or_else(
         || "no threat was found to matter".to_owned(),
         |(t, l)| worst_place(story, t, l),
     );
+    let metric = story.metric().title();
     Chart {
         title: "Undamaged and damaged, method by method".into(),
         badge: "",
         explanation: format!(
-            "Each line is one method: the open mark is its accuracy on undamaged data, the filled mark its \
-             accuracy under damage ({place}). Short lines are steady; a line that starts further right is better \
-             on clean data."
+            "Each line is one method: the open mark is its {metric} on undamaged data, the filled mark its \
+             {metric} under damage ({place}). Short lines are steady; a line that starts further {} is better \
+             on clean data.",
+            if sign > 0.0 { "right" } else { "left" }
         ),
         svg: (!lines.is_empty()).then(|| draw(story, id, &lines, &place)),
         empty: "No method could be judged.".into(),
@@ -66,19 +69,22 @@ fn draw(story: Story<'_>, id: &str, lines: &[Line], place: &str) -> String {
     let means = lines.iter().flat_map(|l| [l.clean, l.hurt]).flatten().map(|a| a.mean);
     let (low, high) =
         means.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-    let x = Scale::nice(low, high, 4).within(0.0, 1.0).drawn(LEFT, RIGHT);
+    let x = within(story, Scale::nice(low, high, 4)).drawn(LEFT, RIGHT);
     let bottom = TOP + ROW * lines.len() as f64;
     let first = &lines[0];
     let description = format!(
-        "Accuracy of {} methods on undamaged data and under {place}. Highest under damage: {}.",
+        "{} of {} methods on undamaged data and under {place}. Best under damage: {}.",
+        text::capital(story.metric().title()),
         lines.len(),
         first.name
     );
     let mut drawing =
         Drawing::new(id, (WIDTH, bottom + 42.0), "What robustness costs", &description);
-    drawing.draw(&parts::bottom_axis(&x, TOP - 8.0, bottom, |t| x.percent_label(t)));
+    drawing.draw(&parts::bottom_axis(&x, TOP - 8.0, bottom, |t| story.tick(&x, t)));
     let middle = f64::midpoint(LEFT, RIGHT);
-    drawing.draw(&Element::words((middle, bottom + 34.0), "accuracy").class("middle unit"));
+    drawing.draw(
+        &Element::words((middle, bottom + 34.0), story.metric().title()).class("middle unit"),
+    );
     for (k, line) in lines.iter().enumerate() {
         let y = TOP + ROW * (k as f64 + 0.5);
         let class = format!("rowname {}", line.part.class());
@@ -107,15 +113,14 @@ fn draw(story: Story<'_>, id: &str, lines: &[Line], place: &str) -> String {
 }
 
 fn tip(story: Story<'_>, line: &Line, anchor: (f64, f64)) -> Tip {
-    let show =
-        |a: Option<Interval>| a.map_or_else(|| "no number".into(), |a| text::percent(a.mean));
+    let show = |a: Option<Interval>| a.map_or_else(|| "no number".into(), |a| story.show(a.mean));
     let mut tip = Tip::new(anchor, line.name.clone())
         .row(Part::Other, "undamaged", show(line.clean))
         .row(Part::Other, "under damage", show(line.hurt));
     if let (Some(base), Some(own)) = (story.clean(&story.0.advice.baseline), line.clean)
         && line.part != Part::Baseline
     {
-        tip = tip.row(Part::Other, "clean, to baseline", text::points(own.mean - base.mean));
+        tip = tip.row(Part::Other, "clean, to baseline", story.difference(own.mean - base.mean));
     }
     tip
 }
@@ -125,12 +130,12 @@ fn table(story: Story<'_>, lines: &[Line]) -> Table {
     let show = |a: Option<Interval>| {
         a.map_or_else(
             || text::DASH.to_owned(),
-            |a| format!("{} ({})", text::percent(a.mean), text::percent_range(&a)),
+            |a| format!("{} ({})", story.show(a.mean), story.range(&a)),
         )
     };
     let rows = lines.iter().map(|l| {
         let difference = base.zip(l.clean).map_or(f64::NAN, |(b, c)| c.mean - b);
-        vec![l.name.clone(), show(l.clean), text::points(difference), show(l.hurt)]
+        vec![l.name.clone(), show(l.clean), story.difference(difference), show(l.hurt)]
     });
     let head = ["method", "undamaged", "undamaged, to the baseline", "under damage"];
     Table { head: head.map(str::to_owned).to_vec(), rows: rows.collect() }

@@ -1,9 +1,10 @@
-//! Accuracy against the amount of damage, one chart a threat.
+//! The metric against the amount of damage, one chart a threat.
 
 use mainstay::compare::{Interval, ThreatInfo};
+use mainstay::metrics::Metric;
 
 use super::tip::Tip;
-use super::{Chart, Drawing, Key, Table, parts};
+use super::{Chart, Drawing, Key, Table, parts, within};
 use crate::scale::Scale;
 use crate::story::{Part, Story};
 use crate::svg::Element;
@@ -60,10 +61,10 @@ impl Slot {
         }
     }
 
-    fn accuracy(self, story: Story<'_>, method: &str, threat: &str) -> Option<Interval> {
+    fn value(self, story: Story<'_>, method: &str, threat: &str) -> Option<Interval> {
         match self {
             Self::Clean => story.clean(method),
-            Self::Level(level) => story.accuracy(method, threat, level),
+            Self::Level(level) => story.value(method, threat, level),
         }
     }
 }
@@ -79,7 +80,7 @@ pub(crate) fn shared_scale(story: Story<'_>) -> Scale {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for curve in &story.0.curves {
         let front = story.part(&curve.method) != Part::Other;
-        for interval in curve.points.iter().filter_map(|p| p.accuracy) {
+        for interval in curve.points.iter().filter_map(|p| story.point_value(p)) {
             let ends = if front { [interval.low, interval.high] } else { [interval.mean; 2] };
             for value in ends.into_iter().chain([interval.mean]).filter(|v| v.is_finite()) {
                 (low, high) = (low.min(value), high.max(value));
@@ -90,7 +91,7 @@ pub(crate) fn shared_scale(story: Story<'_>) -> Scale {
         return Scale::nice(0.0, 1.0, 5);
     }
     let edge = 0.04 * (high - low).max(0.02);
-    Scale::nice(low, high, 5).within((low - edge).max(0.0), (high + edge).min(1.0))
+    within(story, Scale::nice(low, high, 5).within(low - edge, high + edge))
 }
 
 /// The chart of one threat.
@@ -99,7 +100,7 @@ pub(crate) fn chart(story: Story<'_>, threat: &ThreatInfo, id: &str, scale: &Sca
     let slots = slots(story, threat);
     let title = story.threat_title(&threat.name);
     let any = (cast.methods.iter())
-        .any(|(_, m)| threat.levels.iter().any(|l| story.accuracy(m, &threat.name, *l).is_some()));
+        .any(|(_, m)| threat.levels.iter().any(|l| story.value(m, &threat.name, *l).is_some()));
     let worst = story.0.advice.worst_threat.as_deref() == Some(threat.name.as_str());
     let mut chart = Chart {
         title: title.clone(),
@@ -112,7 +113,7 @@ pub(crate) fn chart(story: Story<'_>, threat: &ThreatInfo, id: &str, scale: &Sca
     };
     if any {
         chart.svg = Some(draw(story, threat, (id, &title), &cast, &slots, scale));
-        chart.legend = legend(story, &cast);
+        chart.legend = legend(story, threat, &cast);
     } else {
         chart.empty = why_empty(story, threat);
     }
@@ -134,12 +135,16 @@ fn why_empty(story: Story<'_>, threat: &ThreatInfo) -> String {
     format!("No method could be judged here: {}", text::paragraph(&shown))
 }
 
-fn legend(story: Story<'_>, cast: &Cast) -> Vec<Key> {
+fn legend(story: Story<'_>, threat: &ThreatInfo, cast: &Cast) -> Vec<Key> {
+    let drawn = |method: &str| {
+        let at = |level: &f64| story.value(method, &threat.name, *level).is_some();
+        threat.levels.iter().any(at) || story.clean(method).is_some()
+    };
     let mut keys: Vec<Key> = (cast.by_importance())
         .filter(|(part, _)| *part != Part::Other)
         .map(|(part, name)| Key::new(*part, word(story, *part), story.method(name)))
         .collect();
-    let others = cast.methods.iter().filter(|m| m.0 == Part::Other).count();
+    let others = cast.methods.iter().filter(|m| m.0 == Part::Other && drawn(&m.1)).count();
     if others > 0 {
         keys.push(Key::new(Part::Other, "others", text::count(others, "more method")));
     }
@@ -164,15 +169,15 @@ fn draw(
     let y = scale.clone().drawn(BOTTOM, TOP);
     let gap = (RIGHT - LEFT) / slots.len() as f64;
     let x: Vec<f64> = (0..slots.len()).map(|k| LEFT + gap * (k as f64 + 0.5)).collect();
-    let mut drawing =
-        Drawing::new(id, SIZE, &format!("Accuracy under {title}"), &describe(story, threat, cast));
-    drawing.draw(&parts::percent_axis(&y, LEFT, RIGHT));
+    let heading = format!("{} under {title}", text::capital(story.metric().title()));
+    let mut drawing = Drawing::new(id, SIZE, &heading, &describe(story, threat, cast));
+    drawing.draw(&parts::value_axis(&y, LEFT, RIGHT, |t| story.tick(&y, t)));
     drawing.draw(&guessing(story, &y));
     drawing.draw(&level_axis(slots, &x, &threat.unit));
     let mut ends = Vec::new();
     for (part, method) in &cast.methods {
         let found: Vec<Option<Interval>> =
-            slots.iter().map(|s| s.accuracy(story, method, &threat.name)).collect();
+            slots.iter().map(|s| s.value(story, method, &threat.name)).collect();
         let points: Vec<Option<(f64, f64)>> =
             found.iter().zip(&x).map(|(a, x)| a.map(|a| (*x, y.place(a.mean)))).collect();
         if *part != Part::Other {
@@ -203,26 +208,28 @@ fn tip(story: Story<'_>, threat: &ThreatInfo, cast: &Cast, slot: Slot, anchor: (
     };
     let mut tip = Tip::new(anchor, heading);
     for (part, method) in cast.by_importance() {
-        let value = slot.accuracy(story, method, &threat.name);
-        let value = value.map_or_else(|| "no number".to_owned(), |a| text::percent(a.mean));
+        let value = slot.value(story, method, &threat.name);
+        let value = value.map_or_else(|| "no number".to_owned(), |a| story.show(a.mean));
         tip = tip.row(*part, story.method(method), value);
     }
     tip
 }
 
-/// The accuracy of always naming the largest class.
+/// What always giving the same answer gets.
 fn guessing(story: Story<'_>, y: &Scale) -> Element {
     let classes = &story.0.data.classes;
     let total: usize = classes.iter().map(|c| c.rows).sum();
     let largest = classes.iter().map(|c| c.rows).max().unwrap_or(0);
-    let share = if total > 0 { largest as f64 / total as f64 } else { 0.0 };
-    if total == 0 || !y.holds(share) {
+    let accuracy = story.metric() == Metric::Accuracy;
+    let share = (total > 0 && accuracy).then(|| largest as f64 / total as f64);
+    let Some(share) = share.or(story.0.constant_answer).filter(|share| y.holds(*share)) else {
         return Element::group("guess");
-    }
+    };
+    let words = if accuracy { "always the largest class" } else { "a constant answer" };
     let place = y.place(share);
     Element::group("guess")
         .child(&Element::line((LEFT, place), (RIGHT, place)))
-        .child(&Element::words((LEFT + 4.0, place - 3.0), "always the largest class"))
+        .child(&Element::words((LEFT + 4.0, place - 3.0), words))
 }
 
 fn level_axis(slots: &[Slot], x: &[f64], unit: &str) -> Element {
@@ -241,16 +248,13 @@ fn describe(story: Story<'_>, threat: &ThreatInfo, cast: &Cast) -> String {
     let front = cast.by_importance().filter(|(part, _)| *part != Part::Other);
     let lines = front.filter_map(|(part, method)| {
         let mut last = threat.levels.iter().rev();
-        let end = last.find_map(|l| Some((*l, story.accuracy(method, &threat.name, *l)?)))?;
+        let end = last.find_map(|l| Some((*l, story.value(method, &threat.name, *l)?)))?;
         let start = story
             .clean(method)
-            .map_or(String::new(), |a| format!("from {} without damage ", text::percent(a.mean)));
+            .map_or(String::new(), |a| format!("from {} without damage ", story.show(a.mean)));
         let (name, level) = (story.method(method), text::number(end.0));
         let word = part.word();
-        Some(format!(
-            "{name} ({word}) goes {start}to {} at level {level}",
-            text::percent(end.1.mean)
-        ))
+        Some(format!("{name} ({word}) goes {start}to {} at level {level}", story.show(end.1.mean)))
     });
     let lines: Vec<String> = lines.collect();
     format!("{}. The table below has all numbers.", lines.join("; "))
@@ -275,15 +279,19 @@ fn cell(story: Story<'_>, threat: &ThreatInfo, method: &str, slot: Slot) -> Stri
         Slot::Level(level) => story.points(method, &threat.name).iter().find(|p| p.level == level),
     };
     let Some(point) = point else { return text::DASH.into() };
-    let Some(accuracy) = point.accuracy.filter(|a| a.mean.is_finite()) else {
+    let Some(value) = story.point_value(point) else {
         return text::paragraph(point.problem.as_deref().unwrap_or(text::DASH));
     };
-    let range = text::percent_range(&accuracy);
-    let mut out = text::percent(accuracy.mean);
+    let range = if value.low == value.high && story.0.settings.repeats > 1 {
+        "the same in every split".into()
+    } else {
+        story.range(&value)
+    };
+    let mut out = story.show(value.mean);
     if !range.is_empty() {
         out = format!("{out} ({range})");
     }
-    match point.log_loss {
+    match point.log_loss.filter(|_| story.metric() != Metric::LogLoss) {
         Some(loss) if loss.mean.is_finite() => {
             format!("{out}, log loss {}", text::number(loss.mean))
         }

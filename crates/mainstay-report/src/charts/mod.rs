@@ -7,10 +7,22 @@ mod parts;
 pub(crate) mod survival;
 mod tip;
 
+use mainstay::metrics::Metric;
 use serde::Serialize;
 
-use crate::story::Part;
+use crate::scale::Scale;
+use crate::story::{Part, Story};
 use crate::svg::Element;
+
+/// The scale cut off where the metric ends.
+fn within(story: Story<'_>, scale: Scale) -> Scale {
+    match story.metric() {
+        Metric::LogLoss => scale.within(0.0, f64::INFINITY),
+        Metric::Mcc => scale.within(-1.0, 1.0),
+        Metric::BrierSkill => scale.within(f64::NEG_INFINITY, 1.0),
+        _ => scale.within(0.0, 1.0),
+    }
+}
 
 /// A chart and everything around it.
 #[derive(Debug, Serialize)]

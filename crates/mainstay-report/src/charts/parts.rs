@@ -51,11 +51,16 @@ pub(super) fn band(part: Part, x: &[f64], y: &Scale, intervals: &[Option<Interva
 
 /// Horizontal grid lines with percentages at the left.
 pub(super) fn percent_axis(y: &Scale, from: f64, to: f64) -> Element {
+    value_axis(y, from, to, |tick| y.percent_label(tick))
+}
+
+/// Horizontal grid lines with numbers at the left, written by `label`.
+pub(super) fn value_axis(y: &Scale, from: f64, to: f64, label: impl Fn(f64) -> String) -> Element {
     let mut axis = Element::group("axis");
     for tick in y.ticks() {
         let place = y.place(tick);
         axis.push(&Element::line((from, place), (to, place)).class("grid"));
-        let label = Element::words((from - 6.0, place + 4.0), &y.percent_label(tick));
+        let label = Element::words((from - 6.0, place + 4.0), &label(tick));
         axis.push(&label.class("end"));
     }
     axis

@@ -28,8 +28,9 @@ impl Survivors {
         let mut limits: Vec<f64> = limits.filter(|v| !v.is_nan()).collect();
         limits.sort_by(f64::total_cmp);
         let part = match story.part(method) {
-            Part::Baseline => Part::Baseline,
-            _ => Part::Advised,
+            // What is shown beside a baseline that is enough is not advised.
+            Part::Other => Part::Best,
+            part => part,
         };
         Self { part, name: story.method(method), limits }
     }
@@ -100,7 +101,7 @@ fn chart(words: &Words, survivors: Vec<Survivors>, id: &str, whole: bool) -> Cha
     let x = Scale::nice(0.0, if reach > 0.0 { reach } else { 1.0 }, 5).drawn(LEFT, RIGHT);
     let places = places(&x, whole);
     let legend =
-        (survivors.iter()).map(|s| Key::new(s.part, s.part.word(), s.name.clone())).collect();
+        (survivors.iter()).map(|s| Key::new(s.part, word(s.part), s.name.clone())).collect();
     Chart {
         title: words.title.into(),
         badge: "",
@@ -196,4 +197,9 @@ fn table(words: &Words, survivors: &[Survivors], places: &[f64]) -> Table {
         std::iter::once(text::number(*place)).chain(shares).collect()
     });
     Table { head, rows: rows.collect() }
+}
+
+/// The word for a method's part here.
+fn word(part: Part) -> &'static str {
+    if part == Part::Best { "robust" } else { part.word() }
 }

@@ -1,15 +1,14 @@
 //! From numbers to plain words.
 
-use std::collections::BTreeSet;
-
 use super::bootstrap::Bootstrap;
+use super::doubts::doubts;
 use super::outcome::{Advice, Cell, Interval, MethodInfo, Role};
 use super::scores::{Scores, minus};
-use super::wording::{capital, named, percent, points, range, splits};
-use crate::stress::{CLEAN, TOO_SLOW, Trial};
+use super::wording::{Words, capital, named, splits};
+use crate::stress::{CLEAN, Trial};
 
-/// Differences in accuracy below this are not worth a change of method.
-const WORTH: f64 = 0.01;
+/// Differences in the metric below this are not worth a change of method.
+pub(super) const WORTH: f64 = 0.01;
 
 /// With fewer splits nothing is called sure, whatever the redraws say: they know no spread but that of a few numbers.
 pub const SURE: usize = 5;
@@ -20,8 +19,14 @@ pub(super) struct Judge<'a> {
     pub(super) trials: &'a [Trial],
     pub(super) scores: &'a Scores<'a>,
     pub(super) bootstrap: &'a Bootstrap,
-    /// The largest class and its share of the rows: what a constant answer gets.
-    pub(super) majority: (&'a str, f64),
+    /// The largest class.
+    pub(super) majority: &'a str,
+    /// How good a constant answer is.
+    pub(super) constant: Option<f64>,
+    /// Methods that give one.
+    pub(super) constants: &'a [String],
+    /// How numbers are said.
+    pub(super) words: Words,
 }
 
 /// What a threat does to the baseline, and who does surely better.
@@ -29,7 +34,7 @@ struct Finding<'a> {
     threat: &'static str,
     title: &'static str,
     levels: &'a [f64],
-    /// Accuracy lost by the baseline.
+    /// What the baseline loses.
     drop: Interval,
     /// Methods that are surely better and by enough, with their gains; the best first.
     better: Vec<(&'a MethodInfo, Interval)>,
@@ -45,15 +50,19 @@ impl<'a> Judge<'a> {
             return nothing(cells);
         };
         let findings = self.findings(baseline, repeats);
-        let mut advice = self.decide(baseline, &findings, repeats);
+        let below = self.below_constant(baseline, repeats);
+        let beaten = below.is_some();
+        let mut advice = below.unwrap_or_else(|| self.decide(baseline, &findings, repeats));
         if baseline.role != Role::Baseline {
             let why = cells.iter().find_map(|c| c.problem.as_deref()).unwrap_or_default();
             advice.headline = format!(
                 "No plain method could be fitted to this data, so nothing is advised: {why}"
             );
         }
-        advice.sentences.extend(elsewhere(&advice, &findings));
-        advice.sentences.extend(self.on_clean_data(baseline));
+        if !beaten {
+            advice.sentences.extend(self.elsewhere(&advice, &findings));
+        }
+        advice.sentences.extend(self.on_clean_data(baseline).filter(|_| !beaten));
         advice.sentences.extend(doubts(cells, repeats));
         advice
     }
@@ -86,7 +95,7 @@ impl<'a> Judge<'a> {
                 let price = self.price(baseline, method).map_or(0.0, |p| p.mean.max(0.0));
                 let worth = repeats >= SURE
                     && gain.mean - price >= WORTH
-                    && self.mean(method, threat) >= self.majority.1 + WORTH;
+                    && self.constant.is_none_or(|c| self.mean(method, threat) >= c + WORTH);
                 if worth && bounds[k].is_some_and(|low| low > 0.0) {
                     better.push((*method, gain, gain.mean - price));
                 }
@@ -105,7 +114,7 @@ impl<'a> Judge<'a> {
         found
     }
 
-    /// Accuracy on clean data that `method` gives up.
+    /// What `method` gives up on clean data.
     fn price(&self, baseline: &MethodInfo, method: &MethodInfo) -> Option<Interval> {
         let plain = self.scores.under(&baseline.name, CLEAN);
         self.bootstrap.interval(&minus(&plain, &self.scores.under(&method.name, CLEAN)))
@@ -117,14 +126,14 @@ impl<'a> Judge<'a> {
     }
 
     fn decide(&self, baseline: &MethodInfo, findings: &[Finding<'_>], repeats: usize) -> Advice {
-        let plain = &named(baseline);
+        let (plain, words) = (&named(baseline), self.words);
         let clean = self.bootstrap.interval(&self.scores.under(&baseline.name, CLEAN));
         let mut sentences = Vec::new();
         if let Some(clean) = clean {
             sentences.push(format!(
-                "On clean data {plain} is right on {} of the held-out rows ({}, {}).",
-                percent(clean.mean),
-                range(&clean, percent),
+                "On clean data {plain} {} ({}, {}).",
+                words.told(clean.mean),
+                words.value_range(&clean),
                 splits(repeats)
             ));
         }
@@ -137,6 +146,7 @@ impl<'a> Judge<'a> {
                 method: method.into(),
                 gain,
                 price,
+                nothing_beats_constant: false,
             };
         let Some(worst) = findings.first() else {
             let headline = format!("{} was run on clean data only.", capital(plain));
@@ -145,18 +155,21 @@ impl<'a> Judge<'a> {
         let fallen = self.mean(baseline, worst.threat);
         if worst.drop.mean < WORTH {
             let headline = format!(
-                "{} is enough: no damage tried here costs it more than one point of accuracy.",
-                capital(plain)
+                "{} is enough: no damage tried here costs it more than {}.",
+                capital(plain),
+                words.one_point()
             );
             return advice(headline, sentences, &baseline.name, Some(worst.threat), None, None);
         }
         sentences.push(format!(
-            "What hurts most is {} ({}): on average over these levels {plain} falls to {}, {} points less ({}).",
+            "What hurts most is {} ({}): on average over these levels {plain} {} {}, {} {} ({}).",
             worst.title,
             levels(worst),
-            percent(fallen),
-            points(worst.drop.mean),
-            range(&worst.drop, points)
+            words.falls_to(),
+            words.value(fallen),
+            words.points(worst.drop.mean),
+            if words.falls_to() == "falls to" { "less" } else { "more" },
+            words.range(&worst.drop)
         ));
         let Some((method, gain)) = worst.better.first() else {
             sentences.extend(self.why_not(baseline, worst));
@@ -173,8 +186,9 @@ impl<'a> Judge<'a> {
                     splits(repeats)
                 ),
                 None => format!(
-                    "{} is enough: under no threat is another method surely better by a point or more.",
-                    capital(plain)
+                    "{} is enough: under no threat is another method surely better by {} or more.",
+                    capital(plain),
+                    words.one_point()
                 ),
             };
             return advice(headline, sentences, &baseline.name, Some(worst.threat), None, None);
@@ -182,20 +196,21 @@ impl<'a> Judge<'a> {
         let price = self.price(baseline, method);
         let kept = self.mean(method, worst.threat);
         let headline = format!(
-            "Use {}: under {}, which hurts most here, it is right on {} where {plain} falls to {}.",
+            "Use {}: under {}, which hurts most here, {} where {plain} {} {}.",
             named(method),
             worst.title,
-            percent(kept),
-            percent(fallen)
+            words.kept(kept),
+            words.falls_to(),
+            words.value(fallen)
         );
         sentences.push(format!(
-            "{} gains {} points there ({}); that holds with 95 % confidence even when all methods and threats are judged \
+            "{} gains {} there ({}); that holds with 95 % confidence even when all methods and threats are judged \
              together.",
             capital(&named(method)),
-            points(gain.mean),
-            range(gain, points)
+            words.points(gain.mean),
+            words.range(gain)
         ));
-        sentences.extend(price.map(|price| priced(&named(method), &price)));
+        sentences.extend(price.map(|price| priced(&named(method), &price, words)));
         advice(headline, sentences, &method.name, Some(worst.threat), Some(*gain), price)
     }
 
@@ -203,37 +218,38 @@ impl<'a> Judge<'a> {
     fn why_not(&self, baseline: &MethodInfo, worst: &Finding<'_>) -> Option<String> {
         let (leader, gain) = worst.leader.as_ref()?;
         let kept = self.mean(leader, worst.threat);
-        let (class, share) = self.majority;
+        let (class, words) = (self.majority, self.words);
+        let constant = self.constant.unwrap_or(f64::NEG_INFINITY);
         let price = self.price(baseline, leader).map_or(0.0, |p| p.mean);
-        let (title, range) = (named(leader), range(gain, points));
+        let (title, range) = (named(leader), words.range(gain));
         Some(if gain.mean <= 0.0 {
             format!("No other method does better there (next: {title}).")
-        } else if kept < share + WORTH {
+        } else if kept < constant + WORTH {
             format!(
-                "The best there is {title} with {}, but always answering `{class}` is right on {} and withstands any \
+                "The best there is {title} with {}, but always answering `{class}` gets {} and withstands any \
                  damage: no method tried here can be relied on under this threat.",
-                percent(kept),
-                percent(share)
+                words.value(kept),
+                words.value(constant)
             )
         } else if gain.mean < WORTH {
             format!(
-                "The best there is {title} with {}, {} points more ({range}): too little to change the method for.",
-                percent(kept),
-                points(gain.mean)
+                "The best there is {title} with {}, {} better ({range}): too little to change the method for.",
+                words.value(kept),
+                words.points(gain.mean)
             )
         } else if gain.mean - price < WORTH {
             format!(
-                "The best there is {title} with {}, {} points more ({range}), but it gives up {} points on clean data: \
+                "The best there is {title} with {}, {} better ({range}), but it gives up {} on clean data: \
                  not worth a change of method.",
-                percent(kept),
-                points(gain.mean),
-                points(price)
+                words.value(kept),
+                words.points(gain.mean),
+                words.points(price)
             )
         } else {
             format!(
-                "The best there is {title} with {}, {} points more ({range}): not sure enough to change the method for.",
-                percent(kept),
-                points(gain.mean)
+                "The best there is {title} with {}, {} better ({range}): not sure enough to change the method for.",
+                words.value(kept),
+                words.points(gain.mean)
             )
         })
     }
@@ -253,107 +269,73 @@ impl<'a> Judge<'a> {
             .filter(|(_, gain)| gain.mean >= WORTH)
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
         Some(format!(
-            "On clean data, too, {} is surely better than {}: {} points ({}).",
+            "On clean data, too, {} is surely better than {}: {} ({}).",
             named(best),
             named(baseline),
-            points(gain.mean),
-            range(&gain, points)
+            self.words.points(gain.mean),
+            self.words.range(&gain)
         ))
     }
+
+    /// Who is surely better under the other threats.
+    fn elsewhere(&self, advice: &Advice, findings: &[Finding<'_>]) -> Vec<String> {
+        let words = self.words;
+        let others = findings.iter().filter(|f| Some(f.threat) != advice.worst_threat.as_deref());
+        let (helped, plain): (Vec<_>, Vec<_>) =
+            others.filter(|f| f.drop.mean >= WORTH).partition(|f| !f.better.is_empty());
+        let mut sentences: Vec<String> = helped
+            .iter()
+            .map(|f| {
+                let (method, gain) = &f.better[0];
+                let more = f.better.len() - 1;
+                let beside = match more {
+                    0 => String::new(),
+                    1 => ", and so does one other method".into(),
+                    _ => format!(", and so do {more} other methods"),
+                };
+                format!(
+                    "Against {} ({} lost) {} surely helps: {} ({}){beside}.",
+                    f.title,
+                    words.points(f.drop.mean),
+                    named(method),
+                    words.points(gain.mean),
+                    words.range(gain)
+                )
+            })
+            .collect();
+        if !plain.is_empty() {
+            let each: Vec<String> = plain
+                .iter()
+                .map(|f| format!("{} ({})", f.title, words.points(f.drop.mean)))
+                .collect();
+            sentences.push(format!(
+                "Also harmful, but no method is surely better there (what is lost): {}.",
+                each.join(", ")
+            ));
+        }
+        let harmless: Vec<&str> =
+            findings.iter().filter(|f| f.drop.mean < WORTH).map(|f| f.title).collect();
+        if !harmless.is_empty() && harmless.len() < findings.len() {
+            sentences.push(format!(
+                "Costing less than {}: {}.",
+                words.one_point(),
+                harmless.join(", ")
+            ));
+        }
+        sentences
+    }
 }
 
-/// Who is surely better under the other threats.
-fn elsewhere(advice: &Advice, findings: &[Finding<'_>]) -> Vec<String> {
-    let others = findings.iter().filter(|f| Some(f.threat) != advice.worst_threat.as_deref());
-    let (helped, plain): (Vec<_>, Vec<_>) =
-        others.filter(|f| f.drop.mean >= WORTH).partition(|f| !f.better.is_empty());
-    let mut sentences: Vec<String> = helped
-        .iter()
-        .map(|f| {
-            let (method, gain) = &f.better[0];
-            let more = f.better.len() - 1;
-            let beside = match more {
-                0 => String::new(),
-                1 => ", and so does one other method".into(),
-                _ => format!(", and so do {more} other methods"),
-            };
-            format!(
-                "Against {} ({} points lost) {} surely helps: {} points ({}){beside}.",
-                f.title,
-                points(f.drop.mean),
-                named(method),
-                points(gain.mean),
-                range(gain, points)
-            )
-        })
-        .collect();
-    if !plain.is_empty() {
-        let each: Vec<String> =
-            plain.iter().map(|f| format!("{} ({})", f.title, points(f.drop.mean))).collect();
-        sentences.push(format!(
-            "Also harmful, but no method is surely better there (points lost): {}.",
-            each.join(", ")
-        ));
-    }
-    let harmless: Vec<&str> =
-        findings.iter().filter(|f| f.drop.mean < WORTH).map(|f| f.title).collect();
-    if !harmless.is_empty() && harmless.len() < findings.len() {
-        sentences.push(format!("Costing less than a point: {}.", harmless.join(", ")));
-    }
-    sentences
-}
-
-fn priced(title: &str, price: &Interval) -> String {
-    let (cost, range) = (points(price.mean.abs()), range(price, points));
+fn priced(title: &str, price: &Interval, words: Words) -> String {
+    let (cost, range) = (words.points(price.mean.abs()), words.range(price));
     if price.mean.abs() < 0.000_5 {
         format!("On clean data {title} costs nothing ({range}).")
     } else if price.mean > 0.0 {
         let sure = if price.low > 0.0 { "" } else { ", which may be chance" };
-        format!("The price on clean data is {cost} points ({range}){sure}.")
+        format!("The price on clean data is {cost} ({range}){sure}.")
     } else {
-        format!("It costs nothing on clean data: {cost} points better there (cost {range}).")
+        format!("It costs nothing on clean data: {cost} better there (cost {range}).")
     }
-}
-
-/// What keeps the numbers from being believed.
-fn doubts(cells: &[Cell], repeats: usize) -> Vec<String> {
-    let mut sentences = Vec::new();
-    match repeats {
-        1 => sentences.push(
-            "With one split there are no intervals and nothing is sure: run more repeats.".into(),
-        ),
-        2..SURE => sentences.push(format!(
-            "Only {repeats} splits: the intervals are rough and no gain is called sure. A larger budget, or {SURE} \
-             repeats and more, settle it."
-        )),
-        _ => {}
-    }
-    let (slow, empty): (Vec<&Cell>, Vec<&Cell>) = cells
-        .iter()
-        .filter(|c| c.problem.is_some())
-        .partition(|c| c.problem.as_deref() == Some(TOO_SLOW));
-    if !slow.is_empty() {
-        sentences.push(format!(
-            "Left out, because their fits take longer than the time budget allows: {}. A larger budget includes them.",
-            methods_of(&slow)
-        ));
-    }
-    if let Some(first) = empty.first() {
-        sentences.push(format!(
-            "{} of {} cells are empty ({}); the first because: {}",
-            empty.len(),
-            cells.len(),
-            methods_of(&empty),
-            first.problem.as_deref().unwrap_or_default()
-        ));
-    }
-    sentences
-}
-
-/// The methods of `cells`, each once.
-fn methods_of(cells: &[&Cell]) -> String {
-    let names: BTreeSet<&str> = cells.iter().map(|c| c.method.as_str()).collect();
-    names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn nothing(cells: &[Cell]) -> Advice {
@@ -366,6 +348,7 @@ fn nothing(cells: &[Cell]) -> Advice {
         method: String::new(),
         gain: None,
         price: None,
+        nothing_beats_constant: false,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::model::{Fitted, Linear};
-use crate::stress::{Clock, Entrant, Plan, few_samples, split_of};
+use crate::stress::{Clock, Entrant, Plan, few_samples};
 
 /// Rows that are listed, at most.
 const LISTED: usize = 50;
@@ -108,7 +108,7 @@ impl Fits<'_> {
     /// Distances of the first split's held-out rows to the boundary of a linear model.
     fn radius(&self, name: &str, plan: &Plan) -> Result<Option<RadiusSample>> {
         let data = &self.subject.data;
-        let split = split_of(data.labels(), 0, plan.seed);
+        let split = plan.split(data.labels(), 0);
         let cut = |rows: &[usize], limit: usize| rows[..rows.len().min(limit)].to_vec();
         let (train, test) = if split.train.len() > plan.max_training_rows {
             let rows = self.rows(plan)?;

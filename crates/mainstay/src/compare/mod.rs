@@ -6,22 +6,27 @@
 
 mod advice;
 mod bootstrap;
+mod constant;
 mod details;
+mod doubts;
+mod extent;
 mod outcome;
 mod roster;
 mod scores;
 mod session;
+mod summary;
 mod survey;
 mod told;
 mod wording;
 
 pub use advice::SURE;
 pub use bootstrap::Bootstrap;
+pub use extent::{Extent, MAX_REPEATS, MIN_REPEATS, another_repeat, usual_rows};
 pub use outcome::{
     Advice, Cell, ClassCount, CoefficientPair, Comparison, Curve, DataSummary, Interval,
     MethodInfo, Point, RadiusSample, Role, Settings, SuspectRow, ThreatInfo, WorstRow,
 };
 pub use roster::roster;
-pub use session::{Extent, MAX_REPEATS, MIN_REPEATS, Session, Subject, another_repeat, usual_rows};
+pub use session::{Session, Subject};
 pub use survey::survey;
 pub use told::{Expectation, TRUTHS, Told, ToldRow, told};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::metrics::Metric;
+
 pub use crate::stress::Cell;
 
 /// A mean with its 95 % confidence interval (paired bootstrap over repeats).
@@ -51,8 +53,16 @@ pub struct Settings {
     pub repeats: usize,
     /// Time allowed, in seconds, if it decided the number of repeats.
     pub budget_seconds: Option<f64>,
+    /// What methods are judged by.
+    #[serde(default = "accuracy")]
+    pub metric: Metric,
     /// The command or call that repeats this comparison.
     pub command: String,
+}
+
+/// What comparisons were judged by before they could say it.
+fn accuracy() -> Metric {
+    Metric::Accuracy
 }
 
 /// What a method is in the comparison for.
@@ -98,6 +108,9 @@ pub struct ThreatInfo {
 pub struct Point {
     /// How much damage.
     pub level: f64,
+    /// The metric of the comparison over repeats; absent if no cell could be run or the metric is not defined.
+    #[serde(default)]
+    pub value: Option<Interval>,
     /// Accuracy over repeats; absent if no cell could be run.
     pub accuracy: Option<Interval>,
     /// Log loss over repeats, where there are probabilities.
@@ -130,9 +143,12 @@ pub struct Advice {
     pub baseline: String,
     /// The advised method; the baseline itself where plain is enough.
     pub method: String,
-    /// Accuracy the advised method gains over the baseline under the worst threat (paired).
+    /// How much better the advised method is than the baseline under the worst threat (paired).
     pub gain: Option<Interval>,
-    /// Accuracy it gives up on clean data (paired; positive is a cost).
+    /// Whether no method tells the classes apart better than always answering the same.
+    #[serde(default)]
+    pub nothing_beats_constant: bool,
+    /// How much worse it is on clean data (paired; positive is a cost).
     pub price: Option<Interval>,
 }
 
@@ -200,6 +216,12 @@ pub struct Comparison {
     pub methods: Vec<MethodInfo>,
     /// The threats in the order of the contract.
     pub threats: Vec<ThreatInfo>,
+    /// Methods that call all rows the same on undamaged data.
+    #[serde(default)]
+    pub constant: Vec<String>,
+    /// What always giving the same answer gets by the metric.
+    #[serde(default)]
+    pub constant_answer: Option<f64>,
     /// Every fit.
     pub cells: Vec<Cell>,
     /// The fits summed up.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::bootstrap::Bootstrap;
-use super::outcome::{Cell, Curve, Point};
+use super::outcome::{Cell, Curve, Interval, Point};
+use super::wording::sign;
+use crate::metrics::Metric;
 use crate::stress::{CLEAN, Trial};
 
 /// Cells of one method under one threat: by level, then by repeat.
@@ -14,10 +16,16 @@ pub(super) struct Scores<'a> {
     grids: BTreeMap<(&'a str, &'a str), Grid<'a>>,
     levels: BTreeMap<&'a str, Vec<f64>>,
     repeats: usize,
+    metric: Metric,
 }
 
 impl<'a> Scores<'a> {
-    pub(super) fn new(cells: &'a [Cell], trials: &'a [Trial], repeats: usize) -> Self {
+    pub(super) fn new(
+        cells: &'a [Cell],
+        trials: &'a [Trial],
+        repeats: usize,
+        metric: Metric,
+    ) -> Self {
         let mut levels: BTreeMap<&str, Vec<f64>> =
             trials.iter().map(|t| (t.threat.name(), t.levels.clone())).collect();
         levels.insert(CLEAN, vec![0.0]);
@@ -29,16 +37,18 @@ impl<'a> Scores<'a> {
             grids.entry((&cell.method, &cell.threat)).or_insert_with(empty)[level][cell.repeat] =
                 Some(cell);
         }
-        Self { grids, levels, repeats }
+        Self { grids, levels, repeats, metric }
     }
 
-    /// Accuracy in every repeat, averaged over the levels; absent unless every level has one.
+    /// How good a method is in every repeat, averaged over the levels: the metric, a loss with its sign turned. Absent unless
+    /// every level has a number.
     pub(super) fn under(&self, method: &str, threat: &str) -> Vec<Option<f64>> {
         let Some(grid) = self.grids.get(&(method, threat)) else { return vec![None; self.repeats] };
         let one = |r: usize| {
-            let each = grid.iter().map(|level| level[r].and_then(|c| c.accuracy));
+            let each = grid.iter().map(|level| level[r].and_then(|c| c.value(self.metric)));
             let all: Option<Vec<f64>> = each.collect();
-            all.filter(|a| !a.is_empty()).map(|a| a.iter().sum::<f64>() / a.len() as f64)
+            all.filter(|a| !a.is_empty())
+                .map(|a| sign(self.metric) * a.iter().sum::<f64>() / a.len() as f64)
         };
         (0..self.repeats).map(one).collect()
     }
@@ -50,20 +60,31 @@ impl<'a> Scores<'a> {
         let grid = self.grids.get(&(method, threat));
         let point = |(at, &level): (usize, &f64)| {
             let cells = grid.map_or(&none, |g| &g[at]);
-            let values = |of: fn(&Cell) -> Option<f64>| -> Vec<Option<f64>> {
-                cells.iter().map(|c| c.and_then(of)).collect()
+            let values = |metric: Metric| -> Vec<Option<f64>> {
+                cells.iter().map(|c| c.and_then(|c| c.value(metric))).collect()
             };
-            let mut accuracy = bootstrap.interval(&values(|c| c.accuracy));
-            if let Some(interval) = &mut accuracy {
-                (interval.low, interval.high) = (interval.low.max(0.0), interval.high.min(1.0));
-            }
+            let within = |metric: Metric, low: f64, high: f64| {
+                let found = bootstrap.interval(&values(metric));
+                found.map(|i| Interval { low: i.low.max(low), high: i.high.min(high), ..i })
+            };
+            let accuracy = within(Metric::Accuracy, 0.0, 1.0);
+            let (low, high) = match self.metric {
+                Metric::Mcc => (-1.0, 1.0),
+                Metric::BrierSkill => (f64::NEG_INFINITY, 1.0),
+                Metric::LogLoss => (0.0, f64::INFINITY),
+                _ => (0.0, 1.0),
+            };
+            let value = within(self.metric, low, high);
             let problem = cells.iter().flatten().find_map(|c| c.problem.clone());
-            let log_loss = bootstrap.interval(&values(|c| c.log_loss)).map(|mut interval| {
-                interval.low = interval.low.max(0.0);
-                interval
-            });
-            let problem = if accuracy.is_none() { problem } else { None };
-            Point { level, accuracy, log_loss, problem }
+            let log_loss = within(Metric::LogLoss, 0.0, f64::INFINITY);
+            let undefined = || {
+                let title = self.metric.title();
+                accuracy
+                    .is_some()
+                    .then(|| format!("{title} is not defined for this method or these rows"))
+            };
+            let problem = if value.is_none() { problem.or_else(undefined) } else { None };
+            Point { level, value, accuracy, log_loss, problem }
         };
         let points = levels.iter().enumerate().map(point).collect();
         Curve { method: method.into(), threat: threat.into(), points }

@@ -2,70 +2,27 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::advice::Judge;
+use super::advice::{Judge, SURE};
 use super::bootstrap::Bootstrap;
+use super::constant::{constant_answer, constant_methods};
 use super::details::Details;
-use super::outcome::{
-    Cell, ClassCount, Comparison, Curve, DataSummary, MethodInfo, Settings, ThreatInfo,
-};
+use super::extent::{Extent, MIN_REPEATS, another_repeat, expected_repeats, usual_rows};
+use super::outcome::{Cell, Comparison, MethodInfo, Settings};
 use super::roster::roster;
 use super::scores::Scores;
-use super::survey::survey;
+use super::summary::{curves, describe, majority, summary};
+use super::wording::{Words, sign};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::metrics::Metric;
 use crate::model::{Estimator, Fitted};
-use crate::stress::{CLEAN, Entrant, Plan, TOO_SLOW, Trial, empty_the_slow, seed_of};
-
-/// Fewest repeats that give intervals.
-pub const MIN_REPEATS: usize = 2;
-/// More repeats hardly narrow the intervals: the rows stay the same.
-pub const MAX_REPEATS: usize = 20;
-
-/// Repeats that the progress expects until the first one has been timed.
-const GUESS: usize = 8;
+use crate::stress::{
+    Entrant, JUDGED_BY, Plan, TOO_SLOW, Threat, Trial, empty_the_slow, seed_of, usual_metric,
+};
 
 /// What the fits of a method may take in a repeat however small the budget: small tables are always done.
 const LEAST_SECONDS: f64 = 2.0;
-
-/// Rows of a training set with `p` features, at most: the more features the fewer, so that hundreds of fits take
-/// about a minute.
-pub fn usual_rows(p: usize) -> usize {
-    (30_000 / p.max(1)).clamp(200, 1000)
-}
-
-/// Whether there is time for one more repeat, `done` of them having taken `elapsed` of `budget` seconds: as long
-/// as one of the same mean length, and what follows the last one (less than a repeat), end within the budget. At least
-/// [`MIN_REPEATS`], at most [`MAX_REPEATS`] are run.
-pub fn another_repeat(done: usize, elapsed: f64, budget: f64) -> bool {
-    let each = elapsed / done.max(1) as f64;
-    done < MIN_REPEATS || (done < MAX_REPEATS && elapsed + 2.0 * each <= budget)
-}
-
-/// How many repeats there will be in all if all take as long as the `done` so far, which took `elapsed` seconds.
-fn expected_repeats(done: usize, elapsed: f64, budget: f64) -> usize {
-    if done == 0 {
-        return GUESS;
-    }
-    let each = elapsed / done as f64;
-    let last = (done..MAX_REPEATS).find(|&k| !another_repeat(k, each * k as f64, budget));
-    last.unwrap_or(MAX_REPEATS).max(MIN_REPEATS)
-}
-
-/// When a comparison has repeats enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Extent {
-    /// After this many repeats.
-    Repeats(usize),
-    /// When another one would not end within so many seconds of the control's clock, of which `spent` are over
-    /// already. Methods too slow for that are left out: see [`Session::run`].
-    Seconds {
-        /// The budget.
-        budget: f64,
-        /// What reading and preparing took of it.
-        spent: f64,
-    },
-}
 
 /// Data with the names people know it by.
 #[derive(Debug, Clone)]
@@ -104,20 +61,63 @@ pub struct Session {
     cells: Vec<Cell>,
     repeats: usize,
     budget: Option<f64>,
+    metric: Option<Metric>,
+    few_levels: bool,
 }
+
+/// Why the cells of a method are empty that the user left out.
+pub(super) const LEFT_OUT: &str = "left out on request";
 
 impl Session {
     /// All threats at their usual levels against the [`roster`].
     pub fn new(subject: Subject, seed: u64) -> Result<Self> {
         let p = subject.data.n_features();
         let (methods, entrants) = roster(p)?;
-        let plan = Plan { max_training_rows: usual_rows(p), ..Plan::usual(seed) };
+        let mut plan = Plan { max_training_rows: usual_rows(p), ..Plan::usual(seed) };
+        plan.merge_levels(p);
         Self::with(subject, methods, entrants, plan)
     }
 
     /// Uses training sets of at most `rows` rows instead of [`usual_rows`].
     pub fn set_max_rows(&mut self, rows: usize) -> Result<()> {
         self.plan.max_training_rows = rows;
+        self.plan.check(&self.entrants, &self.subject.data)
+    }
+
+    /// Judges by this metric instead of [`crate::stress::usual_metric`].
+    pub fn set_metric(&mut self, metric: Metric) -> Result<()> {
+        if !JUDGED_BY.contains(&metric) {
+            let names: Vec<&str> = JUDGED_BY.iter().map(|m| m.name()).collect();
+            return Err(Error::BadParams(format!(
+                "methods cannot be ranked by `{}`; choose one of {}",
+                metric.name(),
+                names.join(", ")
+            )));
+        }
+        self.metric = Some(metric);
+        Ok(())
+    }
+
+    /// Runs these threats alone.
+    pub fn set_threats(&mut self, threats: &[Threat]) -> Result<()> {
+        self.plan.trials.retain(|trial| threats.contains(&trial.threat));
+        self.plan.check(&self.entrants, &self.subject.data)
+    }
+
+    /// Runs one level of every threat to the training rows, as a run does that is short of time.
+    pub fn set_few_levels(&mut self) {
+        self.plan.thin();
+        self.few_levels = true;
+    }
+
+    /// Whether one level of every threat to the training rows was run.
+    pub fn few_levels(&self) -> bool {
+        self.few_levels
+    }
+
+    /// Keeps rows with the same number on one side of every split.
+    pub fn set_groups(&mut self, groups: Option<Vec<usize>>) -> Result<()> {
+        self.plan.groups = groups;
         self.plan.check(&self.entrants, &self.subject.data)
     }
 
@@ -135,11 +135,16 @@ impl Session {
         {
             return Err(Error::BadParams("every method needs its description".into()));
         }
-        Ok(Self { subject, methods, entrants, plan, cells: Vec::new(), repeats: 0, budget: None })
+        let (cells, repeats, budget, metric, few_levels) = (Vec::new(), 0, None, None, false);
+        Ok(Self { subject, methods, entrants, plan, cells, repeats, budget, metric, few_levels })
     }
 
-    /// Leaves out `names`, as a repetition of a run does that left them out for want of time.
+    /// Leaves out `names` on request, as a repetition of a run does that left them out for want of time.
     pub fn leave_out(&mut self, names: &[String]) -> Result<()> {
+        self.put_aside(names, LEFT_OUT)
+    }
+
+    fn put_aside(&mut self, names: &[String], why: &'static str) -> Result<()> {
         for name in names {
             let Some(entrant) = self.entrants.iter_mut().find(|e| e.name == *name) else {
                 let known: Vec<&str> = self.methods.iter().map(|m| m.name.as_str()).collect();
@@ -148,7 +153,7 @@ impl Session {
                     known.join(", ")
                 )));
             };
-            entrant.estimator = Box::new(LeftOut);
+            entrant.estimator = Box::new(LeftOut(why));
         }
         Ok(())
     }
@@ -156,8 +161,10 @@ impl Session {
     /// Runs repeats until `extent` is reached; finished ones count. `known` and `done` are those of [`Plan::run`].
     /// If it fails the session keeps the repeats that were finished before.
     ///
-    /// Under a budget a method is left out whose fits take so much of it that the rest could not end in time: in one
-    /// of [`MIN_REPEATS`] repeats, half as much again as its fair share (and at least two seconds).
+    /// Under a budget the first repeat runs one level of every threat to the training rows. The others follow if all levels
+    /// leave time for [`SURE`] repeats, so that levels are given up before repeats are. A method is left out whose fits take
+    /// so much of the budget that the rest could not end in time: in one of [`MIN_REPEATS`] repeats, half as much again as
+    /// its fair share (and at least two seconds).
     pub fn run(
         &mut self,
         extent: Extent,
@@ -181,16 +188,48 @@ impl Session {
                 let start = clock()? - spent;
                 self.set_budget(budget);
                 let before = self.repeats;
+                let (trials, fits) = (self.plan.trials.clone(), self.plan.fits_each());
+                let fresh = before == 0 && !self.few_levels;
+                if fresh {
+                    self.plan.thin();
+                    self.few_levels = self.plan.fits_each() < fits;
+                }
                 loop {
                     let timed = self.repeats - before;
                     let expected = expected_repeats(timed, clock()? - start, budget);
                     self.next_repeat(before + expected, known, control, done)?;
+                    let share = fits as f64 / self.plan.fits_each() as f64;
+                    let each = (clock()? - start) * share;
+                    let enough = expected_repeats(1, each, budget) >= SURE;
+                    if fresh && timed == 0 && self.few_levels && enough {
+                        self.add_levels(trials.clone(), known, control, done)?;
+                    }
                     if !another_repeat(timed + 1, clock()? - start, budget) {
                         return Ok(());
                     }
                 }
             }
         }
+    }
+
+    /// Runs the first repeat again with the levels of `trials`; cells that are there already stay.
+    fn add_levels(
+        &mut self,
+        trials: Vec<Trial>,
+        known: &[Cell],
+        control: &Control,
+        done: &(dyn Fn(&[Cell]) + Sync),
+    ) -> Result<()> {
+        let cells = std::mem::take(&mut self.cells);
+        let thin = std::mem::replace(&mut self.plan.trials, trials);
+        self.repeats = 0;
+        let finished = self.next_repeat(1, &[known, &cells].concat(), control, done);
+        if finished.is_ok() {
+            self.few_levels = false;
+        } else {
+            (self.cells, self.plan.trials, self.repeats) = (cells, thin, 1);
+        }
+        finished
     }
 
     /// The budget that [`Session::next_repeat`] leaves slow methods out for; [`Session::run`] sets it.
@@ -201,8 +240,8 @@ impl Session {
     /// Methods that have no cells: left out for want of time, or by [`Session::leave_out`].
     pub fn left_out(&self) -> Vec<&str> {
         let gone = |m: &&MethodInfo| {
-            let slow = |c: &Cell| c.method == m.name && c.problem.as_deref() == Some(TOO_SLOW);
-            self.cells.iter().any(slow)
+            let out = |c: &Cell| matches!(c.problem.as_deref(), Some(TOO_SLOW | LEFT_OUT));
+            self.cells.iter().any(|c| c.method == m.name && out(c))
         };
         self.methods.iter().filter(gone).map(|m| m.name.as_str()).collect()
     }
@@ -249,14 +288,20 @@ impl Session {
         let cells = self.plan.run(data, entrants, self.repeats, known, control, &report)?;
         self.cells.extend(cells);
         empty_the_slow(&mut self.cells);
-        let slow: Vec<String> = self.left_out().into_iter().map(Into::into).collect();
+        let slow = |c: &&Cell| c.problem.as_deref() == Some(TOO_SLOW);
+        let mut names: Vec<String> =
+            self.cells.iter().filter(slow).map(|c| c.method.clone()).collect();
+        names.dedup();
         self.repeats += 1;
-        self.leave_out(&slow)
+        self.put_aside(&names, TOO_SLOW)
     }
 
     /// Sums up the finished repeats.
     pub fn finish(&self, command: &str, control: &Control) -> Result<Comparison> {
-        let Self { subject, methods, entrants, plan, cells, repeats, budget } = self;
+        let Self { subject, methods, entrants, plan, cells, repeats, budget, metric, few_levels } =
+            self;
+        let labels = subject.data.labels();
+        let metric = metric.unwrap_or_else(|| usual_metric(labels, cells));
         let repeats = *repeats;
         if repeats == 0 {
             return Err(Error::BadParams(
@@ -267,15 +312,25 @@ impl Session {
         let test = n.div_ceil(3).min(plan.max_test_rows) as f64;
         let train = (n - n / 3).min(plan.max_training_rows) as f64;
         let bootstrap = Bootstrap::new(repeats, test / train, seed_of(plan.seed, usize::MAX, None));
-        let scores = Scores::new(cells, &plan.trials, repeats);
+        let scores = Scores::new(cells, &plan.trials, repeats, metric);
+        let constant = constant_methods(methods, cells);
+        let floor = constant_answer(metric, labels, subject.data.n_classes());
         let judge = Judge {
             methods,
             trials: &plan.trials,
             scores: &scores,
             bootstrap: &bootstrap,
             majority: majority(subject),
+            constant: floor,
+            constants: &constant,
+            words: Words { metric, repeats },
         };
-        let advice = judge.advise(cells, repeats);
+        let mut advice = judge.advise(cells, repeats);
+        if *few_levels {
+            advice.sentences.push(
+                "Of every threat to the training rows one level was run, to have time for more splits.".into(),
+            );
+        }
         let curves = curves(methods, &plan.trials, &scores, &bootstrap);
         let details = Details::new(subject, entrants, methods, plan, &advice, control)?;
         let threats = plan.trials.iter().map(describe).collect();
@@ -288,11 +343,14 @@ impl Session {
                 seed: plan.seed,
                 repeats,
                 budget_seconds: *budget,
+                metric,
                 command: command.into(),
             },
             methods: methods.clone(),
             threats,
             curves,
+            constant,
+            constant_answer: floor.map(|good| sign(metric) * good),
             cells: cells.clone(),
             advice,
             coefficients: details.coefficients,
@@ -304,63 +362,10 @@ impl Session {
 }
 
 /// Stands in for a method that is left out.
-struct LeftOut;
+struct LeftOut(&'static str);
 
 impl Estimator for LeftOut {
     fn fit(&self, _: &Dataset, _: &Control) -> Result<Fitted> {
-        Err(Error::BadData(TOO_SLOW.into()))
-    }
-}
-
-/// The largest class and its share of the rows.
-fn majority(subject: &Subject) -> (&str, f64) {
-    let labels = subject.data.labels();
-    let share =
-        |k: usize| labels.iter().filter(|label| **label == k).count() as f64 / labels.len() as f64;
-    let each = subject.classes.iter().enumerate().map(|(k, name)| (name.as_str(), share(k)));
-    each.fold(("", 0.0), |best, next| if next.1 > best.1 { next } else { best })
-}
-
-fn curves(
-    methods: &[MethodInfo],
-    trials: &[Trial],
-    scores: &Scores<'_>,
-    bootstrap: &Bootstrap,
-) -> Vec<Curve> {
-    let names = std::iter::once(CLEAN).chain(trials.iter().map(|t| t.threat.name()));
-    names.flat_map(|t| methods.iter().map(move |m| scores.curve(&m.name, t, bootstrap))).collect()
-}
-
-fn describe(trial: &Trial) -> ThreatInfo {
-    ThreatInfo {
-        name: trial.threat.name().into(),
-        title: trial.threat.title().into(),
-        explanation: trial.threat.explanation().into(),
-        unit: trial.threat.unit().into(),
-        levels: trial.levels.clone(),
-    }
-}
-
-fn summary(subject: &Subject, plan: &Plan) -> DataSummary {
-    let data = &subject.data;
-    let mut warnings = survey(data, &subject.features, &subject.classes);
-    let train = data.len() - data.len().div_ceil(3);
-    if train > plan.max_training_rows {
-        warnings.push(format!(
-            "Training sets were cut to {} of about {train} rows to keep the comparison short: with all rows, methods \
-             that need many samples do better than shown here.",
-            plan.max_training_rows
-        ));
-    }
-    let rows = |k: usize| data.labels().iter().filter(|label| **label == k).count();
-    let classes = subject.classes.iter().enumerate();
-    DataSummary {
-        name: subject.name.clone(),
-        rows: data.len(),
-        features: subject.features.clone(),
-        classes: classes
-            .map(|(k, label)| ClassCount { label: label.clone(), rows: rows(k) })
-            .collect(),
-        warnings,
+        Err(Error::BadData(self.0.into()))
     }
 }

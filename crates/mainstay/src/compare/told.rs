@@ -12,7 +12,7 @@ use crate::error::{Error, Result, require};
 use crate::folds::{generator, stratified};
 use crate::linalg::{Dense, Matrix};
 use crate::methods;
-use crate::model::metrics::{accuracy, log_loss};
+use crate::metrics::{accuracy, log_loss};
 use crate::model::{Estimator, Fitted, ImputeFirst, Model};
 use crate::stress::label_noise;
 

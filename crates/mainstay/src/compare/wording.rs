@@ -1,25 +1,106 @@
 //! Numbers, intervals and names as the advice says them.
 
 use super::outcome::{Interval, MethodInfo};
+use crate::metrics::Metric;
 
-/// A share in percent.
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+/// How the numbers of a metric are said. They come in as "how good": a loss with its sign turned, so that more is better.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Words {
+    pub(super) metric: Metric,
+    pub(super) repeats: usize,
 }
 
-/// A difference of shares in percentage points.
-pub(super) fn points(difference: f64) -> String {
-    let shown = format!("{:.1}", 100.0 * difference);
-    if shown == "-0.0" { "0.0".into() } else { shown }
+/// 1 if more is better, -1 if less is.
+pub(super) fn sign(metric: Metric) -> f64 {
+    if metric.higher_is_better() == Some(false) { -1.0 } else { 1.0 }
 }
 
-/// An interval in words.
-pub(super) fn range(interval: &Interval, show: fn(f64) -> String) -> String {
-    let clip = |v: f64| v.clamp(-1.0, 1.0);
-    if interval.low == interval.high {
-        return "no interval".into();
+impl Words {
+    fn in_percent(self) -> bool {
+        use Metric::{Accuracy, BalancedAccuracy, F1, Npv, Ppv, Sensitivity, Specificity};
+        matches!(
+            self.metric,
+            Accuracy | BalancedAccuracy | Sensitivity | Specificity | Ppv | Npv | F1
+        )
     }
-    format!("95 % interval {} to {}", show(clip(interval.low)), show(clip(interval.high)))
+
+    /// A value of the metric.
+    pub(super) fn value(self, good: f64) -> String {
+        let value = sign(self.metric) * good;
+        if self.in_percent() { format!("{:.1} %", 100.0 * value) } else { format!("{value:.3}") }
+    }
+
+    /// A value with the name of the metric: "right on 93.4 % of the held-out rows", "AUC 0.871 on held-out rows".
+    pub(super) fn told(self, good: f64) -> String {
+        let value = self.value(good);
+        match self.metric {
+            Metric::Accuracy => format!("is right on {value} of the held-out rows"),
+            metric => format!("reaches {} {value} on held-out rows", metric.title()),
+        }
+    }
+
+    /// The same in a headline.
+    pub(super) fn kept(self, good: f64) -> String {
+        let value = self.value(good);
+        match self.metric {
+            Metric::Accuracy => format!("it is right on {value}"),
+            metric => format!("it keeps {} {value}", metric.title()),
+        }
+    }
+
+    /// "falls to" or, for a loss, "rises to".
+    pub(super) fn falls_to(self) -> &'static str {
+        if sign(self.metric) > 0.0 { "falls to" } else { "rises to" }
+    }
+
+    /// A difference without its unit.
+    fn bare(self, difference: f64) -> String {
+        let shown = if self.in_percent() {
+            format!("{:.1}", 100.0 * difference)
+        } else {
+            format!("{difference:.3}")
+        };
+        let zero = shown.strip_prefix('-').filter(|s| s.chars().all(|c| matches!(c, '0' | '.')));
+        zero.map_or(shown.clone(), Into::into)
+    }
+
+    /// A difference: "3.4 points" or "0.034".
+    pub(super) fn points(self, difference: f64) -> String {
+        let unit = if self.in_percent() { " points" } else { "" };
+        format!("{}{unit}", self.bare(difference))
+    }
+
+    /// The difference below which nothing is worth a change.
+    pub(super) fn one_point(self) -> String {
+        match self.metric {
+            metric if self.in_percent() => format!("one point of {}", metric.title()),
+            metric => format!("0.01 in {}", metric.title()),
+        }
+    }
+
+    /// The interval of a value.
+    pub(super) fn value_range(self, interval: &Interval) -> String {
+        let (a, b) = (interval.low, interval.high);
+        let (low, high) = if sign(self.metric) > 0.0 { (a, b) } else { (b, a) };
+        let clip = |v: f64| if self.in_percent() { v.clamp(0.0, 1.0) } else { v };
+        self.between(interval, &self.value(clip(low)), &self.value(clip(high)))
+    }
+
+    /// The interval of a difference.
+    pub(super) fn range(self, interval: &Interval) -> String {
+        let clip = |v: f64| if self.in_percent() { v.clamp(-1.0, 1.0) } else { v };
+        self.between(interval, &self.bare(clip(interval.low)), &self.bare(clip(interval.high)))
+    }
+
+    fn between(self, interval: &Interval, low: &str, high: &str) -> String {
+        if interval.low < interval.high {
+            format!("95 % interval {low} to {high}")
+        } else if self.repeats > 1 {
+            "the same in every split".into()
+        } else {
+            "no interval".into()
+        }
+    }
 }
 
 /// The name of a method inside a sentence.

@@ -126,6 +126,12 @@ impl Dataset {
         self.uncertainty.as_ref()
     }
 
+    /// The same rows, each counting once.
+    #[must_use]
+    pub fn without_weights(&self) -> Self {
+        Self { weights: None, ..self.clone() }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.labels.len()

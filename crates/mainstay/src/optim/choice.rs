@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::grid::Scores;
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
+use crate::metrics::{accuracy, auc};
 use crate::model::choose;
-use crate::model::metrics::{accuracy, auc};
 
 /// Which of the candidates is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -11,6 +11,7 @@
 //! fit that fails leaves cells that say why.
 
 mod clock;
+mod judgement;
 mod run;
 mod scene;
 mod test_damage;
@@ -18,8 +19,9 @@ mod threat;
 mod training;
 
 pub(crate) use clock::Clock;
+pub use judgement::{JUDGED_BY, usual_metric};
 pub(crate) use run::empty_the_slow;
-pub use run::{CLEAN, Cell, Entrant, Plan, TOO_SLOW, Trial, seed_of, split_of};
+pub use run::{CLEAN, Cell, Entrant, Plan, TOO_SLOW, Trial, seed_of, split_of, split_together};
 pub use test_damage::{
     adversarial_deletion, corrupted_features, measurement_error, missing_features, spoiled,
 };

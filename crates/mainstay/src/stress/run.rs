@@ -1,6 +1,6 @@
 //! Fits on damaged rows, judged on held-out rows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
 use super::scene::Scene;
-use super::{Part, Threat};
+use super::{Part, Threat, spoiled};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result, require};
-use crate::folds::{Split, stratified};
+use crate::folds::{Split, stratified, stratified_groups};
+use crate::metrics::Metric;
 use crate::model::Estimator;
 
 /// What undamaged cells have in place of a threat.
@@ -40,16 +41,32 @@ pub struct Cell {
     pub accuracy: Option<f64>,
     /// Mean log loss (natural log); absent if the method gives no probabilities.
     pub log_loss: Option<f64>,
+    /// The other metrics that are defined here, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<Metric, f64>,
+    /// Whether all held-out rows are called the same, though they are not.
+    #[serde(default)]
+    pub constant: bool,
     /// Why the cell is empty.
     pub problem: Option<String>,
 }
 
 impl Cell {
+    /// A metric of this cell; absent if the cell is empty or the metric is not defined here.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Accuracy => self.accuracy,
+            Metric::LogLoss => self.log_loss,
+            other => self.metrics.get(&other).copied(),
+        }
+    }
+
     /// Whether the numbers can be those of a fit: a share, and a loss that is not negative. For cells from a file.
     pub fn is_sound(&self) -> bool {
         self.level.is_finite()
             && self.accuracy.is_none_or(|share| (0.0..=1.0).contains(&share))
             && self.log_loss.is_none_or(|loss| loss >= 0.0 && loss.is_finite())
+            && self.metrics.values().all(|value| value.is_finite())
             && (self.accuracy.is_some() || self.problem.is_some())
     }
 }
@@ -92,6 +109,8 @@ pub struct Plan {
     /// Seconds that the fits of one method may take in a repeat; beyond that all its cells stay empty ([`TOO_SLOW`]).
     /// Means something only if the control has a clock.
     pub seconds_each: Option<f64>,
+    /// Rows with the same number stay on one side of every split.
+    pub groups: Option<Vec<usize>>,
 }
 
 /// The seed of one use in one repeat; uses are 0 for the split and 1 + the threat's position for its damage. Levels
@@ -115,6 +134,17 @@ pub fn split_of(labels: &[usize], repeat: usize, seed: u64) -> Split {
     stratified(labels, 3, 1, seed_of(seed, repeat, None)).swap_remove(0)
 }
 
+/// As [`split_of`]; rows with the same entry of `groups` stay on one side.
+pub fn split_together(
+    labels: &[usize],
+    groups: Option<&[usize]>,
+    repeat: usize,
+    seed: u64,
+) -> Split {
+    let Some(groups) = groups else { return split_of(labels, repeat, seed) };
+    stratified_groups(labels, groups, 3, 1, seed_of(seed, repeat, None)).swap_remove(0)
+}
+
 /// One fit and the cells it fills.
 struct Job {
     entrant: usize,
@@ -126,13 +156,46 @@ impl Plan {
     /// All eight threats at their usual levels, sets of at most 1000 rows.
     pub fn usual(seed: u64) -> Self {
         let trials = Threat::ALL.into_iter().map(Trial::usual).collect();
-        Self { trials, seed, max_training_rows: 1000, max_test_rows: 1000, seconds_each: None }
+        let (max_training_rows, max_test_rows) = (1000, 1000);
+        Self { trials, seed, max_training_rows, max_test_rows, seconds_each: None, groups: None }
+    }
+
+    /// The split of a repeat: as [`split_of`], with the groups kept together.
+    pub fn split(&self, labels: &[usize], repeat: usize) -> Split {
+        split_together(labels, self.groups.as_deref(), repeat, self.seed)
+    }
+
+    /// Merges levels that spoil the same number of `p` features: of 7 features 5, 10 and 20 % all delete one. The level
+    /// nearest to the true share stays.
+    pub fn merge_levels(&mut self, p: usize) {
+        for trial in self.trials.iter_mut().filter(|t| t.threat.counts_features()) {
+            let off = |level: f64| (level - spoiled(level, p) as f64 / p.max(1) as f64).abs();
+            let mut kept: Vec<f64> = Vec::new();
+            for &level in &trial.levels {
+                match kept.iter_mut().find(|other| spoiled(**other, p) == spoiled(level, p)) {
+                    Some(other) if off(level) < off(*other) => *other = level,
+                    Some(_) => {}
+                    None => kept.push(level),
+                }
+            }
+            trial.levels = kept;
+        }
+    }
+
+    /// One level, the middle one, of every threat to the training rows: each of their levels is a fit, others cost little.
+    pub fn thin(&mut self) {
+        for trial in self.trials.iter_mut().filter(|t| t.threat.part() == Part::Training) {
+            trial.levels = trial.levels.get(trial.levels.len() / 2).copied().into_iter().collect();
+        }
     }
 
     /// Checks levels, names and sizes before anything is run.
     pub fn check(&self, entrants: &[Entrant], data: &Dataset) -> Result<()> {
         require(self.max_training_rows >= 4, "max_rows", self.max_training_rows, "at least 4")?;
         require(self.max_test_rows >= 1, "max_rows", self.max_test_rows, "at least 1")?;
+        if self.groups.as_ref().is_some_and(|groups| groups.len() != data.len()) {
+            return Err(Error::BadData("there must be one group for every row".into()));
+        }
         for (k, trial) in self.trials.iter().enumerate() {
             trial.levels.iter().try_for_each(|&level| trial.threat.check_level(level))?;
             if self.trials[..k].iter().any(|other| other.threat == trial.threat) {
@@ -252,6 +315,8 @@ impl Plan {
             repeat,
             accuracy: None,
             log_loss: None,
+            metrics: BTreeMap::new(),
+            constant: false,
             problem: None,
         };
         if let Some((threat, level)) = damage {
@@ -305,5 +370,6 @@ pub(crate) fn empty_the_slow(cells: &mut [Cell]) {
         .collect();
     for cell in cells.iter_mut().filter(|c| slow.contains(&c.method)) {
         (cell.accuracy, cell.log_loss, cell.problem) = (None, None, Some(TOO_SLOW.into()));
+        (cell.metrics, cell.constant) = (BTreeMap::new(), false);
     }
 }

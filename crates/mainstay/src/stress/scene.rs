@@ -1,6 +1,7 @@
 //! The rows of one repeat, their damage, and what becomes of a method fitted to them.
 
-use super::run::{Cell, Plan, seed_of, split_of};
+use super::judgement;
+use super::run::{Cell, Plan, seed_of};
 use super::test_damage::{adversarial_deletion, corrupted_features, measurement_error};
 use super::training::{few_samples, label_noise, outliers, unlucky_split};
 use super::{OutlierKind, Part, Threat, missing_features, spoiled};
@@ -8,7 +9,7 @@ use crate::control::Control;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix};
-use crate::model::metrics::{accuracy, log_loss};
+use crate::metrics::{Judged, Predictions};
 use crate::model::{Estimator, Model};
 use crate::uncertainty::{Attack, Deletions};
 
@@ -25,7 +26,7 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn new(plan: &Plan, data: &Dataset, repeat: usize) -> Result<Self> {
-        let split = split_of(data.labels(), repeat, plan.seed);
+        let split = plan.split(data.labels(), repeat);
         let seed = seed_of(plan.seed, repeat, None);
         let train = cut(data.labels(), &split.train, plan.max_training_rows, seed)?;
         let test = cut(data.labels(), &split.holdout, plan.max_test_rows, seed)?;
@@ -55,13 +56,11 @@ impl Scene {
             control.check()?;
             let threat = Threat::find(&cell.threat).ok().filter(|t| t.part() == Part::Test);
             let judged = match threat {
-                None => fit.judge(&fit.test),
-                Some(threat) => fit.damaged(threat, cell.level).and_then(|x| fit.judge(&x)),
+                None => fit.judge(&fit.test, cell),
+                Some(threat) => fit.damaged(threat, cell.level).and_then(|x| fit.judge(&x, cell)),
             };
             match judged {
-                Ok((accuracy, log_loss)) => {
-                    (cell.accuracy, cell.log_loss) = (Some(accuracy), log_loss);
-                }
+                Ok(()) => {}
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
                 Err(error) => cell.problem = Some(error.to_string()),
             }
@@ -154,24 +153,15 @@ impl<'a> Fit<'a> {
         }
     }
 
-    /// Accuracy and, where there are probabilities, log loss.
-    fn judge(&self, x: &Dense) -> Result<(f64, Option<f64>)> {
+    /// Fills the cell with every metric that is defined.
+    fn judge(&self, x: &Dense, cell: &mut Cell) -> Result<()> {
         let truth = &self.scene.truth;
         if truth.is_empty() {
             return Err(Error::BadData("no row is left to be judged".into()));
         }
-        let x = Matrix::Dense(x.clone());
-        let codes = self.model.predict(&x)?;
-        let predicted: Vec<usize> = codes.iter().map(|&k| self.present[k]).collect();
-        let probabilities = self.model.probabilities(&x)?.map(|found| {
-            let mut all = Dense::zeros(found.nrows(), self.scene.n_classes);
-            for i in 0..found.nrows() {
-                for (place, &k) in self.present.iter().enumerate() {
-                    all[(i, k)] = found[(i, place)];
-                }
-            }
-            log_loss(truth, &all)
-        });
-        Ok((accuracy(truth, &predicted), probabilities))
+        let made = Predictions::of(&self.model, &Matrix::Dense(x.clone()))?;
+        let made = judgement::in_all_classes(made, &self.present, self.scene.n_classes);
+        judgement::fill(cell, &Judged::new(truth, self.scene.n_classes, &made)?);
+        Ok(())
     }
 }

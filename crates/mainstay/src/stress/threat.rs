@@ -146,6 +146,11 @@ impl Threat {
         }
     }
 
+    /// Whether the level is a share of the features, of which a whole number is spoiled.
+    pub fn counts_features(self) -> bool {
+        matches!(self, Self::MissingFeatures | Self::CorruptedFeatures | Self::AdversarialDeletion)
+    }
+
     /// Which rows are damaged.
     pub fn part(self) -> Part {
         match self {

@@ -1,5 +1,9 @@
 //! Splits and grids.
 
+mod groups;
+
+pub use groups::{Together, stratified_groups};
+
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;

@@ -1,0 +1,121 @@
+//! The answer that is always there: the same one for every row.
+
+use super::advice::{Judge, WORTH};
+use super::outcome::{Advice, Cell, Interval, MethodInfo};
+use super::wording::{capital, named, sign};
+use crate::linalg::Dense;
+use crate::metrics::{Judged, Metric, Predictions};
+use crate::stress::CLEAN;
+
+/// How good a constant answer is: always the largest class, with the shares of the classes as probabilities. More is better.
+pub(super) fn constant_answer(metric: Metric, labels: &[usize], n_classes: usize) -> Option<f64> {
+    let n = labels.len();
+    let mut shares = vec![0.0; n_classes];
+    for &k in labels {
+        shares[k] += 1.0 / n as f64;
+    }
+    let largest = (0..n_classes).fold(0, |best, k| if shares[k] > shares[best] { k } else { best });
+    let columns = if n_classes == 2 { 1 } else { n_classes };
+    let made = Predictions {
+        predicted: vec![largest; n],
+        scores: Some(Dense::zeros(n, columns)),
+        probabilities: Some(Dense::from_fn(n, n_classes, |_, k| shares[k])),
+    };
+    let judged = Judged::new(labels, n_classes, &made).ok()?;
+    metric.of(&judged).ok().map(|value| sign(metric) * value)
+}
+
+/// Methods that call all held-out rows the same in most splits of undamaged data.
+pub(super) fn constant_methods(methods: &[MethodInfo], cells: &[Cell]) -> Vec<String> {
+    let mostly = |m: &&MethodInfo| {
+        let own = || {
+            cells.iter().filter(|c| c.method == m.name && c.threat == CLEAN && c.accuracy.is_some())
+        };
+        let constant = own().filter(|c| c.constant).count();
+        2 * constant > own().count()
+    };
+    methods.iter().filter(mostly).map(|m| m.name.clone()).collect()
+}
+
+impl Judge<'_> {
+    /// What to say where the baseline does not beat a constant answer on clean data: then it is not "enough".
+    pub(super) fn below_constant(&self, baseline: &MethodInfo, repeats: usize) -> Option<Advice> {
+        let constant = self.constant?;
+        let clean = |m: &MethodInfo| self.bootstrap.interval(&self.scores.under(&m.name, CLEAN));
+        let own = clean(baseline)?;
+        if own.mean >= constant + WORTH {
+            return None;
+        }
+        let beats = |i: &Interval| i.mean >= constant + WORTH && i.low > constant && repeats > 1;
+        let better = self.methods.iter().filter_map(|m| Some((m, clean(m)?)));
+        let better = better
+            .filter(|(m, i)| !self.constants.contains(&m.name) && beats(i))
+            .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+        let (plain, words) = (named(baseline), self.words);
+        let floor = format!(
+            "Always answering `{}` with the same probability gives {} {}; {plain} {}.",
+            self.majority,
+            words.metric.title(),
+            words.value(constant),
+            words.told(own.mean)
+        );
+        let (headline, method) = match better {
+            Some((m, found)) => (
+                format!(
+                    "Use {}: on undamaged data it {}, where {plain} does not beat a constant answer.",
+                    named(m),
+                    words.told(found.mean)
+                ),
+                &m.name,
+            ),
+            None => (
+                "Nothing here beats a constant answer: no method tells these classes apart from these features.".into(),
+                &baseline.name,
+            ),
+        };
+        let help = "What might help: other features, more rows, or class weights \
+                    (`--set class_weight=balanced`, `class_weight=\"balanced\"` in Python)";
+        let mut sentences = vec![floor];
+        if better.is_none() {
+            sentences.push(format!("{help}; no choice of a robust method will."));
+        }
+        if !self.constants.is_empty() {
+            let names: Vec<String> = self
+                .methods
+                .iter()
+                .filter(|m| self.constants.contains(&m.name))
+                .map(named)
+                .collect();
+            sentences
+                .push(format!("{} gave every row the same answer.", capital(&names.join(", "))));
+        }
+        Some(Advice {
+            headline,
+            sentences,
+            worst_threat: None,
+            baseline: baseline.name.clone(),
+            method: method.clone(),
+            gain: None,
+            price: None,
+            nothing_beats_constant: better.is_none(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three of four rows are of class 0.
+    #[test]
+    fn a_constant_answer_is_as_good_as_its_closed_form() {
+        let labels = [0, 0, 0, 1];
+        let value = |metric| constant_answer(metric, &labels, 2).unwrap();
+        assert!((value(Metric::Accuracy) - 0.75).abs() < 1e-12);
+        assert!((value(Metric::Auc) - 0.5).abs() < 1e-12);
+        assert!((value(Metric::BalancedAccuracy) - 0.5).abs() < 1e-12);
+        let entropy = -(0.75 * 0.75_f64.ln() + 0.25 * 0.25_f64.ln());
+        assert!((value(Metric::LogLoss) + entropy).abs() < 1e-12);
+        assert!((value(Metric::Brier) + 0.75 * 0.25).abs() < 1e-12);
+    }
+}
