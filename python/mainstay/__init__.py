@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mainstay._stable import StableLogisticRegression, StableSVC
     from mainstay._stable_cv import StableLogisticRegressionCV, StableSVCCV
     from mainstay._stress import StressInterrupted, stress
-    from mainstay._told import ToldResult
     from mainstay._summary import ModelSummary
+    from mainstay._told import ToldResult
     from mainstay._trust import trust
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
 

@@ -2,5 +2,8 @@
 //! that nothing here can share a mistake with the code under test.
 
 pub mod cone;
+pub mod exact;
 pub mod generate;
+pub mod hostile;
+pub mod objective;
 pub mod rolin;

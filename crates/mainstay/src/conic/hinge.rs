@@ -115,7 +115,7 @@ fn interval(x: &Dense, y: &[f64], bounds: &[f64], w: &[f64], h: &[f64]) -> (f64,
     let losses =
         margins.iter().zip(y).zip(bounds).map(|((m, y), u)| 2.0 * u * (1.0 - y * m).max(0.0));
     let primal = vector::norm_sq(w) + losses.sum::<f64>();
-    let h: Vec<f64> = h.iter().zip(bounds).map(|(h, u)| h.clamp(0.0, *u)).collect();
+    let h: Vec<f64> = h.iter().zip(bounds).map(|(h, u)| vector::clip(*h, *u)).collect();
     let signed: Vec<f64> = h.iter().zip(y).map(|(h, y)| h * y).collect();
     let image = x.tr_mul_vec(&signed);
     (primal, 2.0 * h.iter().sum::<f64>() - vector::norm_sq(&image))

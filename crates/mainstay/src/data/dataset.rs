@@ -176,6 +176,9 @@ impl Dataset {
     }
 }
 
+/// A larger weight, times a loss or the weights of other rows, leaves the range of numbers.
+const LARGEST_WEIGHT: f64 = 1e200;
+
 fn check_weights(weights: &[f64], n: usize) -> Result<()> {
     if weights.len() != n {
         return Err(Error::BadData(format!("{n} rows but {} weights", weights.len())));
@@ -184,6 +187,13 @@ fn check_weights(weights: &[f64], n: usize) -> Result<()> {
         let value = weights[row];
         return Err(Error::BadData(format!(
             "sample_weight[{row}] = {value}: weights must be finite and not negative"
+        )));
+    }
+    if let Some(row) = weights.iter().position(|w| *w > LARGEST_WEIGHT) {
+        let value = weights[row];
+        return Err(Error::BadData(format!(
+            "sample_weight[{row}] = {value:e}: sums of such weights leave the range of numbers; divide all \
+             weights by the largest"
         )));
     }
     Ok(())

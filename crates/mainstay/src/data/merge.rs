@@ -24,26 +24,25 @@ impl Merged {
         let hashes: Vec<u64> = (0..data.len())
             .map(|i| known(i).into_iter().flat_map(Key::bits).fold(hash(x.row(i)), mix))
             .collect();
-        let same_error = |a: usize, b: usize| {
-            let bits = |i: usize| known(i).into_iter().flat_map(Key::bits);
-            bits(a).cmp(bits(b))
+        let content = |i: usize| -> Content {
+            (nonzeros(x.row(i)).collect(), known(i).into_iter().flat_map(Key::bits).collect())
         };
-        let rows = |a: usize, b: usize| compare(x.row(a), x.row(b)).then_with(|| same_error(a, b));
         let key = |i: usize| (hashes[i], data.labels()[i]);
         let mut order: Vec<usize> = (0..data.len()).filter(|&i| weight(i) > 0.0).collect();
-        order.sort_by(|&a, &b| key(a).cmp(&key(b)).then_with(|| rows(a, b)));
+        // By numbers of our own: features that are lent may change under a comparison that reads them again.
+        order.sort_by_key(|&i| key(i));
 
         let mut position = vec![None; data.len()];
         let mut first: Vec<usize> = Vec::with_capacity(order.len());
         let mut parts: Vec<Vec<f64>> = Vec::with_capacity(order.len());
-        for &i in &order {
-            let same = first.last().is_some_and(|&f| key(f) == key(i) && rows(f, i).is_eq());
-            if !same {
-                first.push(i);
-                parts.push(Vec::new());
+        for alike in order.chunk_by(|&a, &b| key(a) == key(b)) {
+            for equal in equal_rows(alike, content) {
+                for &i in &equal {
+                    position[i] = Some(first.len());
+                }
+                first.push(equal[0]);
+                parts.push(equal.into_iter().map(weight).collect());
             }
-            parts[first.len() - 1].push(weight(i));
-            position[i] = Some(first.len() - 1);
         }
         // Sorted before adding, so the sum does not depend on the order of the rows.
         let weights = parts
@@ -84,9 +83,28 @@ fn hash(row: Row<'_>) -> u64 {
     }
 }
 
-fn compare(a: Row<'_>, b: Row<'_>) -> std::cmp::Ordering {
-    let key = |row| Row::entries(row).filter(|(_, v)| *v != 0.0).map(|(j, v)| (j, v.to_bits()));
-    key(a).cmp(key(b))
+/// What tells rows apart: their nonzeros and their known error.
+type Content = (Vec<(usize, u64)>, Vec<u64>);
+
+fn nonzeros(row: Row<'_>) -> impl Iterator<Item = (usize, u64)> + '_ {
+    row.entries().filter(|(_, v)| *v != 0.0).map(|(j, v)| (j, v.to_bits()))
+}
+
+/// Rows of one hash and label in groups of equal content, in the order of that; nearly always one group.
+fn equal_rows(alike: &[usize], content: impl Fn(usize) -> Content) -> Vec<Vec<usize>> {
+    if let [alone] = alike {
+        return vec![vec![*alone]];
+    }
+    let mut groups: Vec<(Content, Vec<usize>)> = Vec::new();
+    for &i in alike {
+        let own = content(i);
+        match groups.iter_mut().find(|(other, _)| *other == own) {
+            Some((_, rows)) => rows.push(i),
+            None => groups.push((own, vec![i])),
+        }
+    }
+    groups.sort_by(|a, b| a.0.cmp(&b.0));
+    groups.into_iter().map(|(_, rows)| rows).collect()
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub(super) fn certify(
 /// from its length is added to it.
 fn lower_bound(problem: &Problem<'_>, multipliers: &Multipliers) -> f64 {
     let clipped: Vec<f64> =
-        multipliers.a.iter().zip(problem.cap).map(|(a, c)| a.clamp(0.0, *c)).collect();
+        multipliers.a.iter().zip(problem.cap).map(|(a, c)| vector::clip(*a, *c)).collect();
     let (up, down) = problem.by_class(&clipped);
     let lighter = up.min(down);
     let scale = |y: f64| {

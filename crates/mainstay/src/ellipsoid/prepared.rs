@@ -75,8 +75,8 @@ impl Prepared {
     ) -> Result<BinaryFit> {
         let unit = self.scale * self.scale;
         let cap: Vec<f64> = binary.weights.iter().map(|w| c * w).collect();
-        let down = (LARGEST_CAP / (vector::norm_inf(&cap) * unit)).min(1.0);
-        let solver_cap: Vec<f64> = cap.iter().map(|c| c * unit * down).collect();
+        let unit = unit.min(LARGEST_CAP / vector::norm_inf(&cap));
+        let solver_cap: Vec<f64> = cap.iter().map(|c| c * unit).collect();
         let grouped = ellipsoids.grouped(self.x.nrows());
         let problem = Problem {
             x: &self.x,
@@ -87,7 +87,7 @@ impl Prepared {
             shapes: &grouped.shapes,
         };
         let mut budget = Budget::new(0.5 * params.tol, params.max_iter, control);
-        let found = strategy::solve(&problem, unit * down, &mut budget)?;
+        let found = strategy::solve(&problem, unit, &mut budget)?;
         let given = Given { rows: binary.x, y: &binary.y, cap: &cap, scale: self.scale };
         self.in_user_units(&problem, &given, found, params.tol, budget.spent())
     }

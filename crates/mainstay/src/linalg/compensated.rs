@@ -44,6 +44,13 @@ impl Compensated {
         self.errors += error;
     }
 
+    /// Adds another sum.
+    #[inline]
+    pub fn join(&mut self, other: Self) {
+        self.add(other.sum);
+        self.errors += other.errors;
+    }
+
     /// The sum, rounded once. Where an error term left the range of numbers it is the plain sum.
     #[inline]
     pub fn value(self) -> f64 {

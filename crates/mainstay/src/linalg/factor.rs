@@ -242,7 +242,9 @@ fn finite(a: &Dense, what: &str) -> Result<()> {
     if a.data().iter().all(|v| v.is_finite()) {
         Ok(())
     } else {
-        Err(Error::Numerical(format!("{what} of a matrix with infinite or undefined entries")))
+        Err(Error::Numerical(format!(
+            "{what} of a matrix with infinite or undefined entries; rescale the features"
+        )))
     }
 }
 

@@ -4,6 +4,7 @@
 //! the crate compiles none of faer's generics and always runs them on one thread (parallelism
 //! lives in the outer loops, which keeps results independent of the number of threads).
 
+mod accurate;
 mod compensated;
 mod csr;
 mod dense;
@@ -20,6 +21,7 @@ mod stacked;
 mod storage;
 pub mod vector;
 
+pub use accurate::{ColumnSums, Scores};
 pub use compensated::Compensated;
 pub use csr::Csr;
 pub use dense::Dense;

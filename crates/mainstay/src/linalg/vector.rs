@@ -87,6 +87,11 @@ pub fn norm(a: &[f64]) -> f64 {
     largest * a.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
 }
 
+/// `v` clipped to `[0, top]`; 0 if it is not a number. Unlike the library's own it takes any `top`.
+pub fn clip(v: f64, top: f64) -> f64 {
+    if v > 0.0 { v.min(top) } else { 0.0 }
+}
+
 /// Largest absolute entry; 0 for an empty slice.
 pub fn norm_inf(a: &[f64]) -> f64 {
     let larger = |m: f64, v: f64| if v > m { v } else { m };

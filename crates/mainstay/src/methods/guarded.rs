@@ -1,11 +1,11 @@
-//! What every method does around its fit: ask for memory before, warn of a constant model after.
+//! What every method does around its fit: ask for memory before, look at the model after.
 
 use serde_json::Value;
 
 use super::Method;
 use crate::control::Control;
 use crate::data::{Dataset, NanRule};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Estimator, Fitted, PathPoint};
 
 /// Copies of a kernel matrix that a fit holds at a time: itself, a factor and what they are computed from.
@@ -50,8 +50,13 @@ impl Guarded {
         control.afford(8.0 * p * vectors, &format!("{vectors} vectors of {p} features"))
     }
 
-    /// Adds the warning that all training rows get one class, unless the method has said so.
+    /// An error if the model has numbers that are none; adds the warning that all training rows get one class, unless the
+    /// method has said so.
     fn completed(&self, mut fitted: Fitted, data: &Dataset) -> Result<Fitted> {
+        if let Err(problem) = fitted.model.validate() {
+            let text = format!("the fitted model: {problem}; rescale the features");
+            return Err(Error::Numerical(text));
+        }
         let told = |text: &String| text.contains("constant") || text.contains("one class");
         if fitted.warnings.iter().any(told) {
             return Ok(fitted);

@@ -50,10 +50,10 @@ fn lower_bound(problem: &RobustHinge<'_>, dual: &Dual) -> f64 {
     for (i, &y) in problem.y.iter().enumerate() {
         let row = problem.x.row(i);
         let share = balance[usize::from(y > 0.0)];
-        let sigma = share * dual.sigma[i].clamp(0.0, problem.weights[i]);
+        let sigma = share * vector::clip(dual.sigma[i], problem.weights[i]);
         tau.clear();
         let entries = nonzeros(row).count();
-        tau.extend(dual.tau[next..next + entries].iter().map(|t| (share * t).clamp(0.0, sigma)));
+        tau.extend(dual.tau[next..next + entries].iter().map(|t| vector::clip(share * t, sigma)));
         next += entries;
         kept += repair(row, sigma, set.values(), (set.total(), set.kept()), &mut tau);
         for ((j, x), t) in nonzeros(row).zip(&tau) {
@@ -77,7 +77,7 @@ fn balance(problem: &RobustHinge<'_>, sigma: &[f64]) -> [f64; 2] {
     }
     let mut sums = [0.0; 2];
     for ((&y, &weight), &s) in problem.y.iter().zip(problem.weights).zip(sigma) {
-        sums[usize::from(y > 0.0)] += s.clamp(0.0, weight);
+        sums[usize::from(y > 0.0)] += vector::clip(s, weight);
     }
     let least = sums[0].min(sums[1]);
     sums.map(|sum| if sum > 0.0 { least / sum } else { 0.0 })

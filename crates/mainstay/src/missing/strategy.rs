@@ -99,6 +99,8 @@ fn solve_program(
     let mut point = Interior::new(scaled, balanced_shares(problem), problem.fit_intercept);
     point.run(problem, budget)?;
     let (weights, intercept, dual) = point.finish();
+    // Where no bound was a number none was kept.
+    let dual = if dual.sigma.is_empty() { Dual::zero(problem) } else { dual };
     Ok(Solution { weights, intercept, dual, n_iter: budget.spent().max(1), route: Vec::new() })
 }
 

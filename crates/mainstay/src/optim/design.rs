@@ -6,7 +6,7 @@
 //! in it replace the features and nothing of order p x p is formed.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, thin_qr, vector};
+use crate::linalg::{Compensated, Dense, thin_qr};
 
 /// Numbers within this range have squares, and sums of squares, within that of floats.
 const ORDINARY: std::ops::Range<f64> = 1e-60..1e60;
@@ -42,7 +42,10 @@ impl ColumnUnits {
     /// Solver weights `v` and intercept `b` in the user's units.
     pub fn to_user(&self, v: &[f64], b: f64) -> Result<(Vec<f64>, f64)> {
         let weights: Vec<f64> = v.iter().zip(&self.factors).map(|(v, t)| v * t).collect();
-        let intercept = b - vector::dot(&weights, &self.means);
+        // Where columns are far from zero this is a small difference of large numbers.
+        let mut moved = Compensated::new(b);
+        weights.iter().zip(&self.means).for_each(|(w, m)| moved.add_product(-w, *m));
+        let intercept = moved.value();
         finite_model(weights, intercept)
     }
 }

@@ -125,13 +125,12 @@ impl<'a> Setting<'a> {
         if let Some(sign) = only_sign(&binary.y) {
             let intercept = one_sided(self.params.loss, sign);
             let weights = vec![0.0; binary.x.ncols()];
-            let primal = problem.objective(&weights, intercept);
-            return Ok(fit(weights, intercept, Certificate { primal, dual: 0.0 }, 1));
+            let (primal, rounding) = problem.objective(&weights, intercept);
+            return Ok(fit(weights, intercept, Certificate { primal, dual: -rounding }, 1));
         }
         let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
         let proven = solve_certified(self.task(&binary.y), &problem, &mut budget)?;
-        // The loss is never negative: a bound that needs no proof.
-        let certificate = Certificate { dual: proven.lower().max(0.0), ..proven.certificate() };
+        let certificate = proven.certificate();
         let route = proven.route().to_vec();
         let nothing = || (vec![0.0; binary.x.ncols()], 0.0);
         let (weights, intercept) = proven.into_points().0.unwrap_or_else(nothing);

@@ -1,6 +1,6 @@
 //! What is minimised.
 
-use crate::linalg::{Matrix, vector};
+use crate::linalg::{Compensated, Matrix, vector};
 use crate::loss::MarginLoss;
 
 /// Penalised mean loss of a linear classifier, ROLIN's Eq. (15) with a free intercept:
@@ -41,19 +41,24 @@ pub(super) struct Candidate {
 }
 
 impl Problem<'_> {
-    /// $y_i(x_i^\top w + b)$ of every row.
-    pub(super) fn margins(&self, weights: &[f64], intercept: f64) -> Vec<f64> {
-        let mut margins = self.x.mul_vec(weights);
-        for (m, y) in margins.iter_mut().zip(self.y) {
-            *m = y * (*m + intercept);
+    /// The value that is minimised, at these very numbers, and by how much rounding may have lowered it.
+    pub(super) fn objective(&self, weights: &[f64], intercept: f64) -> (f64, f64) {
+        let scores = self.x.accurate_scores(weights, intercept);
+        let (mut sum, mut rounding) = (Compensated::default(), 0.0);
+        for (i, (score, error)) in scores.values.iter().zip(&scores.errors).enumerate() {
+            let (margin, share) = (self.y[i] * score, self.shares[i]);
+            let loss = self.loss.value(margin);
+            let error = error + f64::EPSILON * (1.0 + margin.abs());
+            let most = self.loss.value(margin - error) * (1.0 + 8.0 * f64::EPSILON);
+            sum.add(share * loss);
+            rounding += share * (most - loss);
         }
-        margins
+        let objective = sum.value() + self.penalty(weights);
+        (objective, rounding + (weights.len() + 8) as f64 * f64::EPSILON * objective)
     }
 
-    /// The value that is minimised.
-    pub(super) fn objective(&self, weights: &[f64], intercept: f64) -> f64 {
-        let margins = self.margins(weights, intercept);
-        let loss: f64 = margins.iter().zip(self.shares).map(|(m, s)| s * self.loss.value(*m)).sum();
+    /// What the weights cost.
+    fn penalty(&self, weights: &[f64]) -> f64 {
         let seen: Vec<f64> = weights.iter().zip(self.units).map(|(w, u)| u * w).collect();
         let mut penalty = 0.0;
         if self.l1 > 0.0 {
@@ -62,6 +67,6 @@ impl Problem<'_> {
         if self.l2 > 0.0 {
             penalty += 0.5 * self.l2 * vector::norm(&seen).powi(2);
         }
-        loss + penalty
+        penalty
     }
 }

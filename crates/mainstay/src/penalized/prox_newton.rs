@@ -116,13 +116,11 @@ fn curvature<'a>(
     let Some(columns) = transposed else {
         return Curvature::Gram(hessian(program, weights));
     };
-    let entry = |j: usize| {
-        let sum: f64 = columns.row(j).entries().map(|(i, z)| weights[i] * z * z).sum();
-        sum + program.l2[j]
-    };
-    let mut diagonal: Vec<f64> = (0..columns.nrows()).map(entry).collect();
+    let of_rows =
+        |j: usize| -> f64 { columns.row(j).entries().map(|(i, z)| weights[i] * z * z).sum() };
+    let mut diagonal: Vec<f64> = (0..columns.nrows()).map(of_rows).collect();
     diagonal.push(weights.iter().sum());
-    lift(&mut diagonal);
+    lift(&mut diagonal, &program.l2);
     Curvature::Factored { columns, weights, diagonal, ridge: &program.l2 }
 }
 
@@ -146,24 +144,26 @@ fn hessian(program: &Program<'_>, weights: &[f64]) -> Dense {
     let mut h = Dense::zeros(p + 1, p + 1);
     for j in 0..p {
         h.row_mut(j)[..p].copy_from_slice(gram.row(j));
-        h[(j, j)] += program.l2[j];
         h[(j, p)] = cross[j];
         h[(p, j)] = cross[j];
     }
     h[(p, p)] = weights.iter().sum();
     let mut diagonal: Vec<f64> = (0..=p).map(|j| h[(j, j)]).collect();
-    lift(&mut diagonal);
+    lift(&mut diagonal, &program.l2);
     for (j, d) in diagonal.iter().enumerate() {
         h[(j, j)] = *d;
     }
     h
 }
 
-/// Gives every coordinate a little curvature: where no row is curved a step would have no length.
-fn lift(diagonal: &mut [f64]) {
-    let largest = diagonal.iter().fold(0.0, |m: f64, d| if *d < 1e100 { m.max(*d) } else { m });
+/// Adds the ridge to the rows' curvature and gives every coordinate a little: where no row is curved a step would
+/// have no length.
+///
+/// How little is judged by the rows alone: a column of tiny numbers has a huge ridge, which says nothing about the others.
+fn lift(of_rows: &mut [f64], ridge: &[f64]) {
+    let largest = of_rows.iter().fold(0.0, |m: f64, d| if *d < 1e100 { m.max(*d) } else { m });
     let least = (1e-10 * largest).max(1e-12);
-    for d in diagonal {
-        *d = d.max(least);
+    for (j, d) in of_rows.iter_mut().enumerate() {
+        *d = (*d + ridge.get(j).unwrap_or(&0.0)).max(least);
     }
 }

@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::data::{Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::folds::fold_warning;
-use crate::linalg::Dense;
+use crate::linalg::{Compensated, Dense};
 use crate::loss::expected_probability;
 use crate::model::{
     BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, Output,
@@ -118,6 +118,13 @@ impl Learnt {
     }
 }
 
+/// `b` plus `sign` times $w^\top c$, rounded once.
+fn moved(b: f64, w: &[f64], centre: &[f64], sign: f64) -> f64 {
+    let mut sum = Compensated::new(b);
+    w.iter().zip(centre).for_each(|(w, c)| sum.add_product(sign * w, *c));
+    sum.value()
+}
+
 /// How often each merged row counts without class weights.
 fn counts(data: &Dataset, merged: &Merged) -> Vec<f64> {
     let mut counts = vec![0.0; merged.data.len()];
@@ -200,9 +207,8 @@ impl Training<'_> {
         let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
         let mut at = Point { w: vec![0.0; p], b: 0.0 };
         let one_sign = binary.y.iter().all(|y| *y == binary.y[0]);
-        let certificate = if one_sign {
+        if one_sign {
             at.b = if self.params.fit_intercept { 40.0 * binary.y[0] } else { 0.0 };
-            Some(Certificate { primal: problem.value(&at.w, at.b), dual: 0.0 })
         } else {
             self.bounded(&problem)?;
             if problem.correction == Correction::Forward {
@@ -211,12 +217,18 @@ impl Training<'_> {
                 at = minimise(&convex, &at, &mut budget)?;
             }
             at = minimise(&problem, &at, &mut budget)?;
+        }
+        // What is certified is the intercept as it is returned: far from zero it is rounded noticeably.
+        let intercept = moved(at.b, &at.w, centre, -1.0);
+        at.b = moved(intercept, &at.w, centre, 1.0);
+        let certificate = if one_sign {
+            Some(Certificate { primal: problem.value(&at.w, at.b), dual: 0.0 })
+        } else {
             certify(&problem, &at.w, at.b)
         };
         let right = self.right(&problem, &at);
-        let shift: f64 = at.w.iter().zip(centre).map(|(w, c)| w * c).sum();
         Ok(BinaryFit {
-            intercept: at.b - shift,
+            intercept,
             weights: at.w,
             certificate,
             n_iter: budget.spent().max(1),

@@ -1,8 +1,9 @@
 //! The bound on the optimum, recomputed from the data, the answer and dual multipliers.
 
-use super::problem::{Hyperplanes, Problem, RowLoss, Target};
+use super::feasible::feasible;
+use super::problem::{Hyperplanes, Problem, RowLoss, Target, worst_sum};
 use crate::certificate::Certificate;
-use crate::linalg::{Dense, thin_qr, vector};
+use crate::linalg::{Compensated, Scores, vector};
 
 /// A dual point: how much each row counts, and its slopes in the scores times that.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,12 +14,77 @@ pub struct Dual {
     pub alpha: Vec<f64>,
 }
 
-/// Part of all flow between classes that may be rounding.
-const ROUNDING: f64 = 1e-12;
+/// Part of a row's term in the bound that rounding may have added to it: a few units in the last place times the
+/// slope of an entropy, $\ln(1/\epsilon)$.
+const IN_TERMS: f64 = 64.0 * f64::EPSILON;
 
-/// Objective of `point` and the bound that `dual` proves.
+/// Objective of `point`, at these very numbers in the user's units, and a bound that `dual` proves.
+///
+/// What rounding may have taken from the objective or added to the bound is taken from the bound.
 pub fn certify(problem: &Problem<'_>, point: &Hyperplanes, dual: &Dual) -> Certificate {
-    Certificate { primal: problem.objective(point), dual: bound(problem, dual) }
+    let (primal, rounding) = objective(problem, point);
+    // Zero is a bound too: no term of the objective is negative.
+    Certificate { primal, dual: careful_bound(problem, dual).max(0.0) - rounding }
+}
+
+/// The objective and by how much rounding may have lowered it.
+///
+/// $k\theta + \sum c_i \max(0, L_i - \theta)$ is at least the sum of the worst losses for every $\theta \ge 0$.
+fn objective(problem: &Problem<'_>, point: &Hyperplanes) -> (f64, f64) {
+    let q = problem.q();
+    let scores: Vec<Scores> = point
+        .coef
+        .iter()
+        .zip(&point.intercept)
+        .map(|(w, b)| problem.x.accurate_scores(w, *b))
+        .collect();
+    let at = |i: usize, j: usize| scores[j].values[i];
+    let error =
+        |i: usize, j: usize| scores[j].errors[i] + 2.0 * f64::EPSILON * (1.0 + at(i, j).abs());
+    let losses_of = |away: f64| -> Vec<f64> {
+        let moved = |i: usize, j: usize| at(i, j) - away * problem.target.sign(i, j) * error(i, j);
+        let row = |i: usize| (0..q).map(|j| moved(i, j)).collect::<Vec<f64>>();
+        (0..problem.n()).map(|i| problem.row_loss(i, &row(i))).collect()
+    };
+    let (losses, most) = (losses_of(0.0), losses_of(1.0));
+    let threshold = worst_sum(&losses, problem.weights, problem.k).threshold.max(0.0);
+    let (mut sum, mut rounding) = (Compensated::new(problem.k * threshold), 0.0);
+    for ((loss, most), c) in losses.iter().zip(&most).zip(problem.weights) {
+        let over = (loss - threshold).max(0.0);
+        sum.add(c * over);
+        rounding += c * (most * (1.0 + 8.0 * f64::EPSILON) - threshold - over).max(0.0);
+    }
+    let objective = problem.penalty(point) + problem.scale * sum.value();
+    let terms = (problem.x.ncols() * q + 8) as f64 * f64::EPSILON;
+    (objective, problem.scale * rounding + terms * objective)
+}
+
+/// [`bound`], less what rounding may have added to it.
+fn careful_bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
+    let q = problem.q();
+    let Dual { share, alpha } = feasible(problem, dual);
+    let (mut gain, mut size) = (Compensated::default(), 0.0);
+    for (i, (a, alpha)) in share.iter().zip(alpha.chunks_exact(q)).enumerate() {
+        let own = conjugate_gain(problem, i, *a, alpha);
+        gain.add(own);
+        let steep: f64 = alpha.iter().map(|v| v.abs()).sum();
+        // Squared hinges: what is taken off may be as large as what is left.
+        size += own.abs() + if own < steep { 2.0 * steep - own } else { steep };
+    }
+    let mut norm_sq = 0.0;
+    for j in 0..q {
+        let column: Vec<f64> = alpha.iter().skip(j).step_by(q).copied().collect();
+        norm_sq += problem.x.accurate_sums(&column, problem.fit_intercept).longest().powi(2);
+        if problem.fit_intercept {
+            let mut left = Compensated::default();
+            for v in &column {
+                left.add(*v);
+            }
+            size += left.value().abs() / f64::EPSILON;
+        }
+    }
+    let lost = problem.scale / (4.0 * problem.ridge) * norm_sq * (1.0 + 16.0 * f64::EPSILON);
+    problem.scale * (gain.value() - IN_TERMS * size - lost)
 }
 
 /// A lower bound on the optimum. Any numbers may come in: they are first made dual feasible.
@@ -38,44 +104,6 @@ pub fn bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
         })
         .sum();
     problem.scale * (gain - problem.scale / (4.0 * problem.ridge) * norm_sq)
-}
-
-/// Multipliers are clipped to the domain of the conjugate, and those of the heavier sign are shrunk until all
-/// add up to zero; both keep them in that (convex) domain, which contains 0. For squared hinges any $\alpha$ of the
-/// right sign will do, and the best shares follow from them ([`cheapest_shares`]).
-fn feasible(problem: &Problem<'_>, dual: &Dual) -> Dual {
-    let q = problem.q();
-    let Dual { mut share, mut alpha } = dual.clone();
-    if problem.loss == RowLoss::SquaredHinge {
-        clip_signs(problem, &vec![f64::MAX; problem.n()], &mut alpha);
-        if problem.fit_intercept {
-            balance_signs(q, &mut alpha);
-        }
-        return Dual { share: cheapest_shares(problem, &alpha), alpha };
-    }
-    share.iter_mut().zip(problem.weights).for_each(|(a, c)| *a = clip(*a, *c));
-    let total: f64 = share.iter().sum();
-    if total > problem.k {
-        vector::scale(&mut share, problem.k / total);
-        vector::scale(&mut alpha, problem.k / total);
-    }
-    if problem.loss == RowLoss::Logistic && q > 1 {
-        clip_softmax(problem, &share, &mut alpha);
-        if problem.fit_intercept {
-            balance_softmax(problem, &mut alpha);
-        }
-    } else {
-        clip_signs(problem, &share, &mut alpha);
-        if problem.fit_intercept {
-            balance_signs(q, &mut alpha);
-        }
-    }
-    Dual { share, alpha }
-}
-
-/// `v` clipped to `[0, top]`; 0 if it is not a number.
-fn clip(v: f64, top: f64) -> f64 {
-    if v > 0.0 { v.min(top) } else { 0.0 }
 }
 
 /// $-a L^*(\alpha/a)$ of row `i`, written so that nothing divides by zero.
@@ -103,116 +131,13 @@ fn conjugate_gain(problem: &Problem<'_>, i: usize, a: f64, alpha: &[f64]) -> f64
     }
 }
 
-/// The shares that take least from the bound of squared hinges: over $0 \le a \le c$ and $\sum a \le k$,
-/// $\sum_i \|\alpha_i\|^2 / 4a_i$ is least for $a_i = \min(c_i, \tau \|\alpha_i\|)$.
-pub(super) fn cheapest_shares(problem: &Problem<'_>, alpha: &[f64]) -> Vec<f64> {
-    let size: Vec<f64> = alpha.chunks_exact(problem.q()).map(vector::norm).collect();
-    let rows = || size.iter().zip(problem.weights);
-    let mut tau = 0.0;
-    // Newton's method from below: rows that count in full at one tau do so at every larger one.
-    loop {
-        let (mut room, mut open) = (problem.k, 0.0);
-        for (size, c) in rows() {
-            if tau * size >= *c { room -= c } else { open += size }
-        }
-        let further = open > 0.0 && room / open > tau;
-        if !further {
-            return rows().map(|(size, c)| (tau * size).min(*c)).collect();
-        }
-        tau = room / open;
-    }
-}
-
-/// Hinges and the two-class logistic loss: $\beta = -y\alpha$ in $[0, a]$.
-fn clip_signs(problem: &Problem<'_>, a: &[f64], alpha: &mut [f64]) {
-    for (i, alpha) in alpha.chunks_exact_mut(problem.q()).enumerate() {
-        for (j, v) in alpha.iter_mut().enumerate() {
-            let sign = problem.target.sign(i, j);
-            *v = -sign * clip(-sign * *v, a[i]);
-        }
-    }
-}
-
-/// Softmax: $\alpha_i = a_i(\pi - e_y)$ with $\pi$ in the simplex.
-fn clip_softmax(problem: &Problem<'_>, a: &[f64], alpha: &mut [f64]) {
-    // Nothing can flow back from a class without rows.
-    let mut present = vec![false; problem.q()];
-    (0..problem.n()).for_each(|i| present[problem.target.label(i)] = true);
-    for (i, alpha) in alpha.chunks_exact_mut(problem.q()).enumerate() {
-        let own = problem.target.label(i);
-        let mut moved = 0.0;
-        for (j, v) in alpha.iter_mut().enumerate().filter(|(j, _)| *j != own) {
-            *v = if present[j] { clip(*v, a[i]) } else { 0.0 };
-            moved += *v;
-        }
-        let shrink = if moved > a[i] { a[i] / moved } else { 1.0 };
-        vector::scale(alpha, shrink);
-        alpha[own] = -moved * shrink;
-    }
-}
-
-/// For every score, shrinks the multipliers of the heavier sign so that all add up to zero.
-fn balance_signs(q: usize, alpha: &mut [f64]) {
-    for j in 0..q {
-        let (mut up, mut down) = (0.0, 0.0);
-        for v in alpha.iter().skip(j).step_by(q) {
-            if *v > 0.0 { up += v } else { down -= v }
-        }
-        let (shrink_up, shrink_down) = if up > down { (down / up, 1.0) } else { (1.0, up / down) };
-        for v in alpha.iter_mut().skip(j).step_by(q) {
-            *v *= if *v > 0.0 { shrink_up } else { shrink_down };
-        }
-    }
-    // 0/0 when all multipliers of a score are zero.
-    for v in alpha.iter_mut().filter(|v| v.is_nan()) {
-        *v = 0.0;
-    }
-}
-
-/// Shrinks the multipliers of all rows of a class together so that those of every score add up to zero.
-///
-/// The mass that rows of class $l$ move to class $j$ is a flow $N_{lj}$; factors $\tau$ with
-/// $\sum_l \tau_l N_{lj} = \tau_j \sum_l N_{jl}$ make it a circulation. They are the stationary
-/// measure of a Markov chain on the classes, close to 1 near the optimum.
-fn balance_softmax(problem: &Problem<'_>, alpha: &mut [f64]) {
-    let q = problem.q();
-    let mut flow = Dense::zeros(q, q);
-    for (i, alpha) in alpha.chunks_exact(q).enumerate() {
-        vector::axpy(1.0, alpha, flow.row_mut(problem.target.label(i)));
-    }
-    let tau = stationary(&flow);
-    let mut left = vec![0.0; q];
-    for (i, alpha) in alpha.chunks_exact_mut(q).enumerate() {
-        vector::scale(alpha, tau[problem.target.label(i)]);
-        vector::axpy(1.0, alpha, &mut left);
-    }
-    // More than rounding left over (classes that exchange nothing): only zero multipliers add up.
-    let balanced = vector::norm_1(&left) <= ROUNDING * vector::norm_1(flow.data());
-    if !balanced {
-        alpha.fill(0.0);
-    }
-}
-
-/// $\tau \ge 0$, largest entry 1, with $\tau^\top F = 0$ for a matrix whose rows sum to zero and
-/// whose entries off the diagonal are not negative.
-fn stationary(flow: &Dense) -> Vec<f64> {
-    let q = flow.nrows();
-    // The left null vector is the last column of Q in F = QR when F has rank q - 1.
-    let (basis, _) = thin_qr(flow);
-    let mut tau = basis.column(q - 1);
-    let top = tau.iter().fold(0.0, |m: f64, v| if v.abs() > m.abs() { *v } else { m });
-    for v in &mut tau {
-        *v = if top == 0.0 { 1.0 } else { (*v / top).max(0.0) };
-    }
-    tau
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::linalg::Matrix;
+    use crate::linalg::{Dense, Matrix};
+    use crate::stable::feasible::cheapest_shares;
     use crate::stable::row_loss::expand;
 
     /// Numbers from which a problem, a primal and a dual point are made.
@@ -312,6 +237,11 @@ mod tests {
                 for point in [&zero, &draw.hyperplanes()] {
                     let objective = problem.objective(point);
                     prop_assert!(proven <= objective * (1.0 + 1e-12) + 1e-12, "{proven} {objective}");
+                    let Certificate { primal, dual } = certify(&problem, point, &dual);
+                    prop_assert!(dual <= primal, "{dual} {primal}");
+                    let size = objective.abs().max(1.0);
+                    prop_assert!((primal - objective).abs() <= 1e-12 * size, "{primal} {objective}");
+                    prop_assert!(dual >= proven - 1e-9 * size, "{dual} {proven}");
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The paper's Algorithm 1, repaired: cutting planes for the worst-case loss.
 
-use super::certificate::{Dual, bound};
+use super::certificate::Dual;
 use super::problem::{Problem, worst_sum};
 use super::row_loss::expand;
 use super::row_space::Reduced;
@@ -57,7 +57,8 @@ pub(super) fn solve(
     let proven = planes.best.lower();
     if let (Some(v), Some(dual)) = planes.best.into_points() {
         let hyperplanes = reduced.hyperplanes(&v);
-        found.offer_primal(problem.objective(&hyperplanes), || Iterate { v, hyperplanes });
+        let primal = reduced.objective(problem, &v, &hyperplanes);
+        found.offer_primal(primal, || Iterate { v, hyperplanes });
         found.offer_dual(proven, || dual);
     }
     Ok(())
@@ -126,7 +127,7 @@ impl<'r, 'a> Planes<'r, 'a> {
                 vector::axpy(part, &cut.dual.alpha, &mut dual.alpha);
             }
         }
-        self.best.offer_dual(bound(self.problem, &dual), || dual);
+        self.best.offer_dual(self.reduced.bound(self.problem, &dual), || dual);
         let step = adjoint.iter().zip(&self.metric).map(|(g, m)| g * m);
         center.iter().zip(step).map(|(c, step)| c - step).collect()
     }

@@ -1,7 +1,7 @@
 //! What a stable fit says about the data: which rows carry it, whether it is the classical fit, and
 //! whether `k` is too small to tell the classes apart.
 
-use super::certificate::{Dual, bound};
+use super::certificate::Dual;
 use super::interior;
 use super::problem::{Hyperplanes, Problem, RowLoss, Target};
 use super::row_loss::expand;
@@ -130,7 +130,7 @@ pub(super) fn zero_weights(
     let (v, dual) = (reduced.constant(&hyperplanes.intercept), Dual { share, alpha });
     let mut found = Bracket::new();
     found.offer_primal(problem.objective(&hyperplanes), || Iterate { v, hyperplanes });
-    found.offer_dual(bound(problem, &dual), || dual);
+    found.offer_dual(reduced.bound(problem, &dual), || dual);
     Ok(Some(found))
 }
 

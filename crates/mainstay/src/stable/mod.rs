@@ -12,6 +12,7 @@ mod cutting_plane;
 mod cv;
 mod degenerate;
 mod estimator;
+mod feasible;
 mod interior;
 mod multipliers;
 mod partitioned;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use super::certificate::certify;
 use super::degenerate;
 use super::estimator::Solver;
 use super::problem::{Hyperplanes, Problem, RowLoss, Target};
@@ -13,10 +14,14 @@ use super::solution::Solution;
 use super::strategy::{self, Task};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::linalg::vector;
 use crate::model::{Fitted, Linear, Link, Model, WorstRows};
 use crate::optim::Budget;
 use crate::uncertainty::K;
+
+/// A larger feature value has no finite square.
+const LARGEST_FEATURE: f64 = 1e153;
 
 /// One point of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,6 +77,12 @@ impl PathSpec {
             let weighted = self.class_weight.apply(data.clone())?;
             (Merged::new(&weighted), given_weights(&weighted))
         };
+        let largest = vector::norm_inf(merged.data.features().values());
+        if largest > LARGEST_FEATURE {
+            return Err(Error::BadData(format!(
+                "a feature value of {largest:.1e} has no finite square: rescale the features"
+            )));
+        }
         let reduced = Reduced::new(merged.data.features(), self.fit_intercept)?;
         let rows = Rows { data: &merged.data, reduced };
         let columns = self.solve_targets(settings, &rows, control)?;
@@ -170,6 +181,7 @@ impl PathSpec {
             &mut budget,
         )?;
         let equals_classical = degenerate::equals_classical(problem, &mut solution, self.tol);
+        solution.certificate = certify(problem, &solution.iterate.hyperplanes, &solution.dual);
         let losses = problem.losses(&problem.scores(&solution.iterate.hyperplanes));
         let shares = degenerate::cleaned_shares(&solution.dual, problem.weights);
         let n_iter = budget.spent();

@@ -124,8 +124,8 @@ impl Problem<'_> {
         let q = self.q();
         let mut f = vec![0.0; self.n() * q];
         for (j, (w, b)) in point.coef.iter().zip(&point.intercept).enumerate() {
-            for (i, score) in self.x.mul_vec(w).into_iter().enumerate() {
-                f[i * q + j] = score + b;
+            for (i, score) in self.x.scores(w, *b).into_iter().enumerate() {
+                f[i * q + j] = score;
             }
         }
         f

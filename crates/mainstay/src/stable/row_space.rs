@@ -1,8 +1,9 @@
 //! The features as the solvers see them: few columns, moderate numbers, a column for the intercept.
 
-use super::problem::Hyperplanes;
+use super::certificate::{Dual, bound};
+use super::problem::{Hyperplanes, Problem, worst_sum};
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, Matrix, SymmetricEigen, vector};
+use crate::linalg::{Compensated, Dense, Matrix, SymmetricEigen, vector};
 use crate::optim::design::unit_if_extreme;
 
 /// Rows as the solvers see them.
@@ -91,8 +92,12 @@ impl<'a> Reduced<'a> {
         let scaled = (unit != 1.0).then(|| x.scale_columns(&vec![1.0 / unit; x.ncols()]));
         let rows = scaled.as_ref().unwrap_or(x);
         if x.ncols() > x.nrows() {
-            let (features, basis) = in_row_space(rows, intercept)?;
-            return Ok(Self { features, unit, x, basis: Some(basis), centre: Vec::new() });
+            let (centred, centre) = match rows {
+                Matrix::Dense(rows) if intercept => far_from_zero(rows),
+                _ => (None, Vec::new()),
+            };
+            let (features, basis) = in_row_space(centred.as_ref().unwrap_or(rows), intercept)?;
+            return Ok(Self { features, unit, x, basis: Some(basis), centre });
         }
         let z = if intercept { rows.with_ones() } else { Some(rows.clone()) };
         let mut z =
@@ -118,25 +123,63 @@ impl<'a> Reduced<'a> {
     pub(super) fn hyperplanes(&self, v: &[f64]) -> Hyperplanes {
         let mut planes = Hyperplanes { coef: Vec::new(), intercept: Vec::new() };
         for part in v.chunks_exact(self.features.z.ncols()) {
-            let moved: f64 = self.centre.iter().zip(part).map(|(c, w)| c * w).sum();
             let mut w = match &self.basis {
                 None => part[..self.features.m].to_vec(),
-                Some(basis) => {
-                    let mut w = self.x.tr_mul_vec(&basis.mul_vec(&part[..self.features.m]));
-                    // `x` here is the given one, `unit` times the one the basis belongs to.
-                    vector::scale(&mut w, 1.0 / self.unit);
-                    w
-                }
+                Some(basis) => self.out_of_row_space(&basis.mul_vec(&part[..self.features.m])),
             };
+            let mut b =
+                Compensated::new(if self.features.intercept { part[self.features.m] } else { 0.0 });
+            self.centre.iter().zip(&w).for_each(|(c, w)| b.add_product(-c, *w));
             vector::scale(&mut w, 1.0 / self.unit);
             planes.coef.push(w);
-            planes.intercept.push(if self.features.intercept {
-                part[self.features.m] - moved
-            } else {
-                0.0
-            });
+            planes.intercept.push(b.value());
         }
         planes
+    }
+
+    /// $\sum_i u_i z_i$ over the rows that the basis belongs to.
+    fn out_of_row_space(&self, u: &[f64]) -> Vec<f64> {
+        // `x` is the given one, `unit` times the one the basis belongs to.
+        if self.centre.is_empty() {
+            let mut w = self.x.tr_mul_vec(u);
+            vector::scale(&mut w, 1.0 / self.unit);
+            return w;
+        }
+        let mut w = vec![0.0; self.x.ncols()];
+        for (row, u) in self.x.rows().zip(u) {
+            for (j, v) in row.entries() {
+                w[j] += u * (v / self.unit - self.centre[j]);
+            }
+        }
+        w
+    }
+
+    /// The objective as solvers judge it: where columns were centred that of `v`, whose intercept is not rounded yet,
+    /// so that they stop when nothing is left to gain; otherwise that of `hyperplanes`.
+    pub(super) fn objective(
+        &self,
+        problem: &Problem<'_>,
+        v: &[f64],
+        hyperplanes: &Hyperplanes,
+    ) -> f64 {
+        if self.centre.is_empty() {
+            return problem.objective(hyperplanes);
+        }
+        let losses = problem.losses(&self.features.scores(v));
+        let parts = v.chunks_exact(self.features.z.ncols());
+        let size: f64 = parts.map(|w| vector::norm_sq(&w[..self.features.m])).sum();
+        let worst = worst_sum(&losses, problem.weights, problem.k).sum;
+        self.ridge(problem.ridge) * size + problem.scale * worst
+    }
+
+    /// The bound as solvers judge it, on centred columns where they were centred.
+    pub(super) fn bound(&self, problem: &Problem<'_>, dual: &Dual) -> f64 {
+        if self.centre.is_empty() {
+            return bound(problem, dual);
+        }
+        // The column of the intercept adds nothing: its multipliers add up to zero.
+        let ridge = self.ridge(problem.ridge);
+        bound(&Problem { x: &self.features.z, ridge, ..problem.clone() }, dual)
     }
 
     /// Reduced weights that are zero but for the intercepts.
@@ -165,6 +208,17 @@ fn far_centre(z: &Dense, m: usize) -> Vec<f64> {
     }
     let far = |(c, s): (&f64, &f64)| c * c > FAR * FAR * s;
     if mean.iter().zip(&spread).any(far) { mean } else { Vec::new() }
+}
+
+/// The rows without the means of their columns, and these, where a mean is far from zero.
+fn far_from_zero(rows: &Dense) -> (Option<Matrix>, Vec<f64>) {
+    let centre = far_centre(rows, rows.ncols());
+    if centre.is_empty() {
+        return (None, centre);
+    }
+    let mut centred = rows.clone();
+    (0..rows.nrows()).for_each(|i| vector::axpy(-1.0, &centre, centred.row_mut(i)));
+    (Some(centred.into()), centre)
 }
 
 /// Rows in the row space, and the basis $U S^{-1}$.

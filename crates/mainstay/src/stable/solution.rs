@@ -48,7 +48,9 @@ impl Solution {
         let (certificate, route) = (found.certificate(), found.route().to_vec());
         match found.into_points() {
             (Some(iterate), Some(dual)) => Ok(Self { iterate, dual, certificate, route }),
-            _ => Err(Error::Numerical("the stable fit; rescale the features".into())),
+            _ => Err(Error::Numerical(
+                "the stable fit; rescale the features or the row weights".into(),
+            )),
         }
     }
 

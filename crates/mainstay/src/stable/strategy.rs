@@ -9,7 +9,7 @@ use super::interior::{self, SHORT_STEPS, USUAL};
 use super::problem::{Problem, RowLoss};
 use super::row_space::Reduced;
 use super::smallest_k::SmallestK;
-use super::solution::{Found, Solution, Start};
+use super::solution::{Found, Iterate, Solution, Start};
 use super::{cutting_plane, multipliers};
 use crate::error::Result;
 use crate::optim::{Bracket, Budget};
@@ -79,6 +79,21 @@ const NEWTON: &[Stage] = &[
             interior::solve_from(task.problem, task.reduced, None, USUAL, &mut state.found, budget)
         },
     },
+    // Full steps may lead astray where the curvature of most rows has vanished.
+    Stage {
+        name: "centred steps",
+        applies: |task, _| task.problem.loss == RowLoss::Logistic,
+        run: |task, state, budget| {
+            interior::solve_by_centring(task.problem, task.reduced, &mut state.found, budget)
+        },
+    },
+    Stage {
+        name: "interior point from there",
+        applies: |task, state| {
+            task.problem.loss == RowLoss::Logistic && state.found.certificate().gap() <= NEAR
+        },
+        run: by_warm_interior_point,
+    },
     Stage {
         name: "small objective",
         applies: |_, state| state.small_objective.is_some(),
@@ -140,7 +155,21 @@ pub(super) fn solve(
     if newton {
         refine_classical(task, &mut state.found, budget)?;
     }
+    if state.found.certificate().gap() > budget.tol() {
+        offer_zero_weights(task, &mut state.found);
+    }
     Solution::new(state.found)
+}
+
+/// What every answer must beat, whatever went wrong on the way; nothing where there is none at all.
+fn offer_zero_weights(task: &Task<'_, '_>, found: &mut Found) {
+    let Task { problem, reduced, .. } = *task;
+    let v = vec![0.0; problem.q() * reduced.features.z.ncols()];
+    let hyperplanes = reduced.hyperplanes(&v);
+    if found.point().is_some() {
+        let value = reduced.objective(problem, &v, &hyperplanes);
+        found.offer_primal(value, || Iterate { v, hyperplanes });
+    }
 }
 
 impl State<'_> {

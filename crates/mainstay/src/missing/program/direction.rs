@@ -83,7 +83,7 @@ impl Interior {
             let centre = move |x: f64, dx: f64, z: f64, dz: f64| {
                 let product = (x + aim_primal * dx) * (z + aim_dual * dz);
                 let (low, high) = (LOWEST_PRODUCT * goal, HIGHEST_PRODUCT * goal);
-                (product.clamp(low, high) - product).max(-high)
+                (product.max(low).min(high) - product).max(-high)
             };
             let weights = spread(1.0 / TRIES as f64, 1.0);
             let (primals, duals) = self.solve(system, &centre, None, &weights);

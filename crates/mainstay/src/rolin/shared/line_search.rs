@@ -72,7 +72,7 @@ fn least_between(kinks: &[f64], at: impl Fn(f64) -> (f64, f64)) -> f64 {
     let (low, high) = (kinks[end - 1], kinks[end]);
     let middle = f64::midpoint(low, high);
     match at(middle) {
-        (first, second) if second > 0.0 => (middle - first / second).clamp(low, high),
+        (first, second) if second > 0.0 => (middle - first / second).max(low).min(high),
         (first, _) if first < 0.0 => high,
         // Rounding hides that the slope was zero at `low` already.
         _ => low,
@@ -114,7 +114,7 @@ fn least_from(at_zero: (f64, f64), at: impl Fn(f64) -> (f64, f64), top: f64) -> 
         let next = if quick { newton } else { f64::midpoint(low, high) };
         last = if quick { (next - c).abs() } else { f64::INFINITY };
         if (next - c).abs() <= SAME * next && inside || next <= low || next >= high {
-            return next.clamp(low, high);
+            return next.max(low).min(high);
         }
         c = next;
         (first, second) = at(c);

@@ -76,7 +76,9 @@ impl Iteration<'_, Smooth<'_, '_>> {
     ///
     /// No step is cut short by a boundary here, so that a start far from the central path (zero
     /// weights, a neighbour's weights) comes close to it in two or three steps.
-    pub(super) fn centre(&mut self, mu: f64, run: &mut Run<'_, '_>) -> Result<()> {
+    ///
+    /// Whether it came as close as [`CENTRAL`] asks.
+    pub(super) fn centre(&mut self, mu: f64, run: &mut Run<'_, '_>) -> Result<bool> {
         let enough = CENTRAL * mu * self.rows.pairs();
         let mut merit = self.merit(mu);
         for _ in 0..CENTRING {
@@ -98,10 +100,16 @@ impl Iteration<'_, Smooth<'_, '_>> {
             merit = self.descend(&v, mu, merit, decrease, control)?;
             self.t = self.problem.k - self.rows.share();
             if decrease <= enough {
-                break;
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
+    }
+
+    /// The present point with its slacks and multipliers on the central path of another `mu`.
+    pub(super) fn narrow(&mut self, mu: f64) {
+        self.theta = self.rows.centre(&self.f, mu, self.theta);
+        self.t = self.problem.k - self.rows.share();
     }
 
     /// A step along `v`, halved until the barrier problem decreases as it should; returns its new value.

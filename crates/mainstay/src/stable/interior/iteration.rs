@@ -6,7 +6,7 @@ use super::system::{System, threshold_coupling};
 use crate::error::Result;
 use crate::linalg::vector;
 use crate::optim::{Budget, step};
-use crate::stable::certificate::{Dual, bound};
+use crate::stable::certificate::Dual;
 use crate::stable::problem::{Problem, RowLoss};
 use crate::stable::row_space::{Features, Reduced};
 use crate::stable::solution::{Found, Iterate};
@@ -164,8 +164,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
                 return Ok(Some(kept));
             }
         }
-        self.rows.linearize(&self.f, self.theta, &mut self.local);
-        self.offer(run);
+        self.prove(run);
         run.astray = self.active.is_some() && run.budget.left() > 0;
         Ok(None)
     }
@@ -227,6 +226,12 @@ impl<'r, R: Rows> Iteration<'r, R> {
         (system, adjoint)
     }
 
+    /// Offers the current point and the multipliers that belong to it.
+    pub(super) fn prove(&mut self, run: &mut Run<'_, '_>) {
+        self.rows.linearize(&self.f, self.theta, &mut self.local);
+        self.offer(run);
+    }
+
     /// Offers the current point and multipliers, recomputed on all rows; returns the objective of the point.
     fn offer(&self, run: &mut Run<'_, '_>) -> f64 {
         let FullProblem { problem, reduced } = self.full;
@@ -234,11 +239,11 @@ impl<'r, R: Rows> Iteration<'r, R> {
         if !hyperplanes.is_finite() {
             return f64::INFINITY;
         }
-        let primal = problem.objective(&hyperplanes);
+        let primal = reduced.objective(problem, &self.v, &hyperplanes);
         run.found.offer_primal(primal, || Iterate { v: self.v.clone(), hyperplanes });
         let mine = Dual { share: self.rows.shares().to_vec(), alpha: self.local.alpha.clone() };
         let dual = self.active.map_or_else(|| mine.clone(), |active| active.complete(&mine));
-        run.found.offer_dual(bound(problem, &dual), || dual);
+        run.found.offer_dual(reduced.bound(problem, &dual), || dual);
         primal
     }
 

@@ -21,7 +21,6 @@ use slacks::central_slacks;
 use smooth::Smooth;
 pub(super) use system::System;
 
-use super::certificate::bound;
 use super::problem::{Problem, RowLoss, worst_sum};
 use super::row_space::Reduced;
 use super::solution::{Found, Start};
@@ -59,6 +58,13 @@ const FIRST_BARRIER: f64 = 0.3;
 const LEAST_OPEN: f64 = 1e-4;
 /// The narrowest first barrier, in units of loss times weight.
 const LEAST_BARRIER: f64 = 1e-12;
+
+/// A barrier relative to the one before, where every one is solved for.
+const NARROWER: f64 = 0.2;
+/// Part of the asked gap that a barrier may leave open before a narrower one is pointless.
+const NARROW: f64 = 0.01;
+/// Rounds of Newton steps on one barrier problem at most.
+const MOST_ROUNDS: usize = 20;
 
 /// Solves an auxiliary problem with every row in play: one run, and from easier problems if that does not
 /// reach the gap.
@@ -132,6 +138,53 @@ pub(super) fn solve_from(
     })
 }
 
+/// Newton's method with a line search on one barrier problem after the other, each a fifth of the one before.
+///
+/// Slower than predictor and corrector, but every step descends: where rows differ by many orders of magnitude and
+/// the curvature of most has vanished, full steps lead astray and never come back.
+pub(super) fn solve_by_centring(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    found: &mut Found,
+    budget: &mut Budget<'_>,
+) -> Result<()> {
+    budget.stage(budget.tol(), STEPS, |budget| {
+        let tol = budget.tol();
+        let mut run = Run::new(found, budget, false);
+        let pairs = 2.0 * problem.n() as f64;
+        let (mut iteration, mut mu) = zero_start(FullProblem { problem, reduced });
+        let mut rounds = 0;
+        loop {
+            let central = iteration.centre(mu, &mut run)?;
+            rounds = if central { 0 } else { rounds + 1 };
+            let last = rounds >= MOST_ROUNDS || run.budget.left() == 0;
+            if central || last {
+                iteration.prove(&mut run);
+            }
+            let narrow = problem.scale * mu * pairs <= NARROW * tol * run.found.upper().max(1.0);
+            if last || run.found.certificate().gap() <= tol || (central && narrow) {
+                return Ok(());
+            }
+            if central {
+                mu *= NARROWER;
+                iteration.narrow(mu);
+            }
+        }
+    })
+}
+
+/// Zero weights, and the first barrier.
+fn zero_start(full: FullProblem<'_>) -> (Iteration<'_, Smooth<'_, '_>>, f64) {
+    let FullProblem { problem, reduced } = full;
+    let v = vec![0.0; problem.q() * reduced.features.z.ncols()];
+    let f = reduced.features.scores(&v);
+    let worst = worst_sum(&problem.losses(&f), problem.weights, problem.k);
+    let mu = (FIRST_BARRIER * worst.sum / (2.0 * problem.n() as f64)).max(LEAST_BARRIER);
+    let mut rows = Smooth::new(problem);
+    let theta = rows.centre(&f, mu, worst.threshold);
+    (Iteration::new(full, v, f, theta, rows), mu)
+}
+
 fn attempt(
     full: FullProblem<'_>,
     start: Option<Start<'_>>,
@@ -145,7 +198,7 @@ fn attempt(
     let worst = worst_sum(&problem.losses(&f), problem.weights, problem.k);
     let sums = problem.loss == RowLoss::Hinge && problem.q() > 1;
     let pairs = (problem.n() * if sums { 2 + 2 * problem.q() } else { 2 }) as f64;
-    let open = start.map_or(worst.sum, |near| open_at(problem, near, worst.sum));
+    let open = start.map_or(worst.sum, |near| open_at(full, near, worst.sum));
     let mu = (FIRST_BARRIER * open / pairs).max(LEAST_BARRIER);
     if sums {
         // Inner slacks add to the losses; their multipliers are not known yet.
@@ -165,9 +218,10 @@ fn attempt(
 }
 
 /// How far a neighbour's answer is from optimal here, by its own multipliers, at most the `worst` losses.
-fn open_at(problem: &Problem<'_>, near: Start<'_>, worst: f64) -> f64 {
-    let primal = problem.objective(&near.iterate.hyperplanes);
-    let proven = bound(problem, near.dual).max(0.0);
+fn open_at(full: FullProblem<'_>, near: Start<'_>, worst: f64) -> f64 {
+    let FullProblem { problem, reduced } = full;
+    let primal = reduced.objective(problem, &near.iterate.v, &near.iterate.hyperplanes);
+    let proven = reduced.bound(problem, near.dual).max(0.0);
     worst.min((primal - proven) / problem.scale).max(LEAST_OPEN * worst)
 }
 

@@ -115,7 +115,8 @@ fn step_back(
     let mu = inner.mu().max(STEP_BACK * worst);
     inner.theta = inner.rows.centre(&inner.f, mu, inner.theta);
     inner.t = inner.problem.k - inner.rows.share();
-    inner.centre(mu, run)
+    inner.centre(mu, run)?;
+    Ok(())
 }
 
 /// Rows that left but are no longer far from the threshold, or on its other side.

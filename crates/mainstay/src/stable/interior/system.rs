@@ -81,7 +81,9 @@ impl System {
             }
             shift *= NEXT_SHIFT;
         }
-        Err(Error::Numerical("the Newton system of the stable fit; rescale the features".into()))
+        Err(Error::Numerical(
+            "the Newton system of the stable fit; rescale the features or the row weights".into(),
+        ))
     }
 
     /// Solves with two rounds of refinement.

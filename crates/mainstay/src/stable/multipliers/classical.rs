@@ -4,7 +4,8 @@ use super::SAMPLE_GAP;
 use super::newton::{Newton, NewtonStart};
 use crate::error::Result;
 use crate::optim::{Bracket, Budget};
-use crate::stable::certificate::{Dual, bound, cheapest_shares};
+use crate::stable::certificate::Dual;
+use crate::stable::feasible::cheapest_shares;
 use crate::stable::problem::{Problem, Target};
 use crate::stable::row_space::Reduced;
 use crate::stable::solution::{Found, Iterate};
@@ -43,8 +44,8 @@ pub(in crate::stable) fn solve(
     let hyperplanes = reduced.hyperplanes(&v);
     let dual = Dual { share: cheapest_shares(problem, &alpha), alpha };
     let mut found = Bracket::new();
-    found.offer_primal(problem.objective(&hyperplanes), || Iterate { v, hyperplanes });
-    found.offer_dual(bound(problem, &dual), || dual);
+    found.offer_primal(reduced.objective(problem, &v, &hyperplanes), || Iterate { v, hyperplanes });
+    found.offer_dual(reduced.bound(problem, &dual), || dual);
     Ok(Some(found).filter(|found| found.certificate().gap() <= tol))
 }
 

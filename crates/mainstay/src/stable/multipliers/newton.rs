@@ -6,7 +6,7 @@ use super::threshold_band::FarRows;
 use crate::error::Result;
 use crate::linalg::vector;
 use crate::optim::Budget;
-use crate::stable::certificate::{Dual, bound};
+use crate::stable::certificate::Dual;
 use crate::stable::problem::{Problem, worst_sum};
 use crate::stable::row_space::{Features, Reduced};
 use crate::stable::solution::{Found, Iterate};
@@ -286,9 +286,9 @@ impl<'r, 'a> Newton<'r, 'a> {
     /// Offers the present point and its multipliers, both recomputed on the given data.
     pub(super) fn offer(&self, reduced: &Reduced<'_>, found: &mut Found) {
         let hyperplanes = reduced.hyperplanes(&self.v);
-        let primal = self.problem.objective(&hyperplanes);
+        let primal = reduced.objective(self.problem, &self.v, &hyperplanes);
         found.offer_primal(primal, || Iterate { v: self.v.clone(), hyperplanes });
         let dual = Dual { share: self.rows.share.clone(), alpha: self.rows.alpha() };
-        found.offer_dual(bound(self.problem, &dual), || dual);
+        found.offer_dual(reduced.bound(self.problem, &dual), || dual);
     }
 }

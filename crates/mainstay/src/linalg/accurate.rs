@@ -1,0 +1,199 @@
+//! Scores of rows and sums over rows, as if in twice the precision and with a bound on what rounding is left.
+//!
+//! A certificate is a claim about the numbers that are returned. Where a feature is far from zero for its spread,
+//! scores and sums are small differences of large numbers, of which plain arithmetic leaves nothing.
+
+use rayon::prelude::*;
+
+use super::{Compensated, Matrix, Row, vector};
+
+/// Rows worth a task of their own.
+const ROWS_PER_TASK: usize = 512;
+/// Rows that are summed before their sum is passed on; fixed, so that threads do not matter.
+const ROWS_PER_SUM: usize = 4096;
+/// Beyond this the error terms of compensated sums may leave the range of numbers.
+const LARGEST: f64 = 1e290;
+
+/// Rounding of a score that no loss notices.
+const NOT_NOTICED: f64 = 1e-11;
+
+/// One number per row, and by how much each may be wrong.
+#[derive(Debug, Clone)]
+pub struct Scores {
+    /// The numbers.
+    pub values: Vec<f64>,
+    /// The bounds on their errors.
+    pub errors: Vec<f64>,
+}
+
+/// One number per column, and by how much each may be wrong.
+#[derive(Debug, Clone)]
+pub struct ColumnSums {
+    /// The numbers.
+    pub values: Vec<f64>,
+    /// The bounds on their errors.
+    pub errors: Vec<f64>,
+}
+
+impl ColumnSums {
+    /// The largest length that the vector may have.
+    pub fn longest(&self) -> f64 {
+        let each = self.values.iter().zip(&self.errors).map(|(v, e)| v.abs() + e);
+        // Scaled, so that squares stay in range.
+        let sizes: Vec<f64> = each.collect();
+        vector::norm(&sizes) * (1.0 + (sizes.len() + 4) as f64 * f64::EPSILON)
+    }
+}
+
+/// The range of every column, zeros that are not stored included.
+struct Ranges {
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Ranges {
+    fn new(x: &Matrix) -> Self {
+        let p = x.ncols();
+        let (mut low, mut high) = match x {
+            Matrix::Dense(x) if x.nrows() > 0 => (x.row(0).to_vec(), x.row(0).to_vec()),
+            _ => (vec![0.0; p], vec![0.0; p]),
+        };
+        for row in x.rows() {
+            for (j, v) in row.entries() {
+                low[j] = if v < low[j] { v } else { low[j] };
+                high[j] = if v > high[j] { v } else { high[j] };
+            }
+        }
+        Self { low, high }
+    }
+
+    /// The largest absolute value of a column.
+    fn size(&self, j: usize) -> f64 {
+        self.low[j].abs().max(self.high[j].abs())
+    }
+}
+
+impl Matrix {
+    /// $w^\top x_i + b$ of every row, as if in twice the precision where digits would be lost otherwise.
+    pub fn scores(&self, w: &[f64], b: f64) -> Vec<f64> {
+        let largest = vector::norm_inf(self.values()).mul_add(vector::norm_1(w), b.abs());
+        if largest * f64::EPSILON > NOT_NOTICED {
+            let rows = (0..self.nrows()).into_par_iter().with_min_len(ROWS_PER_TASK);
+            return rows.map(|i| self.row(i).compensated_dot(w, b)).collect();
+        }
+        let mut scores = self.mul_vec(w);
+        for score in &mut scores {
+            *score += b;
+        }
+        scores
+    }
+
+    /// $w^\top x_i + b$ of every row, each with a bound on its error (Ogita, Rump and Oishi's for compensated products).
+    pub fn accurate_scores(&self, w: &[f64], b: f64) -> Scores {
+        let ranges = Ranges::new(self);
+        let sizes = || (0..w.len()).map(|j| (w[j].abs(), ranges.size(j)));
+        let terms = (w.len() + 2) as f64 * f64::EPSILON;
+        let magnitude: f64 = b.abs() + sizes().map(|(w, x)| w * x).sum::<f64>();
+        let in_range = magnitude < LARGEST && sizes().all(|(w, x)| w.max(x) < LARGEST);
+        let left = if in_range { terms * terms } else { terms } * magnitude;
+        let floor = w.len() as f64 * f64::MIN_POSITIVE;
+        let rows = (0..self.nrows()).into_par_iter().with_min_len(ROWS_PER_TASK);
+        let values: Vec<f64> = rows.map(|i| self.row(i).compensated_dot(w, b)).collect();
+        let errors = values.iter().map(|v| f64::EPSILON * v.abs() + left + floor).collect();
+        Scores { values, errors }
+    }
+
+    /// $\sum_i a_i x_i$ for numbers that add up to zero but for rounding, or exactly as they are where they need not.
+    ///
+    /// Where they add up to zero, any number may be taken from a column: its sum is taken over what is left of the
+    /// middle of its range. The bound covers what they fail to add up to, as if it came from the farthest row.
+    pub fn accurate_sums(&self, a: &[f64], add_up_to_zero: bool) -> ColumnSums {
+        let ranges = Ranges::new(self);
+        let centred = add_up_to_zero && matches!(self, Self::Dense(_));
+        let middle: Vec<f64> = (0..self.ncols())
+            .map(|j| if centred { f64::midpoint(ranges.low[j], ranges.high[j]) } else { 0.0 })
+            .collect();
+        let (mut total, mut size) = (Compensated::default(), Compensated::default());
+        for a in a {
+            total.add(*a);
+            size.add(a.abs());
+        }
+        let open = if add_up_to_zero { 2.0 * total.value().abs() } else { 0.0 };
+        let squared = (a.len() as f64 * f64::EPSILON).powi(2);
+        let part = open + (8.0 * f64::EPSILON + squared) * size.value();
+        let far = |j: usize| (ranges.high[j] - middle[j]).max(middle[j] - ranges.low[j]);
+        let errors = (0..self.ncols()).map(|j| part * far(j)).collect();
+        ColumnSums { values: self.compensated_sums(a, &middle), errors }
+    }
+
+    /// $\sum_i a_i (x_i - m)$; sparse rows have $m = 0$.
+    fn compensated_sums(&self, a: &[f64], middle: &[f64]) -> Vec<f64> {
+        let sum_of = |(block, a): (usize, &[f64])| {
+            let mut sums = vec![Compensated::default(); middle.len()];
+            for (i, a) in a.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+                match self.row(block * ROWS_PER_SUM + i) {
+                    Row::Dense(row) => {
+                        for ((sum, v), m) in sums.iter_mut().zip(row).zip(middle) {
+                            sum.add_product(*a, v - m);
+                        }
+                    }
+                    row @ Row::Sparse(..) => {
+                        row.entries().for_each(|(j, v)| sums[j].add_product(*a, v));
+                    }
+                }
+            }
+            sums
+        };
+        let parts: Vec<_> = a.par_chunks(ROWS_PER_SUM).enumerate().map(sum_of).collect();
+        let mut sums = vec![Compensated::default(); middle.len()];
+        for part in parts {
+            sums.iter_mut().zip(part).for_each(|(sum, part)| sum.join(part));
+        }
+        sums.into_iter().map(Compensated::value).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Csr, Dense};
+
+    /// Whole numbers at 2^51: scores are known exactly, and plain products would be wrong by a quarter.
+    #[test]
+    fn scores_of_rows_far_from_zero_are_exact() {
+        let far = 2f64.powi(51);
+        let x = Matrix::from(Dense::from_rows(2, 2, vec![far + 3.0, far, far - 1.0, far + 2.0]));
+        // w = (1 + 2^-40, -1): the scores are 3 + 2^11 + 3 * 2^-40 and -3 + 2^11 - 2^-40, plus b.
+        let small = 2f64.powi(-40);
+        let found = x.accurate_scores(&[1.0 + small, -1.0], -2048.0);
+        assert_eq!(found.values, [3.0 + 3.0 * small, -3.0 - small]);
+        assert!(found.errors.iter().all(|e| *e < 1e-14));
+    }
+
+    /// Multipliers 1, 1, -2 of rows at 2^51 plus 1, 2, 4: the sum is 1 + 2 - 8 whatever the offset; without the
+    /// promise that they add up to zero it is that of the plain formula.
+    #[test]
+    fn sums_of_balanced_rows_do_not_see_the_offset() {
+        let far = 2f64.powi(51);
+        let x = Matrix::from(Dense::from_rows(3, 1, vec![far + 1.0, far + 2.0, far + 4.0]));
+        for balanced in [true, false] {
+            let found = x.accurate_sums(&[1.0, 1.0, -2.0], balanced);
+            assert_eq!(found.values, [-5.0]);
+            assert_eq!(found.errors[0] < 1e-13, balanced);
+        }
+        let open = x.accurate_sums(&[1.0, 1.0, -1.0], true);
+        assert!(open.errors[0] >= 2.0 && open.longest() >= 2.0 + open.values[0].abs());
+    }
+
+    #[test]
+    fn sparse_rows_have_the_sums_of_dense_ones() {
+        let dense = Dense::from_rows(3, 2, vec![0.0, 1.0, 2.0, 0.0, -4.0, 0.5]);
+        let csr = Csr::from_dense(&dense, 4).map(Matrix::from);
+        let a = [0.5, -1.0, 0.5];
+        let wanted = [-4.0, 0.75];
+        for x in [Some(Matrix::from(dense)), csr].into_iter().flatten() {
+            assert_eq!(x.accurate_sums(&a, true).values, wanted);
+            assert_eq!(x.accurate_scores(&[1.0, 2.0], 1.0).values, [3.0, 3.0, -2.0]);
+        }
+    }
+}
