@@ -42,7 +42,7 @@ fn params(folder: &TempDir, data: &str, more: &[&str]) -> (Value, String) {
     let model = model.to_str().unwrap();
     let said = text(&mainstay(&[&["fit", data, "-t", "y", "-o", model], more].concat()));
     let file: Value = serde_json::from_str(&fs::read_to_string(model).unwrap()).unwrap();
-    (file["params"].clone(), said)
+    (file["model"]["params"].clone(), said)
 }
 
 #[test]

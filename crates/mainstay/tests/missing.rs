@@ -655,13 +655,14 @@ fn tuning_avoids_a_box_that_is_too_small() {
                 damage,
                 corrupt,
                 cs,
+                budgets: Some(vec![1.0]),
                 cv: Cv::Folds(3),
                 ..Default::default()
             };
             let fitted = params.check().unwrap().fit(&data, &Control::new()).unwrap();
             assert_eq!(fitted.outputs["C"], Output::Number(10.0));
             let Output::Table(columns) = &fitted.outputs["cv_results"] else { panic!("a table") };
-            assert_eq!(columns[0].1, Output::Vector(vec![1e-4, 10.0]));
+            assert_eq!(columns[1].1, Output::Vector(vec![1e-4, 10.0]));
             let mean = columns.iter().find(|(name, _)| name == "mean_test_score").map(|(_, v)| v);
             let Some(Output::Vector(accuracy)) = mean else { panic!("numbers") };
             assert!((accuracy[0] - 0.6).abs() < 0.05 && accuracy[1] > 0.65, "{accuracy:?}");

@@ -274,13 +274,20 @@ fn advice(expected: &Expectation, rows: &[ToldRow]) -> String {
         .map(|(name, level)| format!("{name}={level}"))
         .collect();
     let named = named.join(", ");
-    let best = rows.iter().max_by(|a, b| a.gain[2].total_cmp(&b.gain[2]));
+    // Of equals the first: it needs the least.
+    let best = rows.iter().reduce(|a, b| if b.gain[2] > a.gain[2] { b } else { a });
     let Some(best) = best.filter(|best| best.gain[2] > best.error[2] && best.gain[2] > 0.0) else {
         return format!("If you expect {named}: plain L2 is as good as anything here.");
     };
+    let gaussian = best.method.contains("gaussian") || best.method == "robust-logistic";
+    let told = if expected.errors > 0.0 && gaussian {
+        format!(", and tell it errors={} when predicting", expected.errors)
+    } else {
+        String::new()
+    };
     let points = |gain: f64| format!("{:+.1} points", 100.0 * gain);
     format!(
-        "If you expect {named}: use {} with {}. Over plain L2 it makes {} of accuracy (standard error {:.1}); {} if \
+        "If you expect {named}: use {} with {}{told}. Over plain L2 it makes {} of accuracy (standard error {:.1}); {} if \
          nothing of it comes true, {} if half, {} if twice as much.",
         best.method,
         best.parameters,
