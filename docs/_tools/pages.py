@@ -28,7 +28,8 @@ GROUPS = {
     "Against measurement error": ["_ellipsoid", "_eigen", "_uncertainty"],
     "Baselines": ["_penalized"],
     "Workbench": ["_compare", "_stress"],
-    "Certificates and files": ["_certify", "_files"],
+    "Raw tables": ["_encoder"],
+    "Certificates and files": ["_certify", "_files", "_onnx"],
 }
 PAPERS = {
     "rolin": "ROLIN: few samples",

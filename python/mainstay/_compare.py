@@ -10,6 +10,7 @@ import numpy as np
 from mainstay import _core
 from mainstay._base import _Progress, _seed
 from mainstay._stress import CLEAN, StressInterrupted, as_table
+from mainstay._tables import drop_columns, encoded, frame_names, index_of, is_frame, row_names
 from mainstay.threats import _codes, _labels, _matrix
 
 
@@ -162,6 +163,8 @@ def compare(
     without=(),
     max_rows=None,
     verbose=0,
+    ids=None,
+    encoder=None,
 ):
     """Find out which threat hurts this data, which method holds, and what that costs.
 
@@ -171,7 +174,8 @@ def compare(
     Parameters
     ----------
     X : array-like or frame of shape (n_samples, n_features)
-        Numbers only, none missing.
+        An array holds numbers only, none missing. A frame (pandas, polars, pyarrow) may hold words,
+        booleans, dates and gaps: see ``encoder``.
     y : array-like of shape (n_samples,)
         Classes.
     repeats : int or None, default=None
@@ -192,6 +196,13 @@ def compare(
         fewer the more features there are.
     verbose : int, default=0
         1 shows progress.
+    ids : str, list of str or array-like of shape (n_samples,), default=None
+        What identifies the rows, shown where the report lists rows: columns of ``X``, which are
+        then no features, or one entry for each row. None is the index of a pandas frame, unless it
+        just counts the rows.
+    encoder : TableEncoder or None, default=None
+        How the columns of a frame become features; None is ``TableEncoder(impute="mean")``, with a
+        warning that says how many cells were filled.
 
     Returns
     -------
@@ -219,7 +230,11 @@ def compare(
     if not (isinstance(budget_seconds, numbers.Real) and budget_seconds > 0):
         raise ValueError(f"`budget_seconds` = {budget_seconds!r}: must be a positive number")
     seed = 0 if random_state is None else _seed(random_state)
-    session = _session(X, y, seed)
+    named = row_names(X, ids) or _index_names(X)
+    if named and is_frame(X):
+        X = drop_columns(X, [name for name in named if name in frame_names(X)])
+    names = [", ".join(map(str, row)) for row in zip(*named.values(), strict=True)] or None
+    session = _session(X, y, seed, encoder)
     if max_rows is not None and not (isinstance(max_rows, numbers.Integral) and max_rows >= 4):
         raise ValueError(f"`max_rows` = {max_rows!r}: must be an integer of at least 4, or None")
     if isinstance(without, str):
@@ -230,13 +245,21 @@ def compare(
         try:
             session.run(repeats, float(budget_seconds), n_jobs=n_jobs, progress=progress)
         except KeyboardInterrupt:
-            partial = _finish(session, seed, n_jobs, max_rows)
+            partial = _finish(session, seed, n_jobs, max_rows, names)
             raise StressInterrupted(partial) from None
-    return _finish(session, seed, n_jobs, max_rows)
+    return _finish(session, seed, n_jobs, max_rows, names)
 
 
-def _session(X, y, seed):
-    features = [str(c) for c in X.columns] if hasattr(X, "columns") else None
+def _index_names(X):
+    """Give the index of a pandas frame by name, unless it just counts the rows."""
+    index = index_of(X)
+    if index is None or np.array_equal(np.asarray(index), np.arange(len(index))):
+        return {}
+    return {"index": np.asarray(index)}
+
+
+def _session(X, y, seed, encoder):
+    X, features = encoded(X, encoder)
     rows = _matrix(X.toarray() if hasattr(X, "toarray") else X)
     labels = _labels(y)
     if len(labels) != len(rows):
@@ -247,11 +270,11 @@ def _session(X, y, seed):
     return _core.Session(rows, codes, features, [str(c) for c in classes.tolist()], "data", seed)
 
 
-def _finish(session, seed, n_jobs, max_rows):
+def _finish(session, seed, n_jobs, max_rows, ids):
     if session.repeats == 0:
         return None
     gone = session.left_out
     more = f", without={gone!r}" if gone else ""
     more += f", max_rows={max_rows}" if max_rows is not None else ""
     call = f"mainstay.compare(X, y, repeats={session.repeats}, random_state={seed}{more})"
-    return ComparisonResult(session.finish(call, n_jobs=n_jobs))
+    return ComparisonResult(session.finish(call, ids=ids, n_jobs=n_jobs))

@@ -46,6 +46,8 @@ mod source;
 mod spreadsheet;
 mod write;
 
+#[cfg(feature = "parquet")]
+pub use arrow::table_from_arrow;
 pub use atomic::{remove_unfinished, write_file};
 pub use error::{Error, Result};
 pub use fit::missing_rule;

@@ -6,6 +6,7 @@ mod certify;
 mod compare;
 mod conic;
 mod convert;
+mod encoder;
 mod far_rows;
 mod features;
 mod files;
@@ -16,6 +17,8 @@ mod run;
 mod selection;
 mod stability;
 mod stress;
+mod table;
+mod words;
 
 use std::ffi::OsString;
 
@@ -217,6 +220,8 @@ mod _core {
     #[pymodule_export]
     use super::conic::{make_label_noise, make_outliers};
     #[pymodule_export]
+    use super::encoder::Encoder;
+    #[pymodule_export]
     use super::far_rows::far_rows;
     #[pymodule_export]
     use super::features::{FeatureModel, fitted_features, inexact_scores};
@@ -236,6 +241,8 @@ mod _core {
         adversarial_deletion, check_level, column_scaling, damage_rows, few_samples, label_noise,
         outliers, spoiled, stress_seed, stress_split, threats, unlucky_split,
     };
+    #[pymodule_export]
+    use super::table::Table;
     #[pymodule_export]
     use super::{
         Fitted, Moments, check_params, command_line, defaults, demo_csv, fit, fit_path, make_ndc,

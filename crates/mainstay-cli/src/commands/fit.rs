@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     if let Some(path) = &args.output {
         let mut file = ModelFile {
             method: method.name.into(),
-            params: Value::Object(params),
+            params: method.all_params(&Value::Object(params)),
             feature_names: labelled.encoder.as_ref().map(Encoder::feature_names),
             classes: labelled.classes,
             target: labelled.target,
