@@ -40,10 +40,7 @@ def few_samples(
     random_state: int | np.random.RandomState | None = ...,
 ) -> tuple[Any, _Labels]: ...
 def label_noise(
-    y: npt.ArrayLike,
-    level: float,
-    *,
-    random_state: int | np.random.RandomState | None = ...,
+    y: npt.ArrayLike, level: float, *, random_state: int | np.random.RandomState | None = ...
 ) -> _Labels: ...
 def measurement_error(
     X: _Rows,

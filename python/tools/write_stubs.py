@@ -15,6 +15,7 @@ from pathlib import Path
 import mainstay
 
 HOME = Path(__file__).parents[1] / "mainstay"
+SETTINGS = Path(__file__).parents[2] / "pyproject.toml"
 HEAD = '''"""Types of the public names, written by `python python/tools/write_stubs.py`."""
 
 # ruff: noqa
@@ -248,7 +249,17 @@ def stubs():
 
 def formatted(text):
     """Format as the rest of the package is."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "x.pyi", "-"]
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "format",
+        "--config",
+        str(SETTINGS),
+        "--stdin-filename",
+        "x.pyi",
+        "-",
+    ]
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, check=True, cwd=HOME.parent
     )
