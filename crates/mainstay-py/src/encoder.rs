@@ -22,6 +22,10 @@ pub(crate) struct Encoder(pub(crate) Core);
 
 /// Means and scales, or neither.
 type Scaling<'py> = Option<(PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>)>;
+/// Features, and for columns with unseen categories how many cells hold them.
+type Features<'py> = (Bound<'py, PyAny>, Vec<(String, usize)>);
+/// Means and scales.
+type Learned<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 #[pymethods]
 impl Encoder {
@@ -65,7 +69,7 @@ impl Encoder {
         table: &Bound<'py, Table>,
         scaling: Scaling<'py>,
         dense: bool,
-    ) -> PyResult<(Bound<'py, PyAny>, Vec<(String, usize)>)> {
+    ) -> PyResult<Features<'py>> {
         let table = &table.get().inner;
         let encoded = py.detach(|| self.0.encode(table)).map_err(|e| to_python(&e))?;
         let features = match &scaling {
@@ -86,7 +90,7 @@ impl Encoder {
         py: Python<'py>,
         table: &Bound<'py, Table>,
         weights: Option<PyReadonlyArray1<'py, f64>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<Learned<'py>> {
         let encoded = self.0.encode(&table.get().inner).map_err(|e| to_python(&e))?;
         let weights = weights.map(|w| w.as_array().to_vec());
         let learned = Standardize::learn_stored(&encoded.features, weights.as_deref());

@@ -52,15 +52,12 @@ fn replace_flag(text: &str, flag: &str, parameter: &str) -> String {
         let value = value.filter(|(_, used)| {
             after[*used..].is_empty() || after[*used..].starts_with([',', ')', ';', ' '])
         });
-        match value {
-            Some((value, used)) => {
-                let _ = write!(out, "TableEncoder({parameter}=[{value:?}])");
-                rest = &after[used..];
-            }
-            None => {
-                let _ = write!(out, "TableEncoder({parameter}=[...])");
-                rest = after;
-            }
+        if let Some((value, used)) = value {
+            let _ = write!(out, "TableEncoder({parameter}=[{value:?}])");
+            rest = &after[used..];
+        } else {
+            let _ = write!(out, "TableEncoder({parameter}=[...])");
+            rest = after;
         }
     }
     out.push_str(rest);
