@@ -29,7 +29,8 @@ GROUPS = {
     "Against several threats at once": ["_robust", "_imputer", "_drop_far"],
     "Baselines": ["_penalized"],
     "Workbench": ["_compare", "_told", "_stress"],
-    "Certificates and files": ["_certify", "_files"],
+    "Raw tables": ["_encoder"],
+    "Certificates and files": ["_certify", "_files", "_onnx"],
     "Many rows": ["_config"],
     "Can I trust it?": ["_summary", "_trust"],
 }

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from mainstay._drop_far import DropFarRows
     from mainstay._eigen import NormRobustReGEC, ReGEC, RobustReGEC
     from mainstay._ellipsoid import EllipsoidSVC, EllipsoidSVCCV
+    from mainstay._encoder import TableEncoder
     from mainstay._files import load, save
     from mainstay._imputer import GaussianImputer
     from mainstay._missing import MissingFeatureCV, MissingFeaturePerceptron, MissingFeatureSVC
+    from mainstay._onnx import to_onnx
     from mainstay._penalized import PenalizedClassifier
     from mainstay._robust import RobustLogisticRegression
     from mainstay._robust_cv import RobustCV
@@ -60,6 +62,7 @@ _HOMES = {
     "StableSVC": "_stable",
     "StableSVCCV": "_stable_cv",
     "StressInterrupted": "_stress",
+    "TableEncoder": "_encoder",
     "ToldResult": "_told",
     "TopPCsClassifier": "_rolin",
     "certify": "_certify",
@@ -70,6 +73,7 @@ _HOMES = {
     "save": "_files",
     "scale_uncertainty": "_uncertainty",
     "stress": "_stress",
+    "to_onnx": "_onnx",
     "trust": "_trust",
 }
 _MODULES = ("datasets", "threats")
@@ -100,6 +104,7 @@ __all__ = [
     "StableSVC",
     "StableSVCCV",
     "StressInterrupted",
+    "TableEncoder",
     "ToldResult",
     "TopPCsClassifier",
     "certify",
@@ -112,6 +117,7 @@ __all__ = [
     "scale_uncertainty",
     "stress",
     "threats",
+    "to_onnx",
     "trust",
 ]
 

@@ -8,13 +8,14 @@ A class built on this is a docstring, a signature and the name of its method::
 
         def __init__(self, C=1.0, *, tol=1e-6): ...
 
-All parameters of ``__init__`` go to Rust under their own names, where they are checked; only
-``n_jobs`` and ``verbose`` stay here. Results come back by name and become attributes with a
-trailing underscore. Hooks, for what does not fit this: ``_method_name`` (when a parameter chooses
-the method), ``_core_params``, ``_gives_probabilities``, and ``_fit``'s ``extra`` for inputs other
-than ``X``, ``y`` and weights (a keyword argument of ``_core.fit``). Functions that need no fit
-(certificates of predictions, damage done on purpose) are functions of ``_core`` of their own; they
-take ``_core.Fitted``, or ``coef`` and ``intercept`` of any linear model, and ``core_matrix(X)``.
+All parameters of ``__init__`` that the method knows go to Rust under their own names, where they
+are checked; ``n_jobs``, ``verbose`` and what a subclass adds stay here. Results come back by name
+and become attributes with a trailing underscore. Hooks, for what does not fit this:
+``_method_name`` (when a parameter chooses the method), ``_core_params``, ``_gives_probabilities``,
+and ``_fit``'s ``extra`` for inputs other than ``X``, ``y`` and weights (a keyword argument of
+``_core.fit``). Functions that need no fit (certificates of predictions, damage done on purpose) are
+functions of ``_core`` of their own; they take ``_core.Fitted``, or ``coef`` and ``intercept`` of
+any linear model, and ``core_matrix(X)``.
 """
 
 import sys
@@ -32,9 +33,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 from mainstay import _core, _dask
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
 from mainstay._dask import is_dask
+from mainstay._state import PlainState
 
 
-class BaseClassifier(ClassifierMixin, BaseEstimator):
+class BaseClassifier(PlainState, ClassifierMixin, BaseEstimator):
     """A classifier fitted by the compiled method ``_method``, without sample weights."""
 
     _method = None
@@ -163,9 +165,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     def _core_params(self):
         """Parameters as Rust knows them; needs ``classes_``."""
-        params = self.get_params(deep=False)
-        params.pop("n_jobs", None)
-        params.pop("verbose", None)
+        # What a subclass adds for itself is no parameter of the method.
+        known = _core.defaults(self._method_name())
+        params = {k: v for k, v in self.get_params(deep=False).items() if k in known}
         if not params.get("calibrate", True):
             del params["calibrate"]
         if isinstance(params.get("class_weight"), dict):

@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mainstay import _core
 from mainstay._base import BaseClassifier, core_matrix
+from mainstay._encoder import TableEncoder
+from mainstay._tables import frame_names, index_of, is_frame, row_names
 from mainstay._uncertainty import ScaledUncertainty, core_uncertainty
 
 
-def certify(model, X, *, uncertainty=None, values=None, witness=None):
+def certify(model, X, *, uncertainty=None, values=None, witness=None, ids=None):
     """Tell for every row exactly how much it takes to flip its prediction.
 
     A radius is the size of the least change of the row, measured in the named norm, after which
@@ -29,8 +31,8 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None):
         pipeline is certified where its last step sees the rows: perturbations, ``uncertainty``,
         ``values`` and witnesses then speak of the transformed features
         (``result.attrs["space"]`` says so).
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows, as for ``predict``.
+    X : array-like, frame or sparse matrix of shape (n_samples, n_features)
+        Rows, as for ``predict``: raw frames where the model is a pipeline with a `TableEncoder`.
     uncertainty : float, array-like or tuple, default=None
         An ellipsoid around every row, for ``radius_ellipsoid``: the factor by which it must grow
         until it reaches a row with another prediction (below 1: the ellipsoid itself holds one).
@@ -43,6 +45,9 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None):
         Adds the flipped rows themselves, one column ``witness_<feature>`` a feature: feed them to
         ``predict`` (of the last step) and see. They lie on the boundary or, where it must be
         crossed, a rounding error beyond. NaN where nothing flips.
+    ids : str, list of str or array-like of shape (n_samples,), default=None
+        What identifies the rows: columns of ``X``, or one entry for each row. They come first in
+        the result, as do the columns called ``ids`` in the pipeline's `TableEncoder`.
 
     Returns
     -------
@@ -52,7 +57,8 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None):
         ``deletions`` (fewest features), ``deletion_value`` (least total value), and the witness.
         With ``values`` also ``deletion_value_upper``. Where the two differ, finding the least value
         would take too long: no deletion of less than ``deletion_value`` flips, one of
-        ``deletion_value_upper`` does. Where they are equal the value is exact.
+        ``deletion_value_upper`` does. Where they are equal the value is exact. A frame has the
+        index of ``X``.
 
     Examples
     --------
@@ -66,7 +72,8 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None):
     >>> model.predict(flipped).tolist()
     [1, 1, 0, 0]
     """
-    names, index = _names(X), getattr(X, "index", None)
+    names, index = _names(X), index_of(X)
+    listed = {**_encoder_ids(model, X), **row_names(X, ids)}
     last, X, names, space = _last_step(model, X, names)
     X, names = _check_rows(last, X, names)
     foreign = not isinstance(last, BaseClassifier)
@@ -83,11 +90,12 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None):
         if foreign and not witness.startswith("deletion"):
             flipped = _settle(last, X, flipped, predicted)
         core.update({f"witness_{name}": flipped[:, j] for j, name in enumerate(names)})
+    core = {**listed, **core}
     try:
         import pandas as pd
     except ImportError:
         return core
-    frame = pd.DataFrame(core, index=index if isinstance(index, pd.Index) else None, copy=False)
+    frame = pd.DataFrame(core, index=index, copy=False)
     frame.attrs["space"] = space
     return frame
 
@@ -114,6 +122,13 @@ def _last_step(model, X, names):
             return model, X, names, space
 
 
+def _encoder_ids(model, X):
+    """Cells of the columns that the encoder of a pipeline holds for names of rows."""
+    model = getattr(model, "best_estimator_", model)
+    first = model[0] if isinstance(model, Pipeline) else None
+    return first.row_ids(X) if isinstance(first, TableEncoder) and is_frame(X) else {}
+
+
 def _transform(steps, X, names):
     moved = steps.transform(X)
     own = _names(moved)
@@ -127,14 +142,15 @@ def _transform(steps, X, names):
 
 def _names(X):
     """Column names where all are text, as scikit-learn counts them."""
-    columns = getattr(X, "columns", None)
-    if columns is None:
+    if not hasattr(X, "columns"):
         return None
-    names = list(columns)
+    names = list(X.columns) if hasattr(X, "iloc") else frame_names(X)
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _check_names(model, names):
+    if isinstance(model, Pipeline) and isinstance(model[0], TableEncoder):
+        return  # finds columns by name itself
     trained = getattr(model, "feature_names_in_", None)
     if trained is None or names is None or list(trained) == names:
         return

@@ -10,6 +10,7 @@ import numpy as np
 from mainstay import _core
 from mainstay._base import _Progress, _seed
 from mainstay._stress import CLEAN, StressInterrupted, _together, as_table
+from mainstay._tables import drop_columns, encoded, frame_names, index_of, is_frame, row_names
 from mainstay._told import told
 from mainstay.threats import _codes, _labels, _matrix
 
@@ -187,6 +188,8 @@ def compare(
     groups=None,
     few_levels=False,
     verbose=0,
+    ids=None,
+    encoder=None,
 ):
     """Find out which threat hurts this data, which method holds, and what that costs.
 
@@ -196,7 +199,8 @@ def compare(
     Parameters
     ----------
     X : array-like or frame of shape (n_samples, n_features)
-        Numbers only, none missing.
+        An array holds numbers only, none missing. A frame (pandas, polars, pyarrow) may hold words,
+        booleans, dates and gaps: see ``encoder``.
     y : array-like of shape (n_samples,)
         Classes.
     repeats : int or None, default=None
@@ -236,6 +240,13 @@ def compare(
         all levels does the same.
     verbose : int, default=0
         1 shows progress.
+    ids : str, list of str or array-like of shape (n_samples,), default=None
+        What identifies the rows, shown where the report lists rows: columns of ``X``, which are
+        then no features, or one entry for each row. None is the index of a pandas frame, unless it
+        just counts the rows.
+    encoder : TableEncoder or None, default=None
+        How the columns of a frame become features; None is ``TableEncoder(impute="mean")``, with a
+        warning that says how many cells were filled.
 
     Returns
     -------
@@ -264,15 +275,19 @@ def compare(
     if not (isinstance(budget_seconds, numbers.Real) and budget_seconds > 0):
         raise ValueError(f"`budget_seconds` = {budget_seconds!r}: must be a positive number")
     seed = 0 if random_state is None else _seed(random_state)
+    named = row_names(X, ids) or _index_names(X)
+    if named and is_frame(X):
+        X = drop_columns(X, [name for name in named if name in frame_names(X)])
+    names = [", ".join(map(str, row)) for row in zip(*named.values(), strict=True)] or None
     if expect is not None:
         given = {"metric": metric, "threats": threats, "groups": groups}
         if few_levels or any(value is not None for value in given.values()):
             raise ValueError(
                 "expect: metric, threats, groups and few_levels are for comparisons without it"
             )
-        rows, codes, classes = _rows(X, y)
+        rows, codes, classes = _rows(X, y, encoder)[:3]
         return told(rows, codes, len(classes), expect, repeats, seed, n_jobs, verbose)
-    session, bound = _session(X, y, seed, groups)
+    session, bound = _session(X, y, seed, groups, encoder)
     if max_rows is not None and not (isinstance(max_rows, numbers.Integral) and max_rows >= 4):
         raise ValueError(f"`max_rows` = {max_rows!r}: must be an integer of at least 4, or None")
     if isinstance(without, str):
@@ -288,31 +303,39 @@ def compare(
         try:
             session.run(repeats, float(budget_seconds), n_jobs=n_jobs, progress=progress)
         except KeyboardInterrupt:
-            partial = _finish(session, seed, n_jobs, asked)
+            partial = _finish(session, seed, n_jobs, asked, names)
             raise StressInterrupted(partial) from None
-    return _finish(session, seed, n_jobs, asked)
+    return _finish(session, seed, n_jobs, asked, names)
 
 
-def _rows(X, y):
+def _index_names(X):
+    """Give the index of a pandas frame by name, unless it just counts the rows."""
+    index = index_of(X)
+    if index is None or np.array_equal(np.asarray(index), np.arange(len(index))):
+        return {}
+    return {"index": np.asarray(index)}
+
+
+def _rows(X, y, encoder):
+    X, features = encoded(X, encoder)
     rows = _matrix(X.toarray() if hasattr(X, "toarray") else X)
     labels = _labels(y)
     if len(labels) != len(rows):
         raise ValueError(f"X has {len(rows)} rows, y has {len(labels)}")
     classes, codes = _codes(labels)
-    return rows, codes, classes
-
-
-def _session(X, y, seed, groups):
-    features = [str(c) for c in X.columns] if hasattr(X, "columns") else None
-    rows, codes, classes = _rows(X, y)
     if features is None:
         features = [f"x{j}" for j in range(rows.shape[1])]
+    return rows, codes, classes, features
+
+
+def _session(X, y, seed, groups, encoder):
+    rows, codes, classes, features = _rows(X, y, encoder)
     names = [str(c) for c in classes.tolist()]
     session = _core.Session(rows, codes, features, names, "data", seed)
     return session, _together(rows, codes, len(classes), groups)
 
 
-def _finish(session, seed, n_jobs, asked):
+def _finish(session, seed, n_jobs, asked, ids):
     if session.repeats == 0:
         return None
     gone = session.left_out
@@ -320,4 +343,4 @@ def _finish(session, seed, n_jobs, asked):
     more += ", few_levels=True" if session.few_levels else ""
     more += "".join(f", {word}" for word in asked)
     call = f"mainstay.compare(X, y, repeats={session.repeats}, random_state={seed}{more})"
-    return ComparisonResult(session.finish(call, n_jobs=n_jobs))
+    return ComparisonResult(session.finish(call, ids=ids, n_jobs=n_jobs))

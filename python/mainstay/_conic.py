@@ -7,6 +7,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from mainstay._base import BaseClassifier, WeightedClassifier
+from mainstay._tables import index_of
 
 
 class _Suspicious:
@@ -44,7 +45,8 @@ class _Suspicious:
         suspects : pandas.DataFrame (a dict of columns without pandas)
             The most suspicious row first: ``row`` (position in the training data), ``label``,
             ``score`` (between 0 and 1; with more than two classes the indicator of the row's own
-            class against the rest) and ``predicted``, what the fitted model calls it.
+            class against the rest) and ``predicted``, what the fitted model calls it. Rows of a
+            pandas frame keep their index.
         """
         check_is_fitted(self)
         table = {
@@ -63,7 +65,8 @@ class _Suspicious:
             import pandas as pd
         except ImportError:
             return table
-        return pd.DataFrame(table)
+        index = index_of(getattr(self, "_rows", None))
+        return pd.DataFrame(table, index=None if index is None else index[table["row"]])
 
 
 def _columns(rows, names):

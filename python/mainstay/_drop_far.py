@@ -1,20 +1,18 @@
 """Fits without rows that are far from their class."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mainstay import _core
-from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
+from mainstay._compat import validate_data
+from mainstay._forward import Forwarding
+from mainstay._state import PlainState
+from mainstay._tables import index_of
 
 
-def _inner_has(name):
-    return lambda self: hasattr(getattr(self, "estimator_", self.estimator), name)
-
-
-class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class DropFarRows(PlainState, Forwarding, BaseEstimator):
     """Fit a classifier without the rows that robust distances put far from their class.
 
     For gross errors: units mixed up (x10, x100, x1000), decimal points lost, rows of another
@@ -48,7 +46,8 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The rows left out, farthest first: ``row`` (position), ``distance`` (in units of the
         cut-off), ``feature`` (name, or position where there are no names) that puts them there,
         and ``unit``, the power of ten that would make that cell an ordinary one (NaN where none
-        does): 0.01 means that the value is 100 times too large.
+        does): 0.01 means that the value is 100 times too large. Rows of a pandas frame keep their
+        index.
     distances_ : ndarray of shape (n_samples,)
         Distance of every training row in units of the cut-off of its class; above 1 is far.
     kept_ : ndarray of bool of shape (n_samples,)
@@ -80,6 +79,9 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     0.01
     """
 
+    # Distances need dense rows of features.
+    _forwarded_tags = ("allow_nan",)
+
     def __init__(self, estimator, share="auto"):
         self.estimator = estimator
         self.share = share
@@ -102,6 +104,7 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
+        index = index_of(X)
         X, y = validate_data(self, X, y, **self._options())
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -114,7 +117,7 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             X, codes.astype(np.int64), len(self.classes_), self.share
         )
         self.kept_ = self.distances_ <= 1.0
-        self.far_rows_ = self._listed(far)
+        self.far_rows_ = self._listed(far, index)
         n = len(y)
         cut = {
             name: np.asarray(value)[self.kept_]
@@ -125,69 +128,18 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = clone(self.estimator).fit(X[self.kept_], y[self.kept_], **cut)
         return self
 
-    def predict(self, X):
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        X = self._rows(X)
-        return self.estimator_.predict(X)
-
-    @available_if(_inner_has("decision_function"))
-    def decision_function(self, X):
-        """Score rows as the classifier does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        X = self._rows(X)
-        return self.estimator_.decision_function(X)
-
-    @available_if(_inner_has("predict_proba"))
-    def predict_proba(self, X):
-        """Probability of every class, as the classifier gives it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        X = self._rows(X)
-        return self.estimator_.predict_proba(X)
+    def _inner(self):
+        return getattr(self, "estimator_", self.estimator)
 
     def _rows(self, X):
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **self._options())
 
     def _options(self):
-        nan = "allow-nan" if self._allows_nan() else True
+        nan = "allow-nan" if self._inner_tags()["allow_nan"] else True
         return {"dtype": np.float64, "ensure_all_finite": nan}
 
-    def _allows_nan(self):
-        if SKLEARN_HAS_TAG_OBJECTS:
-            from sklearn.utils import get_tags
-
-            return get_tags(self.estimator).input_tags.allow_nan
-        return self.estimator._get_tags()["allow_nan"]
-
-    def _listed(self, far):
+    def _listed(self, far, index):
         features = np.array([f for _, _, f, _ in far], dtype=np.int64)
         if hasattr(self, "feature_names_in_"):
             features = self.feature_names_in_[features]
@@ -201,16 +153,4 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             import pandas as pd
         except ImportError:
             return columns
-        return pd.DataFrame(columns)
-
-    if SKLEARN_HAS_TAG_OBJECTS:
-
-        def __sklearn_tags__(self):
-            tags = super().__sklearn_tags__()
-            tags.input_tags.allow_nan = self._allows_nan()
-            return tags
-
-    else:
-
-        def _more_tags(self):
-            return {"allow_nan": self._allows_nan()}
+        return pd.DataFrame(columns, index=None if index is None else index[columns["row"]])

@@ -3,11 +3,14 @@
 import os
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import mainstay
 from mainstay import _core
 from mainstay._base import BaseClassifier
+from mainstay._encoder import TableEncoder
 
 __all__ = ["load", "save"]
 
@@ -19,10 +22,14 @@ def save(model, path):
     labels, the feature names and everything the fit gave; not ``n_jobs`` and ``verbose``, which
     belong to the machine and not to the model.
 
+    A pipeline becomes the file that ``mainstay fit`` would write for the same table: with the
+    encoder in it, and the model in raw units where features were standardised.
+
     Parameters
     ----------
-    model : estimator
-        A fitted estimator of this package.
+    model : estimator or Pipeline
+        A fitted estimator of this package, or a pipeline of a `TableEncoder`, a scikit-learn
+        ``StandardScaler`` (each may be absent) and such an estimator.
     path : str or path-like
         Where to write.
 
@@ -42,18 +49,57 @@ def save(model, path):
     >>> bool((copy.decision_function(X) == model.decision_function(X)).all())
     True
     """
-    if not isinstance(model, BaseClassifier):
-        raise ValueError(f"only estimators of mainstay can be saved, not {type(model).__name__}")
-    check_is_fitted(model)
-    names = getattr(model, "feature_names_in_", None)
+    encoder, scaling, last = _parts(model)
+    check_is_fitted(last)
+    if encoder is None:
+        first = model[0] if isinstance(model, Pipeline) else model
+        names = getattr(first, "feature_names_in_", None)
+    else:
+        names = encoder.get_feature_names_out()
     _core.save(
         os.fspath(path),
-        model._method_name(),
-        model._core_params(),
-        _labels(model.classes_),
+        last._method_name(),
+        last._core_params(),
+        _labels(last.classes_),
         None if names is None else [str(name) for name in names],
-        model._model,
+        last._model,
+        encoder=None if encoder is None else encoder._encoder,
+        target=None if encoder is None else encoder.target_name_,
+        scaling=scaling,
     )
+
+
+def _parts(model):
+    """Take a model apart: encoder or None, means and scales or None, classifier."""
+    steps = [model]
+    if isinstance(model, Pipeline):
+        steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
+    encoder = steps.pop(0) if isinstance(steps[0], TableEncoder) else None
+    scaling = None
+    if encoder is not None:
+        check_is_fitted(encoder)
+        if encoder.scale_ is not None:
+            scaling = encoder.mean_, encoder.scale_
+    if len(steps) > 1 and isinstance(steps[0], StandardScaler):
+        scaler = steps.pop(0)
+        check_is_fitted(scaler)
+        if scaling is not None:
+            raise ValueError(
+                "the features are standardised twice, by TableEncoder and StandardScaler: a model "
+                "file holds one of them"
+            )
+        p = scaler.n_features_in_
+        scaling = (
+            np.zeros(p) if scaler.mean_ is None or not scaler.with_mean else scaler.mean_,
+            np.ones(p) if scaler.scale_ is None else scaler.scale_,
+        )
+    if len(steps) != 1 or not isinstance(steps[0], BaseClassifier):
+        odd = next((s for s in steps if not isinstance(s, BaseClassifier)), model)
+        raise ValueError(
+            f"only estimators of mainstay can be saved, not {type(odd).__name__}; in a pipeline "
+            "after TableEncoder and StandardScaler, each of which may be absent"
+        )
+    return encoder, scaling, steps[0]
 
 
 def _labels(classes):
@@ -76,9 +122,10 @@ def load(path):
     """Read a model from a file written by :func:`save` or by the command line.
 
     The file is checked throughout (format, version, checksum, lengths, finiteness) and nothing in
-    it is run. A model that the command line fitted on raw columns takes the encoded features here,
-    in the order of ``feature_names_in_``: numbers as they are, and one column per category named
-    ``column=category``.
+    it is run. A model that was fitted on raw columns comes back as a pipeline of its encoder and
+    the classifier, which predicts raw frames as the command line does, bit for bit. Where features
+    were standardised, the classifier of the file is in raw units; to fit it again, put
+    ``TableEncoder(standardize=True)`` in front.
 
     Parameters
     ----------
@@ -87,9 +134,10 @@ def load(path):
 
     Returns
     -------
-    model : estimator
-        Of the same class, with the same parameters, predictions and fitted attributes. Where it has
-        a certificate, ``certificate_claimed_`` is True: ``objective_`` and ``dual_gap_`` are what
+    model : estimator or Pipeline
+        Of the same class (the last step, behind a `TableEncoder`, where the file holds one), with
+        the same parameters, predictions and fitted attributes. Where it has a certificate,
+        ``certificate_claimed_`` is True: ``objective_`` and ``dual_gap_`` are what
         the file says, recomputed by nobody. Only a fit of one's own proves them.
 
     See Also
@@ -97,4 +145,11 @@ def load(path):
     save : Write such a file.
     """
     content = _core.load(os.fspath(path))
-    return getattr(mainstay, content.pop("class"))._restore(**content)
+    encoder, target = content.pop("encoder"), content.pop("target")
+    model = getattr(mainstay, content.pop("class"))._restore(**content)
+    if encoder is None:
+        return model
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_  # the encoder hands over arrays
+    step = type(model).__name__.lower()
+    return Pipeline([("tableencoder", TableEncoder._restore(encoder, target)), (step, model)])

@@ -6,6 +6,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mainstay import _core
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
+from mainstay._state import PlainState
 
 
 def core_errors(errors, n, p):
@@ -27,7 +28,7 @@ def core_errors(errors, n, p):
     return np.ascontiguousarray(errors)
 
 
-class GaussianImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class GaussianImputer(PlainState, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Fill missing and inexact cells with their conditional mean given the other features.
 
     The features are modelled as :math:`x \sim N(\mu, \Sigma)` with a covariance shrunk towards its

@@ -3,22 +3,19 @@
 import numbers
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, check_cv
 from sklearn.utils import indexable
-from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from mainstay import _core
-from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS
-
-if SKLEARN_HAS_TAG_OBJECTS:
-    from sklearn.utils import get_tags
+from mainstay._forward import Forwarding
 
 
-class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class RobustCV(Forwarding, BaseEstimator):
     """Choose the parameters of a classifier by Algorithm 2 of the ROLIN paper.
 
     Three signs of overfitting that a mean holdout loss hides: if holdout losses are more than
@@ -171,78 +168,21 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.best_estimator_.fit(X, y)
         return self
 
-    def predict(self, X):
-        """Predict with the winner.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        return self._winner().predict(X)
-
-    @available_if(lambda self: self._has("decision_function"))
-    def decision_function(self, X):
-        """Scores of the winner.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : ndarray
-        """
-        return self._winner().decision_function(X)
-
-    @available_if(lambda self: self._has("predict_proba"))
-    def predict_proba(self, X):
-        """Probabilities of the winner.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        return self._winner().predict_proba(X)
-
     @property
     def n_features_in_(self):
         """Number of features the winner was fitted on."""
         return self._winner().n_features_in_
 
-    # What the estimator accepts, the search accepts.
-    if SKLEARN_HAS_TAG_OBJECTS:
-
-        def __sklearn_tags__(self):
-            tags = super().__sklearn_tags__()
-            inner = get_tags(self.estimator).input_tags
-            tags.input_tags.sparse = inner.sparse
-            tags.input_tags.allow_nan = inner.allow_nan
-            tags.input_tags.pairwise = inner.pairwise
-            return tags
-
-    else:
-
-        def _more_tags(self):
-            inner = self.estimator._get_tags()
-            return {name: inner[name] for name in ("allow_nan", "pairwise")}
-
     def _winner(self):
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def _has(self, method):
-        return hasattr(getattr(self, "best_estimator_", self.estimator), method)
+    def _inner(self):
+        return getattr(self, "best_estimator_", self.estimator)
+
+    def _rows(self, X):
+        self._winner()
+        return X
 
     def _splitter(self, y):
         if isinstance(self.cv, (list, tuple)) and not all(

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from mainstay import _core
 from mainstay._base import _seed
+from mainstay._tables import encoded, is_frame, is_plain
 from mainstay.threats import _codes, _labels, _matrix, delete_worst, hyperplanes
 
 CLEAN = "clean"
@@ -49,6 +50,7 @@ def stress(
     random_state=None,
     groups=None,
     verbose=0,
+    encoder=None,
 ):
     """Damage data on purpose and see which classifiers hold.
 
@@ -68,7 +70,9 @@ def stress(
     estimators : classifier, list or dict of classifiers
         Cloned and fitted for every cell. A dict names them; otherwise they are called by class.
     X : array-like or frame of shape (n_samples, n_features)
-        Numbers only, none missing. A pandas frame reaches the estimators as a frame.
+        An array holds numbers only, none missing. A pandas frame reaches the estimators as a frame;
+        frames (pandas, polars, pyarrow) with words, booleans, dates or gaps are encoded first: see
+        ``encoder``.
     y : array-like of shape (n_samples,)
         Classes.
     threats : str or list of str, default=None
@@ -93,6 +97,10 @@ def stress(
         so do rows that are exactly the same.
     verbose : int, default=0
         1 shows progress with the time left.
+    encoder : TableEncoder or None, default=None
+        How the columns of a frame become features, in front of all estimators; None is
+        ``TableEncoder(impute="mean")``, with a warning that says how many cells were filled. A
+        pandas frame of complete numbers is taken as it is, unless an encoder is given.
 
     Returns
     -------
@@ -129,6 +137,10 @@ def stress(
     if not isinstance(repeats, numbers.Integral) or repeats < 1:
         raise ValueError(f"`repeats` = {repeats!r}: must be an integer of at least 1")
     columns = _columns(X)
+    if is_frame(X) and (encoder is not None or columns is None or not is_plain(X)):
+        frame = columns is not None
+        X, names = encoded(X, encoder)
+        columns = names if frame else None
     rows = _matrix(X.toarray() if hasattr(X, "toarray") else X)
     labels = _labels(y)
     check_classification_targets(labels)

@@ -1,12 +1,12 @@
 """Ellipsoids of measurement error: as the compiled module takes them, and in other units."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mainstay._base import WeightedClassifier
+from mainstay._forward import Forwarding
 
 
 class GroupedUncertainty:
@@ -159,11 +159,7 @@ class UncertainClassifier(WeightedClassifier):
         return self._fit(X, y, sample_weight, uncertainty=rows)
 
 
-def _inner_has(name):
-    return lambda self: hasattr(getattr(self, "estimator_", None) or self._inner(), name)
-
-
-class ScaledUncertainty(ClassifierMixin, BaseEstimator):
+class ScaledUncertainty(Forwarding, BaseEstimator):
     """Scale the features and the ellipsoids around them together, then fit.
 
     Inside a ``Pipeline`` a scaler changes the features but not the ``uncertainty`` that is passed
@@ -200,6 +196,7 @@ class ScaledUncertainty(ClassifierMixin, BaseEstimator):
     """
 
     _method = None
+    _forwarded_tags = ("allow_nan",)
 
     def __init__(self, estimator=None, scaler=None):
         self.estimator = estimator
@@ -229,7 +226,7 @@ class ScaledUncertainty(ClassifierMixin, BaseEstimator):
         scale = getattr(self.scaler_, "scale_", None)
         if scale is None:
             scale = np.ones(np.shape(scaled)[1])
-        model = clone(self._inner())
+        model = clone(self._unfitted())
         if uncertainty is None and hasattr(model, "uncertainty"):
             model.set_params(uncertainty=_scale_shape(model.uncertainty, scale))
         elif uncertainty is not None:
@@ -241,38 +238,14 @@ class ScaledUncertainty(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = self.scaler_.feature_names_in_
         return self
 
-    def predict(self, X):
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
+    def _rows(self, X):
         check_is_fitted(self)
-        return self.estimator_.predict(self.scaler_.transform(X))
-
-    @available_if(_inner_has("decision_function"))
-    def decision_function(self, X):
-        """Score rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        return self.estimator_.decision_function(self.scaler_.transform(X))
+        return self.scaler_.transform(X)
 
     def _inner(self):
+        return getattr(self, "estimator_", None) or self._unfitted()
+
+    def _unfitted(self):
         if self.estimator is not None:
             return self.estimator
         from mainstay._ellipsoid import EllipsoidSVC

@@ -49,7 +49,8 @@ def test_python_loads_what_the_command_line_fitted(demo, tmp_path):
     run("fit", data, "--target", "diagnosis", "--raw", "--set", "alpha=0.05", "-o", path)
     loaded = mainstay.load(path)
     fitted = PenalizedClassifier(alpha=0.05).fit(X, y)
-    assert list(loaded.feature_names_in_) == names
+    assert list(loaded[0].get_feature_names_out()) == names
+    loaded = loaded[-1]
     assert loaded.get_params() == fitted.get_params()
     assert_array_equal(loaded.classes_, fitted.classes_)
     assert_array_equal(loaded.coef_, fitted.coef_)

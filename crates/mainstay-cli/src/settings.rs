@@ -48,8 +48,12 @@ pub(crate) fn name_classes(
             "`class_weight` names `{unknown}`, but the classes are {known}"
         )));
     }
-    let factors: Vec<Value> =
-        names.iter().map(|n| by_name.get(n).cloned().unwrap_or_else(|| 1.into())).collect();
+    // As Python writes them: numbers with a point, so that both give the same file.
+    let factor = |n: &String| match by_name.get(n) {
+        None => Value::from(1.0),
+        Some(value) => value.as_f64().map_or_else(|| value.clone(), Value::from),
+    };
+    let factors: Vec<Value> = names.iter().map(factor).collect();
     params.insert("class_weight".into(), factors.into());
     Ok(params)
 }

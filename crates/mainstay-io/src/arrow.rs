@@ -6,7 +6,7 @@ use std::io::{BufReader, Cursor, Read, Seek};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema};
 use mainstay::data::{Cells, Column, Table, WordList};
@@ -24,6 +24,12 @@ pub(crate) fn read(source: &Source) -> Result<Table> {
     let bytes = source.bytes()?;
     guarded(|| read_bytes(&bytes, &name))
         .unwrap_or_else(|| Err(damaged(&name, "the decoder gave up")))
+}
+
+/// A table from batches in memory; `name` is what errors call it.
+pub fn table_from_arrow(reader: impl RecordBatchReader, name: &str) -> Result<Table> {
+    let schema = reader.schema();
+    collect(&schema, reader, name, damaged)
 }
 
 fn read_bytes(bytes: &[u8], name: &str) -> Result<Table> {

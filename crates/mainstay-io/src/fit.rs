@@ -31,7 +31,7 @@ impl ModelFile {
             Preparation { target: target.to_owned(), nan: found.nan, ..Preparation::default() };
         wanted.encoder.missing = missing_rule(None, found.nan, true);
         let prepared = wanted.apply(table.clone())?;
-        let params = Value::Object(serde_json::Map::new());
+        let params = found.all_params(&Value::Null);
         let estimator = found.estimator(&params)?;
         let fitted = StandardizeFirst(estimator.as_ref()).fit(&prepared.data, &Control::new())?;
         let fitted = fitted.remember(&prepared.data, true)?;

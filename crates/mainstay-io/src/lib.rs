@@ -51,6 +51,8 @@ mod source;
 mod spreadsheet;
 mod write;
 
+#[cfg(feature = "parquet")]
+pub use arrow::table_from_arrow;
 pub use atomic::{OutputFile, remove_unfinished, write_file};
 pub use chunks::{Chunk, ChunkOptions, ChunkSize, Chunks};
 pub use error::{Error, Result};

@@ -8,7 +8,7 @@ use mainstay::data::{
 };
 use mainstay::linalg::Matrix;
 use mainstay::metrics::{Evaluation, Judge, Predictions};
-use mainstay::model::{Fitted, Model, in_raw_units, standardize};
+use mainstay::model::{Fitted, Model};
 use mainstay::partitioned::{Block, Driver, Partitions, ROWS, fit};
 
 use crate::error::{Error, Result};
@@ -169,7 +169,7 @@ impl ScanRows {
     ) -> Result<Fitted> {
         let fitted = fit(self, driver, &self.control, after)?;
         Ok(match &self.scaling {
-            Some(scaling) => in_raw_units(fitted, scaling.clone()),
+            Some(scaling) => fitted.in_raw_units(scaling.clone()),
             None => fitted,
         })
     }
@@ -203,7 +203,7 @@ impl ScanRows {
         let rows = self.raw_block(index)?;
         Ok(match (rows, &self.scaling) {
             (Some(rows), Some(scaling)) => {
-                Some(LearnedRows { features: standardize(scaling, &rows.features), ..rows })
+                Some(LearnedRows { features: scaling.apply_stored(&rows.features), ..rows })
             }
             (rows, _) => rows,
         })

@@ -123,12 +123,22 @@ impl Session {
     }
 
     /// Sums up the finished repeats.
-    #[pyo3(signature = (command, *, n_jobs=None))]
-    fn finish(&self, py: Python<'_>, command: String, n_jobs: Option<i64>) -> PyResult<Comparison> {
+    /// `ids` has one text a row.
+    #[pyo3(signature = (command, *, ids=None, n_jobs=None))]
+    fn finish(
+        &self,
+        py: Python<'_>,
+        command: String,
+        ids: Option<Vec<String>>,
+        n_jobs: Option<i64>,
+    ) -> PyResult<Comparison> {
         let inner = Arc::clone(&self.inner);
-        let found = run(py, threads(n_jobs)?, None, move |control| {
+        let mut found = run(py, threads(n_jobs)?, None, move |control| {
             lock(&inner)?.finish(&command, control)
         })?;
+        if let Some(ids) = ids {
+            found.name_rows(|row| ids.get(row - 1).cloned());
+        }
         Ok(Comparison(Arc::new(found)))
     }
 }

@@ -7,17 +7,19 @@ use std::path::PathBuf;
 use mainstay::data::{Classes, Label};
 use mainstay::methods;
 use mainstay_io::{Error, ModelFile};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 use serde_json::Value;
 
 use crate::convert;
+use crate::encoder::{Encoder, scaling_of};
 use crate::fitted::Fitted;
 use crate::run::to_python;
 
 /// The file system's refusals keep their kind (a missing file is `FileNotFoundError`).
-fn file_error(error: Error) -> PyErr {
+pub(crate) fn file_error(error: Error) -> PyErr {
     match error {
         Error::Read { ref source, .. } | Error::Write { ref source, .. } => {
             io::Error::new(source.kind(), error.to_string()).into()
@@ -41,8 +43,11 @@ fn label(value: &Bound<'_, PyAny>) -> PyResult<Label> {
     }
 }
 
-/// Writes a fitted model, completely or not at all.
+/// Writes a fitted model, completely or not at all. With `scaling`, means and scales, the model was fitted to
+/// features standardised by them and is written for raw ones, as the command line does.
 #[pyfunction]
+#[pyo3(signature = (path, method, params, classes, feature_names, fitted, *, encoder=None, target=None, scaling=None))]
+#[expect(clippy::too_many_arguments, reason = "the parts of a file")]
 pub(crate) fn save(
     py: Python<'_>,
     path: PathBuf,
@@ -51,22 +56,31 @@ pub(crate) fn save(
     classes: Vec<Bound<'_, PyAny>>,
     feature_names: Option<Vec<String>>,
     fitted: &Bound<'_, Fitted>,
+    encoder: Option<&Bound<'_, Encoder>>,
+    target: Option<String>,
+    scaling: Option<(PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>)>,
 ) -> PyResult<()> {
     let names = classes.iter().map(label).collect::<PyResult<Vec<_>>>()?;
+    let method = methods::find(method).map_err(|e| to_python(&e))?;
+    let fitted = fitted.get().0.as_ref().clone();
+    let fitted = match &scaling {
+        Some(parts) => fitted.in_raw_units(scaling_of(parts)),
+        None => fitted,
+    };
     let file = ModelFile {
-        method: method.to_owned(),
-        params: convert::dict_to_json(params)?,
+        method: method.name.to_owned(),
+        params: method.all_params(&convert::dict_to_json(params)?),
         classes: Classes::new(names).map_err(|e| to_python(&e))?,
-        target: None,
+        target,
         feature_names,
-        encoder: None,
-        fitted: fitted.get().0.as_ref().clone(),
+        encoder: encoder.map(|e| e.get().0.clone()),
+        fitted,
     };
     py.detach(|| file.save(&path)).map_err(file_error)
 }
 
 /// What a model file holds, checked: `method`, `class`, `params`, `classes`,
-/// `feature_names` and `fitted`.
+/// `feature_names`, `fitted`, `encoder` and `target`.
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let file = py.detach(|| ModelFile::load(&path)).map_err(file_error)?;
@@ -86,5 +100,7 @@ pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>>
     dict.set_item("classes", convert::from_json(py, &labels)?)?;
     dict.set_item("feature_names", encoded.or(file.feature_names))?;
     dict.set_item("fitted", Fitted::new(file.fitted))?;
+    dict.set_item("encoder", file.encoder.map(Encoder))?;
+    dict.set_item("target", file.target)?;
     Ok(dict)
 }

@@ -6,6 +6,7 @@ mod certify;
 mod compare;
 mod conic;
 mod convert;
+mod encoder;
 mod far_rows;
 mod features;
 mod files;
@@ -18,8 +19,10 @@ mod run;
 mod selection;
 mod stability;
 mod stress;
+mod table;
 mod told;
 mod trust;
+mod words;
 
 use std::ffi::OsString;
 
@@ -222,6 +225,8 @@ mod _core {
     #[pymodule_export]
     use super::conic::{make_label_noise, make_outliers};
     #[pymodule_export]
+    use super::encoder::Encoder;
+    #[pymodule_export]
     use super::far_rows::far_rows;
     #[pymodule_export]
     use super::features::{FeatureModel, fitted_features, inexact_scores};
@@ -245,6 +250,8 @@ mod _core {
         adversarial_deletion, check_level, column_scaling, damage_rows, few_samples, label_noise,
         outliers, spoiled, stress_seed, stress_split, threats, unlucky_split,
     };
+    #[pymodule_export]
+    use super::table::Table;
     #[pymodule_export]
     use super::told::told;
     #[pymodule_export]

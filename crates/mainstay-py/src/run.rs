@@ -10,6 +10,8 @@ use mainstay::{Control, Error};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::words;
+
 /// How often signals and progress are looked at.
 const POLL: Duration = Duration::from_millis(50);
 /// How long cancelled work may take to notice; then it is left behind to end by itself.
@@ -20,7 +22,7 @@ pub(crate) fn to_python(error: &Error) -> PyErr {
     match error {
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         Error::Memory(text) => PyMemoryError::new_err(text.clone()),
-        other => PyValueError::new_err(other.to_string()),
+        other => PyValueError::new_err(words::python(&other.to_string())),
     }
 }
 

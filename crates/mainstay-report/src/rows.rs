@@ -10,11 +10,14 @@ use crate::text;
 pub(crate) struct RowList {
     first: Vec<Entry>,
     rest: Vec<Entry>,
+    /// Whether rows are identified by more than their number.
+    named: bool,
 }
 
 #[derive(Debug, Serialize)]
 struct Entry {
     row: usize,
+    id: String,
     label: String,
     other: String,
     value: String,
@@ -28,12 +31,14 @@ const SHOWN: usize = 10;
 impl RowList {
     fn new(mut entries: Vec<Entry>) -> Self {
         let rest = entries.split_off(entries.len().min(SHOWN));
-        Self { first: entries, rest }
+        let named = entries.iter().chain(&rest).any(|entry| !entry.id.is_empty());
+        Self { first: entries, rest, named }
     }
 
     pub(crate) fn suspects(rows: &[SuspectRow]) -> Self {
         let entry = |r: &SuspectRow| Entry {
             row: r.row,
+            id: r.id.as_deref().map_or_else(String::new, text::name),
             label: text::name(&r.label),
             other: text::name(&r.predicted),
             value: text::number(r.score),
@@ -46,6 +51,7 @@ impl RowList {
         let heaviest = rows.iter().map(|r| r.weight).filter(|w| w.is_finite()).fold(0.0, f64::max);
         let entry = |r: &WorstRow| Entry {
             row: r.row,
+            id: r.id.as_deref().map_or_else(String::new, text::name),
             label: text::name(&r.label),
             other: text::number(r.loss),
             value: text::number(r.weight),

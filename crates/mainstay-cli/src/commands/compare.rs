@@ -1,5 +1,6 @@
 //! `mainstay compare`: which threat hurts this data, which method holds, what that costs.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
         |path| path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
     );
     let notes = labelled.notes.clone();
+    let ids = ids(&labelled);
     let mut session = Session::new(subject(labelled, name), seed)?;
     if let Some(rows) = args.max_rows {
         session.set_max_rows(rows)?;
@@ -77,7 +79,10 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     }
     let command = command(args, seed, &session);
     let found = match session.finish(&command, &control) {
-        Ok(found) => found,
+        Ok(mut found) => {
+            found.name_rows(|row| ids.get(&row).cloned());
+            found
+        }
         Err(error) => return Err(journal.resume_hint(&error.to_string())),
     };
     if let Some(path) = &args.output {
@@ -110,6 +115,15 @@ fn subject(labelled: Labelled, name: String) -> Subject {
         name,
         rows,
     }
+}
+
+/// What identifies every row, by its number in the file: the identifiers of `--id`, apart by commas.
+fn ids(labelled: &Labelled) -> HashMap<usize, String> {
+    if labelled.ids.is_empty() {
+        return HashMap::new();
+    }
+    let words = |i: usize| labelled.ids.iter().filter_map(|id| id.text(i)).collect::<Vec<_>>();
+    (0..labelled.data.len()).map(|i| (labelled.row_number(i), words(i).join(", "))).collect()
 }
 
 /// What to type to get the same numbers again.

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let told = Told { rows, training, folds, left_out, notes: labelled.notes };
     let file = ModelFile {
         method: method.name.into(),
-        params: Value::Object(params),
+        params: method.all_params(&Value::Object(params)),
         feature_names: labelled.encoder.as_ref().map(Encoder::feature_names),
         classes: labelled.classes,
         target: labelled.target,

@@ -141,7 +141,7 @@ pub(crate) fn run(
     };
     let file = ModelFile {
         method: method.name.into(),
-        params: Value::Object(params),
+        params: method.all_params(&Value::Object(params)),
         feature_names: rows.encoder().map(Encoder::feature_names),
         classes: rows.classes().clone(),
         target: rows.encoder().and(args.target.clone()),

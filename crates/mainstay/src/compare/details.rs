@@ -178,6 +178,7 @@ fn suspect_rows(fitted: &Fitted, subject: &Subject, rows: &[usize]) -> Vec<Suspe
         .take(LISTED)
         .map(|((&i, &score), &k)| SuspectRow {
             row: subject.rows[rows[i]],
+            id: None,
             label: subject.classes[subject.data.labels()[rows[i]]].clone(),
             score,
             predicted: subject.classes[k].clone(),
@@ -201,6 +202,7 @@ fn worst_rows(fitted: &Fitted, subject: &Subject, rows: &[usize]) -> Vec<WorstRo
         .take(LISTED)
         .map(|&(i, weight, loss)| WorstRow {
             row: subject.rows[rows[i]],
+            id: None,
             label: subject.classes[subject.data.labels()[rows[i]]].clone(),
             weight,
             loss,

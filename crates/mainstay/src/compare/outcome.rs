@@ -172,6 +172,9 @@ pub struct CoefficientPair {
 pub struct SuspectRow {
     /// Row number in the user's table, from 1, header not counted.
     pub row: usize,
+    /// What identifies it, where the user said which columns do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Its label.
     pub label: String,
     /// Suspicion z in [0, 1] of the conic-loss SVM.
@@ -185,12 +188,27 @@ pub struct SuspectRow {
 pub struct WorstRow {
     /// Row number in the user's table, from 1, header not counted.
     pub row: usize,
+    /// What identifies it, where the user said which columns do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Its label.
     pub label: String,
     /// Its weight among the worst k.
     pub weight: f64,
     /// Its loss.
     pub loss: f64,
+}
+
+impl Comparison {
+    /// Says what identifies the rows that are listed; `id_of` takes a row's number in the user's table, from 1.
+    pub fn name_rows(&mut self, id_of: impl Fn(usize) -> Option<String>) {
+        for row in &mut self.suspects {
+            row.id = id_of(row.row);
+        }
+        for row in &mut self.worst_rows {
+            row.id = id_of(row.row);
+        }
+    }
 }
 
 /// How far held-out predictions are from flipping.

@@ -99,6 +99,7 @@ impl Preparation {
             classes = classes.with_positive(positive)?;
         }
         let codes = classes.codes(&labels).map_err(|e| rows.at_place(e))?;
+        notes.extend(survey::constant_note(rows, &encoder));
         notes.extend(survey::leak_notes(rows, &encoder, &codes, classes.names().len()));
         let count = classes.names().len();
         let mut data = self.nan.dataset(encoded.features, codes, count)?;

@@ -91,6 +91,27 @@ impl Standardize {
         Self { means, scales }
     }
 
+    /// What is learned for rows that stay as they are stored: sparse ones are divided by their deviations but not
+    /// centred, which would fill them.
+    pub fn learn_stored(x: &Matrix, weights: Option<&[f64]>) -> Self {
+        let mut scaling = Self::learn(x, weights);
+        if matches!(x, Matrix::Sparse(_)) {
+            scaling.means.fill(0.0);
+        }
+        scaling
+    }
+
+    /// (x - mean) / scale; sparse rows stay sparse where all means are 0.
+    pub fn apply_stored(&self, x: &Matrix) -> Matrix {
+        match x {
+            Matrix::Sparse(_) if self.means.iter().all(|m| *m == 0.0) => {
+                let factors: Vec<f64> = self.scales.iter().map(|s| 1.0 / s).collect();
+                x.scale_columns(&factors)
+            }
+            _ => self.apply(x).into(),
+        }
+    }
+
     /// (x - mean) / scale, dense.
     pub fn apply(&self, x: &Matrix) -> Dense {
         let mut out = x.to_dense();

@@ -310,6 +310,37 @@ pub(super) fn leak_notes(
     notes
 }
 
+/// A sentence about columns with one value in all rows: they cannot tell classes apart.
+pub(super) fn constant_note(table: &Table, encoder: &Encoder) -> Option<String> {
+    let index = table.index();
+    let constant = |name: &str| {
+        let Some(column) = index.get(name).map(|&j| &table.columns()[j]) else { return false };
+        let whole = column.first_missing().is_none() && column.len() > 1;
+        whole
+            && match &column.cells {
+                Cells::Numbers(values) => values.iter().all(|v| *v == values[0]),
+                Cells::Words(list) => list.used().count() == 1,
+            }
+    };
+    let names: Vec<&str> = encoder.columns().map(|(n, _)| n).filter(|n| constant(n)).collect();
+    let listed: Vec<String> = names.iter().take(TOP).map(|n| format!("`{n}`")).collect();
+    match names.as_slice() {
+        [] => None,
+        [only] => Some(format!(
+            "column `{only}` has one value in all rows and tells nothing; leave it out with --drop {only}"
+        )),
+        many if many.len() <= TOP => Some(format!(
+            "columns {} have one value each in all rows and tell nothing",
+            listed.join(", ")
+        )),
+        many => Some(format!(
+            "columns {} and {} more have one value each in all rows and tell nothing",
+            listed.join(", "),
+            many.len() - TOP
+        )),
+    }
+}
+
 fn leak_note(name: &str) -> String {
     format!(
         "column `{name}` alone tells the class of every row: if it is known only after the outcome, leave it \

@@ -250,6 +250,17 @@ impl Method {
         self.nan != NanRule::Refuse
     }
 
+    /// The parameters given and the defaults of all others, as model files hold them. A seed that was not given stays
+    /// out: that nothing was asked for is what a file should say.
+    pub fn all_params(&self, given: &Value) -> Value {
+        let mut all = self.defaults();
+        if let (Some(all), Some(given)) = (all.as_object_mut(), given.as_object()) {
+            all.remove("random_state");
+            all.extend(given.clone());
+        }
+        all
+    }
+
     /// Every parameter with its default, as a JSON object.
     pub fn defaults(&self) -> Value {
         let mut all = (self.defaults)();

@@ -32,7 +32,7 @@ pub use output::{Output, Outputs};
 pub use path::PathPoint;
 pub use planes::Planes;
 pub use score_map::{ScoreMap, Scored};
-pub use standardized::{StandardizeFirst, Standardized, in_raw_units, standardize};
+pub use standardized::{StandardizeFirst, Standardized};
 pub use training::TrainingSummary;
 
 use serde::{Deserialize, Serialize};

@@ -23,7 +23,7 @@ impl Standardized {
     /// Scores of raw rows.
     pub(super) fn decision(&self, x: &Matrix) -> Result<Dense> {
         let scaling = Standardize { means: self.means.clone(), scales: self.scales.clone() };
-        self.model.decision(&standardize(&scaling, x))
+        self.model.decision(&scaling.apply_stored(x))
     }
 
     /// Probabilities of raw rows.
@@ -32,7 +32,7 @@ impl Standardized {
         if x.ncols() != self.means.len() {
             return self.decision(x).map(|_| None);
         }
-        self.model.probabilities(&standardize(&scaling, x))
+        self.model.probabilities(&scaling.apply_stored(x))
     }
 
     /// Hyperplanes on standardised features as hyperplanes on raw ones.
@@ -58,17 +58,6 @@ impl Standardized {
     }
 }
 
-/// The features standardised. Sparse rows stay sparse, which is why they are learned with means of 0.
-pub fn standardize(scaling: &Standardize, x: &Matrix) -> Matrix {
-    match x {
-        Matrix::Sparse(_) if scaling.means.iter().all(|m| *m == 0.0) => {
-            let factors: Vec<f64> = scaling.scales.iter().map(|s| 1.0 / s).collect();
-            x.scale_columns(&factors)
-        }
-        _ => scaling.apply(x).into(),
-    }
-}
-
 /// An estimator that standardises the features first, with means and deviations learned on the rows it
 /// is fitted to. Sparse features are divided by their deviations but not centred. Measurement errors that come
 /// with the rows are scaled alike.
@@ -79,33 +68,33 @@ pub struct StandardizeFirst<'a>(pub &'a dyn Estimator);
 
 impl Estimator for StandardizeFirst<'_> {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let mut scaling = Standardize::learn(data.features(), data.weights());
-        if matches!(data.features(), Matrix::Sparse(_)) {
-            scaling.means.fill(0.0);
-        }
-        let features = standardize(&scaling, data.features());
-        let mut scaled = data.replace_features(features);
+        let scaling = Standardize::learn_stored(data.features(), data.weights());
+        let mut scaled = data.replace_features(scaling.apply_stored(data.features()));
         if let Some(errors) = data.uncertainty() {
             scaled = scaled.with_uncertainty(errors.divided(&scaling.scales))?;
         }
-        Ok(in_raw_units(self.0.fit(&scaled, control)?, scaling))
+        Ok(self.0.fit(&scaled, control)?.in_raw_units(scaling))
     }
 }
 
-/// A fit to standardised features as a model for raw ones.
-pub fn in_raw_units(mut fitted: Fitted, scaling: Standardize) -> Fitted {
-    fitted.model = match fitted.model {
-        Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
-        Model::Calibrated(Calibrated { model, maps }) if model.linear().is_some() => {
-            calibrated_in_raw_units(*model, maps, scaling)
-        }
-        model => Model::Standardized(Standardized {
-            means: scaling.means,
-            scales: scaling.scales,
-            model: Box::new(model),
-        }),
-    };
-    fitted
+impl Fitted {
+    /// A fit to features standardised by `scaling`, for rows in raw units: linear models in those units, others with
+    /// the scaling in front. Certificates and named results still speak of the standardised problem.
+    #[must_use]
+    pub fn in_raw_units(mut self, scaling: Standardize) -> Self {
+        self.model = match self.model {
+            Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
+            Model::Calibrated(Calibrated { model, maps }) if model.linear().is_some() => {
+                calibrated_in_raw_units(*model, maps, scaling)
+            }
+            model => Model::Standardized(Standardized {
+                means: scaling.means,
+                scales: scaling.scales,
+                model: Box::new(model),
+            }),
+        };
+        self
+    }
 }
 
 /// Hyperplanes under a map of their scores.

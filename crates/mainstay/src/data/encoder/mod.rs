@@ -117,7 +117,9 @@ impl Encoder {
         let missing = options.missing;
         let kept = complete_rows(columns, table.nrows(), missing);
         if kept.as_ref().is_some_and(Vec::is_empty) || table.nrows() == 0 {
-            return Err(Error::BadData("every row has a missing cell; impute instead".into()));
+            return Err(Error::BadData(
+                "every row has a missing cell; fill them, with --impute mean for one".into(),
+            ));
         }
         let mut rules = Vec::with_capacity(columns.len());
         let mut stored = 0;

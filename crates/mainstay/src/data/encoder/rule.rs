@@ -126,8 +126,10 @@ impl Rule {
                 let places = places(categories, rare, *reference);
                 let level = |k: usize| if k < categories.len() { &categories[k] } else { &rare[0] };
                 let mut unseen = 0;
+                let truths = is_boolean(categories);
                 let mut place = |word: &str| {
-                    let found = places.get(word).copied();
+                    let other_case = || truths.then(|| in_any_case(&places, word)).flatten();
+                    let found = places.get(word).copied().or_else(other_case);
                     unseen += usize::from(found.is_none());
                     found.unwrap_or(MISSING)
                 };
@@ -150,6 +152,16 @@ impl Rule {
             }
         }
     }
+}
+
+/// Whether the categories are true and false, which every program writes in its own way.
+fn is_boolean(categories: &[String]) -> bool {
+    let truth = |c: &String| ["true", "false"].iter().any(|word| c.eq_ignore_ascii_case(word));
+    categories.len() <= 2 && categories.iter().all(truth)
+}
+
+fn in_any_case(places: &HashMap<&str, u32>, word: &str) -> Option<u32> {
+    places.iter().find(|(category, _)| category.eq_ignore_ascii_case(word)).map(|(_, k)| *k)
 }
 
 /// The indicator of every category; the reference has none.
@@ -336,7 +348,10 @@ fn most_frequent(values: &mut [f64]) -> f64 {
 }
 
 fn refuse(column: &Column, row: usize) -> Error {
-    column.bad_cell(row, "no value; fill it in, or impute (mean, median, most-frequent, drop)")
+    column.bad_cell(
+        row,
+        "no value; fill it in, or say what to do with --impute (mean, median, most-frequent, drop)",
+    )
 }
 
 pub(super) fn infinite(column: &Column, row: usize, value: f64) -> Error {
