@@ -183,7 +183,9 @@ fn weights_count_as_rows_and_sparse_blocks_as_dense_ones() {
     assert_agree(&found, &in_memory(&repeated, "stable-svm", &params), "weights");
 
     let dense = data.features().to_dense();
-    let sparse = Csr::from_dense(&dense, dense.data().len()).unwrap();
+    let starts = (0..=1200).map(|i| 5 * i).collect();
+    let columns = (0..1200).flat_map(|_| 0..5).collect();
+    let sparse = Csr::new(5, starts, columns, dense.data().to_vec()).unwrap();
     let sparse = data.replace_features(sparse.into());
     let params = json!({"alpha": 1e-2});
     let found = over(&Pieces::cut(&sparse, &[300, 900]), "l2", &params).unwrap();
