@@ -67,7 +67,6 @@ const SOLVERS: &[(&str, &[&str])] = &[
             "binary",
             "driver",
             "engine",
-            "kernel",
             "near_rows",
             "newton_step",
             "sample",
