@@ -1,4 +1,5 @@
 //! Fits over partitions against the fits of the same rows in memory.
+#![cfg(test)]
 
 use mainstay::data::Dataset;
 use mainstay::linalg::{Csr, Dense, Matrix};
@@ -22,7 +23,7 @@ fn rows(n: usize, p: usize, classes: usize, seed: u64) -> Dataset {
         } else {
             bands.partition_point(|b| *b < score) - 1
         };
-        if i % 10 == 0 { i / 10 % classes } else { own }
+        if i.is_multiple_of(10) { i / 10 % classes } else { own }
     };
     let unit = |j: usize| [1.0, 0.01, 30.0][j % 3];
     let x = Dense::from_fn(n, p, |i, j| (z[i * p + j] + j as f64) * unit(j));
@@ -183,7 +184,9 @@ fn weights_count_as_rows_and_sparse_blocks_as_dense_ones() {
     assert_agree(&found, &in_memory(&repeated, "stable-svm", &params), "weights");
 
     let dense = data.features().to_dense();
-    let sparse = Csr::from_dense(&dense, dense.data().len()).unwrap();
+    let starts = (0..=1200).map(|i| 5 * i).collect();
+    let columns = (0..1200).flat_map(|_| 0..5).collect();
+    let sparse = Csr::new(5, starts, columns, dense.data().to_vec()).unwrap();
     let sparse = data.replace_features(sparse.into());
     let params = json!({"alpha": 1e-2});
     let found = over(&Pieces::cut(&sparse, &[300, 900]), "l2", &params).unwrap();
@@ -226,7 +229,9 @@ fn the_number_of_threads_and_the_way_of_the_bytes_change_no_bit() {
 
 fn merged(messages: &[Vec<u8>]) -> Vec<u8> {
     let mut tree = MergeTree::new();
-    messages.iter().for_each(|m| tree.push(Message::from_bytes(m).unwrap()).unwrap());
+    for message in messages {
+        tree.push(Message::from_bytes(message).unwrap()).unwrap();
+    }
     tree.finish().unwrap().unwrap().to_bytes()
 }
 
@@ -250,7 +255,7 @@ fn blocks_that_do_not_fit_together_are_refused() {
         over(&pieces, "l2", &json!({})).unwrap_err().to_string()
     };
     assert!(told(|p| p.0[1].0 = Dense::zeros(40, 2).into()).contains("3 and 2 columns"));
-    assert!(told(|p| drop(p.0[1].1.pop())).contains("partition 1: 40 rows but 39 labels"));
+    assert!(told(|p| p.0[1].1.truncate(39)).contains("partition 1: 40 rows but 39 labels"));
     assert!(told(|p| p.0[1].2 = Some(vec![-1.0; 40])).contains("partition 1: row 0: weight -1"));
     assert!(told(|p| p.0.iter_mut().for_each(|b| b.1.fill(0))).contains("only one class"));
     assert!(told(|p| p.0.clear()).contains("no partition"));

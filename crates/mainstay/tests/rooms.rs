@@ -68,7 +68,6 @@ const SOLVERS: &[(&str, &[&str])] = &[
             "binary",
             "driver",
             "engine",
-            "kernel",
             "near_rows",
             "newton_step",
             "sample",

@@ -46,8 +46,7 @@ fn alternative(name: &str) -> &'static str {
         "missing-lp" | "missing-cv" => {
             "fit it to a sample of the rows, or use MissingFeaturePerceptron.partial_fit on one partition after the other"
         }
-        "missing-perceptron" => "use partial_fit on one partition after the other",
-        "regec" => "use partial_fit on one partition after the other",
+        "missing-perceptron" | "regec" => "use partial_fit on one partition after the other",
         "norm-robust-regec" => {
             "fit it to a sample of the rows, or use ReGEC, which takes Dask data and batches (partial_fit)"
         }

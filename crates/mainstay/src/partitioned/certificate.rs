@@ -10,9 +10,8 @@ use crate::certificate::Certificate;
 /// Any $\theta \ge 0$ bounds the sum of the $k$ largest losses from above, so that the objective at the point is at most
 /// `primal`. The dual, with shares $0 \le a_i \le c_i$ and pulls $\beta_i = a_i s_i$, is
 ///
-/// $$\max\ S \sum_i -a_i \varphi^*(-\beta_i / a_i)
-///   - \sum_j \frac{(|S \sum_i \beta_i y_i z_{ij}| - \lambda_j)_+^2}{4 q_j}
-///   \qquad\text{with}\quad \sum a_i \le k,\ \sum_i \beta_i y_i = 0.$$
+/// $$\max\ S \sum_i -a_i \varphi^*(-\beta_i / a_i) - \sum_j \frac{(|S r_j| - \lambda_j)_+^2}{4 q_j}
+///   \qquad\text{with}\quad r = \sum_i \beta_i y_i z_i,\ \sum a_i \le k,\ \sum_i \beta_i y_i = 0.$$
 ///
 /// Share and pull of a row may be scaled down together: the point stays feasible and what the row gains is scaled by the
 /// same factor. Hence the heavier class is scaled until the classes balance, then all rows until $\sum a_i \le k$, then
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
     use crate::linalg::Dense;
     use crate::loss::Loss;
-    use crate::partitioned::ask::{Counting, PassAsk, Question};
+    use crate::partitioned::ask::{PassAsk, Question};
     use crate::partitioned::block::Block;
     use crate::partitioned::kernel::look_at;
     use proptest::prelude::*;

@@ -130,7 +130,7 @@ impl Driver {
         };
         self.passes += 1;
         match (message.0, &mut self.fit) {
-            (Said::First(look), None) => self.fit = Some(self.settle(look)?),
+            (Said::First(look), None) => self.fit = Some(self.settle(&look)?),
             (Said::Pass(answers), Some(fit)) => {
                 let mut answers = answers.into_iter();
                 for class in fit.classes.iter_mut().filter(|class| class.question().is_some()) {
@@ -150,8 +150,8 @@ impl Driver {
     }
 
     /// From the first look to the problems.
-    fn settle(&self, look: FirstLook) -> Result<Fit> {
-        check(&look)?;
+    fn settle(&self, look: &FirstLook) -> Result<Fit> {
+        check(look)?;
         let classes = look.names.len();
         self.spec.check_classes(classes)?;
         let weights: Vec<f64> = look.classes.iter().map(|c| c.weight).collect();
@@ -161,8 +161,8 @@ impl Driver {
         let fingerprint = look.fingerprint();
         let starts =
             self.resume.as_ref().map(|c| c.places(fingerprint, look.columns)).transpose()?;
-        let units = Units::new(&look, factors, (self.spec.fit_intercept, self.spec.normalize))?;
-        let sample = Sample::new(&look, &units)?;
+        let units = Units::new(look, factors, (self.spec.fit_intercept, self.spec.normalize))?;
+        let sample = Sample::new(look, &units)?;
         let positives = if classes == 2 { vec![1] } else { (0..classes).collect() };
         let mut open = Vec::with_capacity(positives.len());
         for (at, positive) in positives.into_iter().enumerate() {

@@ -126,7 +126,9 @@ impl Chunk {
         let signed = |label: &usize| if *label == question.positive { 1.0 } else { -1.0 };
         let y: Vec<f64> = self.labels.iter().map(signed).collect();
         let mut scores = self.z.mul_vec(&question.point.v);
-        scores.iter_mut().for_each(|f| *f += question.point.b);
+        for f in &mut scores {
+            *f += question.point.b;
+        }
         let margins: Vec<f64> = y.iter().zip(&scores).map(|(y, f)| y * f).collect();
         let losses = Losses::at(question.loss, &margins);
         let mut shares = Vec::with_capacity(y.len());
@@ -160,7 +162,9 @@ impl Chunk {
         sums.value_before +=
             if back.width == question.width { value } else { sum(theta, back.width) };
         let mut rate = self.z.mul_vec(&back.step.v);
-        rate.iter_mut().for_each(|f| *f += back.step.b);
+        for f in &mut rate {
+            *f += back.step.b;
+        }
         for (total, part) in sums.back.iter_mut().zip(BACK) {
             let margin = |i: usize| terms.y[i] * (terms.scores[i] - part * rate[i]);
             let margins: Vec<f64> = (0..rate.len()).map(margin).collect();
@@ -173,8 +177,7 @@ impl Chunk {
     fn add_sides(&self, terms: &Terms, sums: &mut Sums) {
         let n = terms.y.len();
         let mut pulls = [vec![0.0; n], vec![0.0; n]];
-        for i in 0..n {
-            let (a, slope) = (terms.shares[i], terms.losses.slope[i]);
+        for (i, (&a, &slope)) in terms.shares.iter().zip(&terms.losses.slope).enumerate() {
             if a * slope <= 0.0 {
                 continue;
             }

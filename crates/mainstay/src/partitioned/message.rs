@@ -148,7 +148,7 @@ pub(super) struct Sums {
 
 wire!(Sums { value, value_before, back, primal, open, share, band, sides, curvature, near });
 
-fn add(total: &mut Vec<f64>, part: &[f64]) -> Result<()> {
+fn add(total: &mut [f64], part: &[f64]) -> Result<()> {
     if total.len() != part.len() {
         return Err(damaged("parts of different length"));
     }
@@ -183,7 +183,7 @@ impl Side {
 }
 
 impl Curvature {
-    pub(super) fn merge(mut self, next: Self) -> Result<Self> {
+    fn merge(mut self, next: &Self) -> Result<Self> {
         add_matrix(&mut self.matrix.0, &next.matrix.0)?;
         add(&mut self.cross, &next.cross)?;
         self.threshold += next.threshold;
@@ -219,7 +219,7 @@ impl Sums {
         for (total, part) in self.sides.iter_mut().zip(&next.sides) {
             total.add(part)?;
         }
-        self.curvature = both(self.curvature, next.curvature, Curvature::merge)?;
+        self.curvature = both(self.curvature, next.curvature, |a, b| a.merge(&b))?;
         self.near = both(self.near, next.near, NearRows::merge)?;
         Ok(self)
     }

@@ -130,7 +130,9 @@ impl Wire for String {
 impl<T: Wire> Wire for Vec<T> {
     fn put(&self, out: &mut Vec<u8>) {
         self.len().put(out);
-        self.iter().for_each(|v| v.put(out));
+        for v in self {
+            v.put(out);
+        }
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self> {
@@ -146,7 +148,9 @@ impl<T: Wire> Wire for Vec<T> {
 impl<T: Wire> Wire for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {
         self.is_some().put(out);
-        self.iter().for_each(|v| v.put(out));
+        if let Some(v) = self {
+            v.put(out);
+        }
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self> {
@@ -156,7 +160,9 @@ impl<T: Wire> Wire for Option<T> {
 
 impl<T: Wire, const N: usize> Wire for [T; N] {
     fn put(&self, out: &mut Vec<u8>) {
-        self.iter().for_each(|v| v.put(out));
+        for v in self {
+            v.put(out);
+        }
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self> {
