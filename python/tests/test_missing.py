@@ -276,5 +276,6 @@ def test_the_budget_may_be_chosen_too_and_constant_models_are_avoided():
     assert len(set(model.predict(X))) == 2
     assert set(np.asarray(model.cv_results_["param_budget"])) == {0.0, 1.0, 2.0, 4.0}
     assert model.C_ in model.tied_Cs_
-    area = MissingFeatureCV(2.0, budgets=[0, 2], scoring="roc_auc", cv=3).fit(X, y)
+    area = MissingFeatureCV(2.0, damage="random", budgets=[0, 2], scoring="roc_auc", cv=3)
+    area.fit(X, y)
     assert 0.5 < max(area.cv_results_["mean_test_score"]) <= 1.0

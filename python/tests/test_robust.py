@@ -240,15 +240,17 @@ def worst_objective(model, X, y, budget, errors):
 
 
 def test_the_worst_case_objective_is_that_of_its_definition():
-    X, y = sample(100)
+    X, _ = sample(100)
+    y = (X.sum(axis=1) > 0).astype(int)
     model = RobustLogisticRegression(
-        0.05, missing=0.25, errors=0.2, protect="worst", worst_share=0.6, tol=1e-8
+        0.01, missing=0.25, errors=0.05, protect="worst", worst_share=0.9, tol=1e-8
     ).fit(X, y)
-    assert model.objective_ == pytest.approx(worst_objective(model, X, y, 1, 0.2), abs=1e-9)
+    assert len(set(model.predict(X))) == 2
+    assert model.objective_ == pytest.approx(worst_objective(model, X, y, 1, 0.05), abs=1e-9)
     assert model.dual_gap_ <= 1e-8
-    assert len(model.worst_rows_["row"]) == 60
-    other = RobustLogisticRegression(0.05).fit(X, y).set_params(worst_share=0.6)
-    assert worst_objective(other, X, y, 1, 0.2) > model.objective_
+    assert sum(model.worst_rows_["weight"]) == pytest.approx(90)
+    other = RobustLogisticRegression(0.01).fit(X, y).set_params(worst_share=0.9)
+    assert worst_objective(other, X, y, 1, 0.05) > model.objective_
 
 
 def test_a_hinge_fit_has_no_probabilities_but_takes_missing_cells(tmp_path):

@@ -181,7 +181,8 @@ impl WorstCase<'_> {
         for i in order {
             counts[i] = self.cap(i).min(left);
             left -= counts[i];
-            if left <= 0.0 {
+            // Less is what rounding left over.
+            if left <= 1e-12 {
                 break;
             }
         }
