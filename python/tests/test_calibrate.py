@@ -86,11 +86,11 @@ def test_probabilities_are_as_good_as_those_of_calibrated_classifier_cv(n):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_every_machine_has_probabilities_that_agree_with_predict(estimator, classes):
     assert not hasattr(estimator, "predict_proba")
-    X, y = make_blobs(150, 3, centers=classes, cluster_std=3.0, random_state=1)
+    X, y = make_blobs(90, 3, centers=classes, cluster_std=3.0, random_state=1)
     names = np.array(["a", "b", "c"])[y]
     model = clone(estimator).set_params(calibrate=True).fit(X, names)
     p = model.predict_proba(X)
-    assert p.shape == (150, classes)
+    assert p.shape == (90, classes)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
     scores = model.decision_function(X)

@@ -57,14 +57,12 @@ pub(crate) fn choose(
 
 /// The columns of the table that the model takes, by name.
 pub(crate) fn columns(file: &ModelFile) -> (Vec<String>, Vec<Column>) {
-    match &file.encoder {
-        Some(encoder) => Column::of(encoder).into_iter().unzip(),
-        None => {
-            let names = file.names_of_features();
-            let groups = (0..names.len()).map(Column::Number).collect();
-            (names, groups)
-        }
+    if let Some(encoder) = &file.encoder {
+        return Column::of(encoder).into_iter().unzip();
     }
+    let names = file.names_of_features();
+    let groups = (0..names.len()).map(Column::Number).collect();
+    (names, groups)
 }
 
 /// What stands in for a deleted cell: the mean, or 0 where the method itself counts a missing cell so.

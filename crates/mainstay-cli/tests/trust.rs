@@ -51,9 +51,9 @@ impl Folder {
 /// Sixty patients: weight around 100, a ward of three, ill where both say so, with a few exceptions.
 fn patients() -> String {
     let mut text = String::from("weight,ward,ill\n");
-    for i in 0..60 {
+    for i in 0..60_u8 {
         let weight = 100.0 + 20.0 * (f64::from(i) * 0.7).sin() + f64::from(i % 7);
-        let ward = ["east", "north", "west"][i as usize % 3];
+        let ward = ["east", "north", "west"][usize::from(i) % 3];
         let ill = (weight > 103.0) != (i % 11 == 0);
         text.push_str(&format!("{weight},{ward},{}\n", if ill { "yes" } else { "no" }));
     }

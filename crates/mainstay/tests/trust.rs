@@ -70,7 +70,9 @@ fn brute_force(model: &Linear, row: &[f64], options: &[Vec<Vec<(usize, f64)>>]) 
         for (row, count) in &states {
             for change in column {
                 let mut moved = row.clone();
-                change.iter().for_each(|(j, v)| moved[*j] = *v);
+                for (j, v) in change {
+                    moved[*j] = *v;
+                }
                 next.push((moved, count + 1.0));
             }
         }

@@ -1,5 +1,7 @@
 //! `mainstay trust`: may I believe each prediction?
 
+use std::fmt::Write as _;
+
 use mainstay::certify::Units;
 use mainstay::data::{Column, Table};
 use mainstay::trust::{Known, RULE, RowTrust, Verdict};
@@ -113,7 +115,8 @@ fn tell(found: &RowTrust, truth: Option<&[usize]>, console: &Console) {
     );
     if let (Some(stands), Some(truth)) = (accuracy, truth) {
         let right = truth.iter().zip(&found.predicted).filter(|(a, b)| a == b).count();
-        text += &format!(
+        let _ = write!(
+            text,
             "; accuracy {stands:.4} where it stands, {:.4} on all rows",
             right as f64 / rows.max(1) as f64
         );

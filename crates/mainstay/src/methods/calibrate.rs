@@ -77,10 +77,11 @@ impl Estimator for Calibrate {
             ));
         }
         // Equal rows stay together and a weight of 2 is the row twice, here as in the fits.
-        let rows = if self.precomputed { data.clone() } else { Merged::new(data).data };
-        let folds = fold_count(&rows)?;
-        let scores = self.held_out(&rows, folds, control)?;
-        let counted = self.class_weight.applied(&rows)?;
+        let merged = (!self.precomputed).then(|| Merged::new(data));
+        let rows = merged.as_ref().map_or(data, |m| &m.data);
+        let folds = fold_count(rows)?;
+        let scores = self.held_out(data, merged.as_ref(), folds, control)?;
+        let counted = self.class_weight.applied(rows)?;
         let isotonic = rows.len() >= ISOTONIC_FROM;
         let (maps, rises): (Vec<ScoreMap>, Vec<bool>) = (0..scores.ncols())
             .map(|k| {
@@ -107,11 +108,21 @@ impl Estimator for Calibrate {
 
 impl Calibrate {
     /// The score of every row from a fit that did not see it.
-    fn held_out(&self, rows: &Dataset, folds: usize, control: &Control) -> Result<Dense> {
+    fn held_out(
+        &self,
+        data: &Dataset,
+        merged: Option<&Merged>,
+        folds: usize,
+        control: &Control,
+    ) -> Result<Dense> {
+        let rows = merged.map_or(data, |m| &m.data);
         let splits = stratified(rows.labels(), folds, 1, 0);
         let quiet = control.without_progress();
         let parts: Vec<Dense> = control.install(|| {
-            splits.par_iter().map(|split| self.score(rows, split, &quiet)).collect::<Result<_>>()
+            splits
+                .par_iter()
+                .map(|split| self.score(data, merged, split, &quiet))
+                .collect::<Result<_>>()
         })?;
         let width = parts.first().map_or(1, Dense::ncols);
         let mut scores = Dense::zeros(rows.len(), width);
@@ -123,15 +134,35 @@ impl Calibrate {
         Ok(scores)
     }
 
-    fn score(&self, rows: &Dataset, split: &Split, control: &Control) -> Result<Dense> {
-        let (train, holdout) = if self.precomputed {
-            let part = |chosen: &[usize]| {
-                let kernel = rows.select_rows(chosen).features().select_columns(&split.train);
-                rows.select_rows(chosen).replace_features(kernel)
-            };
-            (part(&split.train), part(&split.holdout))
-        } else {
-            (rows.select_rows(&split.train), rows.select_rows(&split.holdout))
+    fn score(
+        &self,
+        data: &Dataset,
+        merged: Option<&Merged>,
+        split: &Split,
+        control: &Control,
+    ) -> Result<Dense> {
+        let (train, holdout) = match merged {
+            // Not every method takes weights: rows that came without any are fitted as they came.
+            Some(Merged { data: rows, position }) if data.weights().is_none() => {
+                let mut taken = vec![false; rows.len()];
+                for &i in &split.train {
+                    taken[i] = true;
+                }
+                let of = |i: &usize| position[*i].is_some_and(|k| taken[k]);
+                let train: Vec<usize> = (0..data.len()).filter(of).collect();
+                (data.select_rows(&train), rows.select_rows(&split.holdout))
+            }
+            Some(Merged { data: rows, .. }) => {
+                (rows.select_rows(&split.train), rows.select_rows(&split.holdout))
+            }
+            // A precomputed kernel: columns are rows too.
+            None => {
+                let part = |chosen: &[usize]| {
+                    let kernel = data.features().select_rows(chosen).select_columns(&split.train);
+                    data.select_rows(chosen).replace_features(kernel)
+                };
+                (part(&split.train), part(&split.holdout))
+            }
         };
         let features: Matrix = self.nan.apply(holdout.features().clone());
         self.inner.fit(&train, control)?.model.decision(&features)
