@@ -63,6 +63,14 @@ impl<'a> Judge<'a> {
             advice.sentences.extend(self.elsewhere(&advice, &findings));
         }
         advice.sentences.extend(self.on_clean_data(baseline).filter(|_| !beaten));
+        if !beaten && self.constants.contains(&baseline.name) {
+            advice.sentences.push(format!(
+                "{} orders the rows but calls nearly all of them `{}`: for answers it needs class weights \
+                 (`class_weight` = \"balanced\") or another threshold.",
+                capital(&named(baseline)),
+                self.majority
+            ));
+        }
         advice.sentences.extend(doubts(cells, repeats));
         advice
     }
