@@ -386,6 +386,10 @@ pub(crate) struct Compare {
     /// number of features]
     #[arg(long, value_name = "N")]
     pub(crate) max_rows: Option<usize>,
+    /// Draw this many rows in one pass over the data [default: all; 50,000 of folders, patterns and files larger
+    /// than a third of the free memory]
+    #[arg(long, value_name = "N")]
+    pub(crate) sample: Option<usize>,
     /// A method to leave out (may be repeated)
     #[arg(long, value_name = "METHOD")]
     pub(crate) without: Vec<String>,

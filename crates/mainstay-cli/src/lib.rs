@@ -14,6 +14,7 @@ mod input;
 mod journal;
 mod measurement;
 mod rows;
+mod sampled;
 mod settings;
 mod stream;
 mod table;

@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled};
 use crate::journal::Journal;
-use crate::table;
+use crate::{sampled, table};
 
 pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     if args.budget.is_nan() || args.budget <= 0.0 {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     }
     let start = Instant::now();
     let seed = console.seed.unwrap_or(0);
-    let labelled = stress::read(args.data.as_deref(), &args.input)?;
+    let labelled = sampled::read(args.data.as_deref(), &args.input, args.sample, console)?;
     let identity = json!({
         "command": "compare", "version": env!("CARGO_PKG_VERSION"), "seed": seed,
         "data": stress::fingerprint(&labelled), "without": args.without,
@@ -102,6 +102,7 @@ fn command(args: &Compare, seed: u64, session: &Session) -> String {
     words.extend(input::flags(&args.input).iter().map(|word| quoted(word)));
     words.extend(session.left_out().into_iter().map(|name| format!("--without {name}")));
     words.extend(args.max_rows.map(|rows| format!("--max-rows {rows}")));
+    words.extend(args.sample.map(|rows| format!("--sample {rows}")));
     words.push(format!("--repeats {} --seed {seed}", session.repeats()));
     words.join(" ")
 }

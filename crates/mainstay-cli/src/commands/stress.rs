@@ -115,7 +115,12 @@ fn plan(args: &Stress, console: &Console) -> Outcome<Plan> {
 /// Reads labelled rows; a missing cell is refused unless a rule is given.
 pub(crate) fn read(path: Option<&Path>, from: &crate::args::Labels) -> Outcome<Labelled> {
     let loaded = input::read(path, &from.reading, std::iter::empty())?;
-    let wanted = Wanted {
+    input::learn(loaded, &wanted(from), path.is_none())
+}
+
+/// What the flags say about the columns.
+pub(crate) fn wanted(from: &crate::args::Labels) -> Wanted<'_> {
+    Wanted {
         target: from.target.as_deref(),
         weights: None,
         encoding: &from.encoding,
@@ -124,8 +129,7 @@ pub(crate) fn read(path: Option<&Path>, from: &crate::args::Labels) -> Outcome<L
         standardise: true,
         errors: measurement::Wanted { columns: &[], scale: 1.0 },
         reading: &from.reading,
-    };
-    input::learn(loaded, &wanted, path.is_none())
+    }
 }
 
 /// Tells data sets apart: sizes, labels and a sum over the features.
