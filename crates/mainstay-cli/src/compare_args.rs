@@ -40,12 +40,16 @@ pub(crate) struct Compare {
     /// number of features]
     #[arg(long, value_name = "N")]
     pub(crate) max_rows: Option<usize>,
+    /// Draw this many rows in one pass over the data [default: all; 50,000 of folders, patterns and files larger
+    /// than a third of the free memory]
+    #[arg(long, value_name = "N")]
+    pub(crate) sample: Option<usize>,
     /// A method to leave out (may be repeated)
     #[arg(long, value_name = "METHOD")]
     pub(crate) without: Vec<String>,
     /// What to expect, as in `fit`: every method is told, and judged if it is true, absent, half or double (may be
     /// repeated)
-    #[arg(long, value_name = "THREAT=LEVEL", conflicts_with_all = ["metric", "threats", "few_levels"])]
+    #[arg(long, value_name = "THREAT=LEVEL", conflicts_with_all = ["metric", "threats", "few_levels", "sample"])]
     pub(crate) expect: Vec<String>,
     /// One level of every threat to the training rows: what a short budget chooses
     #[arg(long)]

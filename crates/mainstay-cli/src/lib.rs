@@ -18,6 +18,7 @@ mod journal;
 mod measurement;
 mod refit;
 mod rows;
+mod sampled;
 mod settings;
 mod stream;
 mod table;

@@ -33,6 +33,7 @@ impl Ask<'_> {
         let mut text: Vec<String> =
             encoder.iter().flat_map(|e| e.dates()).map(str::to_owned).collect();
         text.extend(self.copied.iter().map(|&name| name.to_owned()));
+        text.extend(self.target.filter(|_| self.file.classes.are_text()).map(str::to_owned));
         let features = match encoder {
             Some(encoder) => Some(encoder.columns().map(|(name, _)| name.to_owned()).collect()),
             None => self.file.feature_names.clone(),

@@ -55,7 +55,7 @@ fn rows(count: usize, strange: bool) -> String {
         let (day, month) = (1 + i % 28, 1 + i % 12);
         text.push_str(&format!(
             "{:03},2024-{month:02}-{day:02},{ward},\"x, {i}\",{a},{:.3},{label}\n",
-            1000 - i,
+            1000 - i64::try_from(i).unwrap(),
             wave(5) - shift
         ));
     }
@@ -202,10 +202,92 @@ fn ten_times_the_rows_take_no_more_memory() {
     let (small, large) = (case.path("small.csv"), case.path("large.csv"));
     let body = rows(100, false);
     let (header, lines) = body.split_once('\n').unwrap();
-    let repeats = (6 << 20) / lines.len();
+    let repeats = (2 << 20) / lines.len();
     fs::write(&small, format!("{header}\n{}", lines.repeat(repeats))).unwrap();
     fs::write(&large, format!("{header}\n{}", lines.repeat(10 * repeats))).unwrap();
     let few = peak(&["predict", &case.model, &small]);
     let many = peak(&["predict", &case.model, &large]);
     assert!(10 * many < 15 * few, "{many} kB against {few} kB");
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    let (code, text, error) = said(output);
+    assert_eq!(code, Some(0), "{error}");
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_fit_in_passes_is_as_good_as_one_in_memory() {
+    let case = Case::new("mean");
+    let train = case.path("train.csv");
+    fs::write(&train, rows(3000, false)).unwrap();
+    let flags =
+        ["-t", "outcome", "--id", "patient", "--drop", "note", "--impute", "mean", "--json"];
+    for method in [&["-m", "l2"][..], &["-m", "stable-logistic", "-s", "k=0.7"]] {
+        let fit = |data: &str, more: &[&str], chunk| {
+            json(&run(&[&["fit", data][..], &flags, method, more].concat(), chunk))
+        };
+        let memory = fit(&train, &[], None);
+        let objective = |found: &serde_json::Value| found["objective"][0].as_f64().unwrap();
+        let gap = |found: &serde_json::Value| found["dual_gap"].as_f64().unwrap();
+        for (found, what) in [
+            (fit(&train, &["--stream"], None), "whole"),
+            (fit(&train, &["--stream", "--memory", "20M"], Some(2000)), "little memory"),
+            (fit(&train, &["--stream", "--checkpoint", &case.path("c")], None), "checkpoint"),
+        ] {
+            let (a, b) = (objective(&found), objective(&memory));
+            let apart = (gap(&found) + gap(&memory)) * b.abs().max(1.0) + 1e-12;
+            assert!((a - b).abs() <= apart, "{what}: {a} and {b}");
+            assert_eq!(found["rows"], memory["rows"]);
+            assert_eq!(found["classes"], memory["classes"]);
+            assert_eq!(found["status"], memory["status"]);
+        }
+        assert!(!std::path::Path::new(&case.path("c")).exists());
+    }
+}
+
+#[test]
+fn a_folder_is_one_table() {
+    let case = Case::new("mean");
+    let folder = case.path("parts");
+    fs::create_dir(&folder).unwrap();
+    let (one, two) = (rows(200, false), rows(150, true).replace(",\n", ",low\n"));
+    fs::write(format!("{folder}/a.csv"), one).unwrap();
+    fs::write(format!("{folder}/b.csv"), two).unwrap();
+    let model = case.path("m.json");
+    let flags = ["-t", "outcome", "--drop", "note,patient", "--impute", "mean", "-o", &model];
+    for data in [folder.as_str(), &format!("{folder}/*.csv")] {
+        let found = json(&run(&[&["fit", data, "--json"][..], &flags].concat(), Some(500)));
+        assert_eq!(found["rows"], 350);
+        // A category that only the second file has.
+        let text = fs::read_to_string(&model).unwrap();
+        assert!(text.contains("ward=attic"));
+    }
+}
+
+#[test]
+fn what_needs_all_rows_is_refused_with_a_reason() {
+    let case = Case::new("mean");
+    let train = case.path("train.csv");
+    let base = ["fit", &train, "-t", "outcome", "--drop", "note", "--impute", "mean", "--stream"];
+    let other = case.path("other");
+    fs::write(&other, "something else").unwrap();
+    let cases: [(&[&str], &str); 7] = [
+        (&["--cv", "3"], "--cv needs all rows in memory"),
+        (&["--suspects", "s.csv"], "--suspects needs all rows in memory"),
+        (&["-m", "rolin"], "needs all rows in memory"),
+        (&["-s", "alpha=cv"], "need all rows in memory"),
+        (&["--checkpoint", &other], "other"),
+        (&["--memory", "much"], "must be a size such as"),
+        (&["--impute", "median"], "cannot be used multiple times"),
+    ];
+    for (more, part) in cases {
+        let (code, out, error) = said(&run(&[&base[..], more].concat(), None));
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{more:?}");
+        assert!(error.contains(part), "{more:?}: {error}");
+    }
+    assert_eq!(fs::read_to_string(&other).unwrap(), "something else");
+    let text = fs::read(&train).unwrap();
+    let (_, _, error) = said(&piped(&["fit", "-", "-t", "outcome", "--stream"], None, &text));
+    assert!(error.contains("standard input: it can be read once only"), "{error}");
 }

@@ -65,6 +65,20 @@ pub enum Error {
 }
 
 impl Error {
+    /// The library's own error; what went wrong with a file becomes its text.
+    pub fn into_core(self) -> mainstay::Error {
+        match self {
+            Self::Core(error) => error,
+            // Rows of a file are counted from 1.
+            Self::Content { name, source: mainstay::Error::BadCell { row, column, problem } } => {
+                let text =
+                    format!("{name}: row {} of the data, column {column}: {problem}", row + 1);
+                mainstay::Error::BadData(text)
+            }
+            other => mainstay::Error::BadData(other.to_string()),
+        }
+    }
+
     pub(crate) fn line(name: &str, line: u64, problem: impl Into<String>) -> Self {
         Self::BadLine { name: name.to_owned(), line, problem: problem.into() }
     }

@@ -15,6 +15,7 @@ pub(crate) struct Gather {
     lengths: Vec<usize>,
     labels: Vec<usize>,
     weights: Option<Vec<f64>>,
+    places: Vec<usize>,
 }
 
 impl Gather {
@@ -38,6 +39,7 @@ impl Gather {
             }
         }
         self.labels.extend(rows.labels);
+        self.places.extend(rows.places);
         if let Some(weights) = rows.weights {
             self.weights.get_or_insert_default().extend(weights);
         }
@@ -63,6 +65,7 @@ impl Gather {
         };
         let labels = self.labels.drain(..count).collect();
         let weights = self.weights.as_mut().map(|w| w.drain(..count).collect());
-        Ok(LearnedRows { features, labels, weights })
+        let places = self.places.drain(..count).collect();
+        Ok(LearnedRows { features, labels, weights, places })
     }
 }

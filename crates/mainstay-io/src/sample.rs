@@ -22,6 +22,8 @@ struct Kept {
     values: Vec<f64>,
     label: usize,
     weight: Option<f64>,
+    /// Where the row is in its file.
+    place: usize,
 }
 
 impl Sample {
@@ -45,7 +47,8 @@ impl Sample {
                 Matrix::Sparse(x) => (x.row(i).0.to_vec(), x.row(i).1.to_vec()),
             };
             let weight = rows.weights.as_ref().map(|w| w[i]);
-            self.kept.push((hash, place, Kept { indices, values, label, weight }));
+            let row = Kept { indices, values, label, weight, place: rows.places[i] };
+            self.kept.push((hash, place, row));
             if self.kept.len() >= 2 * self.count.max(1) {
                 self.shrink();
             }
@@ -67,6 +70,7 @@ impl Sample {
         let rows: Vec<Kept> = self.kept.into_iter().map(|(.., row)| row).collect();
         let labels = rows.iter().map(|row| row.label).collect();
         let weights = rows.iter().map(|row| row.weight).collect();
+        let places = rows.iter().map(|row| row.place).collect();
         let values = rows.iter().flat_map(|row| row.values.iter().copied()).collect();
         let features = if self.sparse {
             let mut starts = vec![0];
@@ -78,7 +82,7 @@ impl Sample {
         } else {
             Matrix::Dense(Dense::from_rows(rows.len(), self.columns, values))
         };
-        Ok(LearnedRows { features, labels, weights })
+        Ok(LearnedRows { features, labels, weights, places })
     }
 }
 
@@ -103,7 +107,8 @@ mod tests {
         for start in (0..1000).step_by(cut) {
             let n = cut.min(1000 - start);
             let features = Matrix::Dense(Dense::from_fn(n, 1, |i, _| (start + i) as f64));
-            sample.add(&LearnedRows { features, labels: vec![0; n], weights: None });
+            let places = (start..start + n).collect();
+            sample.add(&LearnedRows { features, labels: vec![0; n], weights: None, places });
         }
         sample.finish().unwrap().features.values().to_vec()
     }

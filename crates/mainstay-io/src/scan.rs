@@ -142,6 +142,10 @@ impl Iterator for ScanPass {
 /// The files that a path stands for.
 fn expanded(path: &Path) -> Result<Vec<PathBuf>> {
     let name = path.display().to_string();
+    if name == "-" {
+        let problem = "it can be read once only, but a fit in passes reads its rows several times: name a file";
+        return Err(Error::file("standard input", problem));
+    }
     if path.is_dir() {
         let can_read = |file: &PathBuf| {
             let name = file.to_string_lossy().to_ascii_lowercase();

@@ -11,6 +11,7 @@ use mainstay::metrics::{Evaluation, Judge, Predictions};
 use mainstay::model::{Fitted, Model};
 use mainstay::partitioned::{Block, Driver, Partitions, ROWS, fit};
 
+use crate::chunks::Chunk;
 use crate::error::{Error, Result};
 use crate::gather::Gather;
 use crate::libsvm::SparseRows;
@@ -222,7 +223,7 @@ impl ScanRows {
         own.next += 1;
         while own.gather.len() < self.block {
             let Some(chunk) = own.pass.next().transpose()? else { break };
-            let rows = self.encoded(chunk.rows).map_err(|e| located(e, own.pass.file()))?;
+            let rows = self.encoded(chunk).map_err(|e| located(e, own.pass.file()))?;
             own.gather.add(rows);
         }
         if let Some(watch) = &self.watch {
@@ -235,13 +236,14 @@ impl ScanRows {
         Ok(Some(own.gather.take(self.block)?))
     }
 
-    fn encoded(&self, rows: Input) -> Result<LearnedRows> {
-        match (&self.recipe, rows) {
+    fn encoded(&self, chunk: Chunk) -> Result<LearnedRows> {
+        match (&self.recipe, chunk.rows) {
             (Recipe::Table(learned), Input::Table(table)) => Ok(learned.rows_of(table)?),
             (Recipe::Sparse { columns, classes, .. }, Input::Sparse(rows)) => {
                 let labels = classes.codes(&rows.labels)?;
                 let features = Matrix::Sparse(rows.features.with_ncols(*columns)?);
-                Ok(LearnedRows { features, labels, weights: None })
+                let places = (chunk.first..chunk.first + labels.len()).collect();
+                Ok(LearnedRows { features, labels, weights: None, places })
             }
             _ => Err(mainstay::Error::BadData(MIXED.into()).into()),
         }
@@ -252,7 +254,7 @@ const MIXED: &str = "some files hold tables, others LIBSVM rows";
 
 impl Partitions for ScanRows {
     fn block(&self, index: usize) -> mainstay::Result<Option<Block<'_>>> {
-        let rows = self.rows_of_block(index).map_err(core_error)?;
+        let rows = self.rows_of_block(index).map_err(Error::into_core)?;
         Ok(rows.map(|rows| {
             Block::new(index, rows.features, rows.labels, rows.weights)
                 .with_names(self.names.as_slice())
@@ -265,14 +267,6 @@ fn located(error: Error, file: &str) -> Error {
     match error {
         Error::Core(source) => Error::Content { name: file.to_owned(), source },
         other => other,
-    }
-}
-
-/// The library's own error; what went wrong with a file becomes its text.
-fn core_error(error: Error) -> mainstay::Error {
-    match error {
-        Error::Core(error) => error,
-        other => mainstay::Error::BadData(other.to_string()),
     }
 }
 

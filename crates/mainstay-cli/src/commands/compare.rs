@@ -18,7 +18,7 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled};
 use crate::journal::Journal;
-use crate::table;
+use crate::{sampled, table};
 
 pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     if !args.expect.is_empty() {
@@ -35,7 +35,8 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     let metric = args.metric.as_deref().map(stress::ranking_metric).transpose()?;
     let threats: Vec<Threat> =
         args.threats.iter().map(|name| Threat::find(name)).collect::<Result<_, _>>()?;
-    let (mut labelled, groups) = stress::read(args.data.as_deref(), &args.input)?;
+    let (mut labelled, groups) =
+        sampled::read(args.data.as_deref(), &args.input, args.sample, console)?;
     let together = Together::new(&labelled.data, groups.as_deref())?;
     labelled.notes.extend(together.note);
     let identity = json!({
@@ -139,6 +140,7 @@ fn command(args: &Compare, seed: u64, session: &Session) -> String {
     words.extend(session.few_levels().then(|| "--few-levels".to_owned()));
     words.extend(args.threats.iter().map(|name| format!("--threat {name}")));
     words.extend(args.metric.iter().map(|name| format!("--metric {name}")));
+    words.extend(args.sample.map(|rows| format!("--sample {rows}")));
     words.push(format!("--repeats {} --seed {seed}", session.repeats()));
     words.join(" ")
 }

@@ -29,10 +29,7 @@ pub(crate) fn wanted(
     let Some(path) = args.data.as_deref() else {
         return if args.stream { Err(Failure::say("--stream: name a file")) } else { Ok(None) };
     };
-    let several = is_several(path);
-    let free = mainstay_io::available_memory();
-    let size = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len());
-    let large = size.zip(free).is_some_and(|(size, free)| size > free / 3);
+    let (several, large) = (is_several(path), is_large(path));
     if !args.stream && !several && !large {
         return Ok(None);
     }
@@ -57,6 +54,12 @@ pub(crate) fn wanted(
 /// Whether a path stands for several files.
 pub(crate) fn is_several(path: &Path) -> bool {
     path.is_dir() || (!path.exists() && path.to_string_lossy().contains(['*', '?']))
+}
+
+/// Whether a file is larger than a third of the memory that is free.
+pub(crate) fn is_large(path: &Path) -> bool {
+    let size = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len());
+    size.zip(mainstay_io::available_memory()).is_some_and(|(size, free)| size > free / 3)
 }
 
 /// Chunks of which all that are read ahead take a small part of the memory.
@@ -157,7 +160,7 @@ pub(crate) fn run(
 }
 
 /// Names of the columns, to tell a misspelt one before all rows were read; none for LIBSVM files.
-fn first_names(scan: &Scan) -> Outcome<Vec<String>> {
+pub(crate) fn first_names(scan: &Scan) -> Outcome<Vec<String>> {
     let first = scan.pass().next().transpose()?;
     Ok(match first.map(|chunk| chunk.rows) {
         Some(mainstay_io::Input::Table(table)) => table.names().map(str::to_owned).collect(),

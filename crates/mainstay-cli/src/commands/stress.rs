@@ -138,24 +138,37 @@ pub(crate) fn read(
     path: Option<&Path>,
     from: &crate::args::Labels,
 ) -> Outcome<(Labelled, Option<Vec<usize>>)> {
+    refuse_gaussian(from)?;
+    let encoding = groups::set_aside(&from.encoding, from.groups.as_deref());
+    let loaded = input::read(path, &from.reading, std::iter::empty())?;
+    let mut labelled = input::learn(loaded, &wanted(from, &encoding), path.is_none())?;
+    let groups = groups::take(&mut labelled, from.groups.as_deref(), &from.encoding)?;
+    Ok((labelled, groups))
+}
+
+/// Methods that are compared fill cells each in its own way.
+pub(crate) fn refuse_gaussian(from: &crate::args::Labels) -> Outcome<()> {
     if from.impute == Some(crate::args::ImputeRule::Gaussian) {
         return Err(Failure::say("--impute gaussian: only for `fit`; here use mean or median"));
     }
-    let encoding = groups::set_aside(&from.encoding, from.groups.as_deref());
-    let loaded = input::read(path, &from.reading, std::iter::empty())?;
-    let wanted = Wanted {
+    Ok(())
+}
+
+/// What the flags say about the columns.
+pub(crate) fn wanted<'a>(
+    from: &'a crate::args::Labels,
+    encoding: &'a crate::args::Encoding,
+) -> Wanted<'a> {
+    Wanted {
         target: from.target.as_deref(),
         weights: None,
-        encoding: &encoding,
+        encoding,
         impute: from.impute,
         nan: NanRule::Refuse,
         standardise: true,
         errors: measurement::Wanted { columns: &[], scale: 1.0 },
         reading: &from.reading,
-    };
-    let mut labelled = input::learn(loaded, &wanted, path.is_none())?;
-    let groups = groups::take(&mut labelled, from.groups.as_deref(), &from.encoding)?;
-    Ok((labelled, groups))
+    }
 }
 
 /// Tells data sets apart: sizes, labels and a sum over the features.

@@ -46,7 +46,7 @@ pub(crate) fn each_chunk(
             if columns.first().is_none_or(Column::is_empty) {
                 continue;
             }
-            let columns = commas.settle(columns)?;
+            let columns = commas.settle(columns);
             rows += columns[0].len();
             outlet.give(Input::Table(Table::new(columns).map_err(Error::content(name))?))?;
         }
@@ -57,7 +57,7 @@ pub(crate) fn each_chunk(
     if rows == 0 {
         return Err(Error::file(name, "there is a header but no row of data"));
     }
-    commas.note().into_iter().for_each(|note| outlet.note(note));
+    commas.finish()?.into_iter().for_each(|note| outlet.note(note));
     Ok(())
 }
 

@@ -10,20 +10,20 @@ const SHARE: f64 = 0.9;
 
 /// Reads decimal commas where they are meant: as told, or in a file with `;` between cells whose numbers have them.
 ///
-/// Columns may come in chunks. A file is one of decimal commas from the first one on, and an error if there was a
-/// decimal point before.
+/// Columns may come in chunks. A file is one of decimal commas from the first chunk on that has them.
 pub(super) struct Commas<'a> {
     options: &'a ReadOptions,
     name: &'a str,
     /// Columns that are not to be touched.
     plain: &'a [String],
-    /// Whether numbers have them: `None` while that is open, which it stays where the delimiter makes it impossible.
+    /// Whether numbers have them; `None` while that is open, which it stays where the delimiter makes it impossible.
     meant: Option<bool>,
     possible: bool,
     /// Rows in the chunks before.
     rows: usize,
-    /// The first number with a point: its row and column.
-    point: Option<(usize, String)>,
+    /// For every column that may be touched its name, the row of its first number with a point, and whether it holds
+    /// words.
+    points: Vec<(String, Option<usize>, bool)>,
 }
 
 impl<'a> Commas<'a> {
@@ -34,61 +34,72 @@ impl<'a> Commas<'a> {
         plain: &'a [String],
     ) -> Self {
         let (meant, possible) = (options.decimal_comma, delimiter == b';');
-        Self { options, name, plain, meant, possible, rows: 0, point: None }
-    }
-
-    /// What was decided without being told.
-    pub(super) fn note(&self) -> Option<String> {
-        let decided = self.options.decimal_comma.is_none() && self.meant == Some(true);
-        decided.then(|| {
-            "numbers are read with a decimal comma (--decimal . reads them otherwise)".into()
-        })
+        Self { options, name, plain, meant, possible, rows: 0, points: Vec::new() }
     }
 
     /// The columns of the next chunk with their numbers read.
-    pub(super) fn settle(&mut self, columns: Vec<Column>) -> Result<Vec<Column>> {
-        let rows = columns.first().map_or(0, Column::len);
+    pub(super) fn settle(&mut self, columns: Vec<Column>) -> Vec<Column> {
+        let (options, plain) = (self.options, self.plain);
         let touched = |column: &Column| {
-            !self.options.categorical.contains(&column.name) && !self.plain.contains(&column.name)
+            !options.categorical.contains(&column.name) && !plain.contains(&column.name)
         };
         if self.meant.is_none() && self.possible {
-            let holds = |c: &Column| touched(c) && holds_commas(c, self.options);
+            let holds = |c: &Column| touched(c) && holds_commas(c, options);
             self.meant = columns.iter().any(holds).then_some(true);
         }
-        let open = self.meant.is_none() && self.possible;
-        if self.point.is_none() && (open || self.meant == Some(true)) {
-            self.point = columns.iter().filter(|c| touched(c)).find_map(|c| self.first_point(c));
+        if self.meant == Some(true) || (self.meant.is_none() && self.possible) {
+            self.note_points(columns.iter().filter(|c| touched(c)));
         }
-        if self.meant == Some(true) {
-            self.refuse_points()?;
-        }
+        self.rows += columns.first().map_or(0, Column::len);
+        let meant = self.meant == Some(true);
         let settle = |column: Column| {
-            let commas = self.meant == Some(true) && touched(&column);
-            if commas && holds_commas(&column, self.options) {
-                replaced(column, self.options)
+            if meant && touched(&column) && holds_commas(&column, options) {
+                replaced(column, options)
             } else {
                 column
             }
         };
-        let settled = columns.into_iter().map(settle).collect();
-        self.rows += rows;
-        Ok(settled)
+        columns.into_iter().map(settle).collect()
     }
 
-    /// A number with a decimal point, or a point between thousands.
-    fn first_point(&self, column: &Column) -> Option<(usize, String)> {
-        let Cells::Numbers(values) = &column.cells else { return None };
-        let row = values.iter().position(|v| v.is_finite() && v.fract() != 0.0)?;
-        Some((self.rows + row + 1, column.name.clone()))
+    /// Remembers numbers with a decimal point, or a point between thousands.
+    fn note_points<'b>(&mut self, columns: impl Iterator<Item = &'b Column>) {
+        for (j, column) in columns.enumerate() {
+            if self.points.len() == j {
+                self.points.push((column.name.clone(), None, false));
+            }
+            let (_, point, words) = &mut self.points[j];
+            match &column.cells {
+                Cells::Words(_) => *words = true,
+                Cells::Numbers(values) if point.is_none() => {
+                    let row = values.iter().position(|v| v.is_finite() && v.fract() != 0.0);
+                    *point = row.map(|row| self.rows + row + 1);
+                }
+                Cells::Numbers(_) => {}
+            }
+        }
     }
 
-    fn refuse_points(&self) -> Result<()> {
-        let Some((row, column)) = &self.point else { return Ok(()) };
-        let problem = format!(
-            "row {row}, column `{column}`: a number with a point in a file of decimal commas; is it a decimal point \
-             or does it separate thousands? Write all numbers alike"
-        );
-        Err(Error::file(self.name, problem))
+    /// To be called at the end of the file: what was decided without being told. An error if a column of a file of
+    /// decimal commas has points and none of them.
+    pub(super) fn finish(&self) -> Result<Option<String>> {
+        if self.meant != Some(true) {
+            return Ok(None);
+        }
+        let odd = self
+            .points
+            .iter()
+            .find_map(|(name, row, words)| row.filter(|_| !words).zip(Some(name)));
+        if let Some((row, column)) = odd {
+            let problem = format!(
+                "row {row}, column `{column}`: a number with a point in a file of decimal commas; is it a decimal point \
+                 or does it separate thousands? Write all numbers alike"
+            );
+            return Err(Error::file(self.name, problem));
+        }
+        let told = self.options.decimal_comma.is_some();
+        let note = "numbers are read with a decimal comma (--decimal . reads them otherwise)";
+        Ok((!told).then(|| note.into()))
     }
 }
 

@@ -48,9 +48,9 @@ pub(crate) fn read(
         if late.is_empty() {
             let columns: Vec<Column> = columns.into_par_iter().map(Growing::finish).collect();
             let mut commas = Commas::new(delimiter, options, &name, &[]);
-            let columns = commas.settle(columns)?;
-            let table = Table::new(columns).map_err(Error::content(&name))?;
-            return Ok((table, commas.note().into_iter().collect()));
+            let columns = commas.settle(columns);
+            let notes = commas.finish()?.into_iter().collect();
+            return Ok((Table::new(columns).map_err(Error::content(&name))?, notes));
         }
         text.extend(late);
     }

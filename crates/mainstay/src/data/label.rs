@@ -111,6 +111,11 @@ impl Classes {
         Ok(self)
     }
 
+    /// Whether they are words: then a reader should keep the target as text, even where it holds numbers only.
+    pub fn are_text(&self) -> bool {
+        self.0.iter().any(|name| matches!(name, Label::Text(_)))
+    }
+
     /// The names, in class order.
     pub fn names(&self) -> &[Label] {
         &self.0

@@ -49,6 +49,8 @@ pub struct LearnedRows {
     pub labels: Vec<usize>,
     /// Weight of every row, if there is a column of them.
     pub weights: Option<Vec<f64>>,
+    /// Where the rows are in their file, counted from 0.
+    pub places: Vec<usize>,
 }
 
 impl Learner {
@@ -131,14 +133,17 @@ impl Learned {
         };
         let labels = self.classes.codes(&labels).map_err(|e| table.at_place(e))?;
         let weights = weights.as_ref().map(super::prepare::numbers).transpose()?;
-        Ok(LearnedRows { features: self.wishes.nan.apply(encoded.features), labels, weights })
+        let places = (0..table.nrows()).map(|i| table.place(i)).collect();
+        let features = self.wishes.nan.apply(encoded.features);
+        Ok(LearnedRows { features, labels, weights, places })
     }
 
     /// Columns that a reader should keep as text.
     pub fn text(&self) -> Vec<String> {
         let categories = self.encoder.categorical().map(str::to_owned);
         let dates = self.encoder.dates().map(str::to_owned);
-        categories.chain(dates).collect()
+        let target = self.classes.are_text().then(|| self.wishes.target.clone());
+        categories.chain(dates).chain(target).collect()
     }
 
     /// Columns that are needed.

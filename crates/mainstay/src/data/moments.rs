@@ -94,7 +94,7 @@ mod tests {
             _ => 1e3 * j as f64 + ((i * (j + 2)) as f64 * 0.31).sin(),
         };
         let x = Dense::from_fn(60, 4, entry);
-        let weights: Vec<f64> = (0..60).map(|i| (i % 4) as f64).collect();
+        let weights: Vec<f64> = (0..60).map(|i| f64::from(i % 4)).collect();
         let expected = Standardize::learn(&x.clone().into(), Some(&weights));
         for size in [1, 7, 60] {
             for sparse in [false, true] {

@@ -192,6 +192,7 @@ pub(super) fn misfit(
 
 /// What tells a word from others here: words that are alike may stand for each other when a type is decided.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "answers to independent questions about a word")]
 pub(super) struct Likeness {
     number: bool,
     iso: bool,
