@@ -10,6 +10,10 @@ from mainstay import _core
 _COMPILED = ("Encoder", "FeatureModel", "Fitted", "Moments")
 
 
+def _is_pandas_frame(kind):
+    return kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas"
+
+
 class PlainState:
     """An estimator whose compiled parts and frames leave as plain data and come back from it."""
 
@@ -20,7 +24,7 @@ class PlainState:
             kind = type(value)
             if kind.__module__ == _core.__name__ and kind.__name__ in _COMPILED:
                 compiled[name] = [kind.__name__, value.to_json()]
-            elif kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas":
+            elif name.endswith("_") and _is_pandas_frame(kind):
                 columns = {str(column): value[column].to_numpy() for column in value}
                 frames[name] = [columns, value.index.to_numpy()]
             else:

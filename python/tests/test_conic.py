@@ -304,7 +304,7 @@ def test_suspicious_labels_are_ranked_without_another_fit():
     with pytest.raises(ValueError, match="no column 'd'"):
         model.suspicious_labels(["d"])
     copy = pickle.loads(pickle.dumps(model))
-    assert (copy.suspicious_labels()["row"] == suspects["row"]).all()
+    assert (copy.suspicious_labels()["row"].to_numpy() == suspects["row"].to_numpy()).all()
     with pytest.raises(ValueError, match="training rows"):
         copy.suspicious_labels(["b"])
 

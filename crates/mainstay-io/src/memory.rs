@@ -49,9 +49,17 @@ pub(crate) fn too_large(name: &str) -> Error {
     Error::file(name, "unpacked, the data need more memory than this machine has free")
 }
 
-/// Bytes that can be had without pushing other programs out, within the limit of a container; `None` where the system
-/// does not tell.
+/// Bytes that can be had without pushing other programs out, within the limit of a container and of the environment
+/// variable `MAINSTAY_MEMORY` (bytes); `None` where nobody tells.
 pub fn available_memory() -> Option<u64> {
+    let asked = std::env::var("MAINSTAY_MEMORY").ok().and_then(|text| text.trim().parse().ok());
+    match (asked, system_memory()) {
+        (Some(asked), Some(free)) => Some(u64::min(asked, free)),
+        (asked, free) => asked.or(free),
+    }
+}
+
+fn system_memory() -> Option<u64> {
     let free = meminfo(&fs::read_to_string("/proc/meminfo").ok()?)?;
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let limit = number("/sys/fs/cgroup/memory.max");

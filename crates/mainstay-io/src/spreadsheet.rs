@@ -1,14 +1,18 @@
 //! Spreadsheets into raw columns: the first row that holds anything names them, unless told otherwise.
 
-use std::io::Cursor;
+use std::io::{self, Cursor, Read};
 
-use calamine::{Data, Range, Reader, open_workbook_auto_from_rs};
+use calamine::{Data, Range, Reader, Sheets, open_workbook_auto_from_rs};
 use mainstay::data::{Cells, Column, Table, WordList};
 
 use crate::error::{Error, Result};
 use crate::guard::guarded;
+use crate::memory::{Allowance, too_large};
 use crate::reading::ReadOptions;
 use crate::source::Source;
+
+/// What the text of a sheet becomes in memory, in units of its own size: cells, words, columns.
+const GROWTH: u64 = 4;
 
 /// Reads one sheet.
 pub(crate) fn read(source: &Source, options: &ReadOptions) -> Result<Table> {
@@ -25,6 +29,8 @@ fn damaged(name: &str, why: impl std::fmt::Display) -> Error {
 }
 
 fn sheet(bytes: Vec<u8>, name: &str, wanted: Option<&str>) -> Result<Range<Data>> {
+    let mut allowance = Allowance::now();
+    allowance.take(GROWTH * unpacked(&bytes, name, allowance)?, name)?;
     let bytes: std::sync::Arc<[u8]> = bytes.into();
     let mut book = open_workbook_auto_from_rs(Cursor::new(bytes)).map_err(|e| damaged(name, e))?;
     let names = book.sheet_names();
@@ -38,7 +44,33 @@ fn sheet(bytes: Vec<u8>, name: &str, wanted: Option<&str>) -> Result<Range<Data>
             return Err(Error::file(name, problem));
         }
     };
+    if let Sheets::Xlsx(book) = &mut book {
+        // All cells between the first and the last become memory, however few of them there are.
+        let mut cells = book.worksheet_cells_reader(&sheet).map_err(|e| damaged(name, e))?;
+        let (mut height, mut width) = (0, 0);
+        while let Some(cell) = cells.next_cell().map_err(|e| damaged(name, e))? {
+            let (row, column) = cell.get_position();
+            (height, width) = (height.max(u64::from(row) + 1), width.max(u64::from(column) + 1));
+        }
+        allowance.take(height * width * size_of::<Data>() as u64, name)?;
+    }
     book.worksheet_range(&sheet).map_err(|e| damaged(name, e))
+}
+
+/// Bytes that the parts of a zip archive unpack to, counted and not believed; 0 for other formats.
+fn unpacked(bytes: &[u8], name: &str, allowance: Allowance) -> Result<u64> {
+    let Ok(mut archive) = zip::ZipArchive::new(Cursor::new(bytes)) else { return Ok(0) };
+    let limit = allowance.left().unwrap_or(u64::MAX) / GROWTH;
+    let mut total = 0;
+    for i in 0..archive.len() {
+        let part = archive.by_index(i).map_err(|e| damaged(name, e))?;
+        let room = (limit - total).saturating_add(1);
+        total += io::copy(&mut part.take(room), &mut io::sink()).map_err(|e| damaged(name, e))?;
+        if total > limit {
+            return Err(too_large(name));
+        }
+    }
+    Ok(total)
 }
 
 fn table(range: &Range<Data>, name: &str, options: &ReadOptions) -> Result<Table> {
