@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mainstay import datasets, threats
+    from mainstay._audit import LabelAudit, audit_labels
     from mainstay._certify import certify
     from mainstay._compare import ComparisonResult, compare
     from mainstay._conic import ConicSVC, ConicSVCCV
@@ -38,6 +39,7 @@ _HOMES = {
     "EllipsoidSVC": "_ellipsoid",
     "GaussianImputer": "_imputer",
     "GroupedUncertainty": "_uncertainty",
+    "LabelAudit": "_audit",
     "MissingFeatureCV": "_missing",
     "MissingFeaturePerceptron": "_missing",
     "MissingFeatureSVC": "_missing",
@@ -55,6 +57,7 @@ _HOMES = {
     "StableSVCCV": "_stable_cv",
     "StressInterrupted": "_stress",
     "TopPCsClassifier": "_rolin",
+    "audit_labels": "_audit",
     "certify": "_certify",
     "coefficient_stability": "_stability",
     "compare": "_compare",
@@ -73,6 +76,7 @@ __all__ = [
     "EllipsoidSVC",
     "GaussianImputer",
     "GroupedUncertainty",
+    "LabelAudit",
     "MissingFeatureCV",
     "MissingFeaturePerceptron",
     "MissingFeatureSVC",
@@ -90,6 +94,7 @@ __all__ = [
     "StableSVCCV",
     "StressInterrupted",
     "TopPCsClassifier",
+    "audit_labels",
     "certify",
     "coefficient_stability",
     "compare",

@@ -31,9 +31,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 
 from mainstay import _core
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
+from mainstay._suspects import SuspiciousLabels
 
 
-class BaseClassifier(ClassifierMixin, BaseEstimator):
+class BaseClassifier(SuspiciousLabels, ClassifierMixin, BaseEstimator):
     """A classifier fitted by the compiled method ``_method``, without sample weights."""
 
     _method = None
@@ -139,6 +140,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     # The one fit
 
     def _fit(self, X, y, sample_weight=None, **extra):
+        given = X, y
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             core = _core.fit(
@@ -153,6 +155,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
                 **extra,
             )
         self._set_fitted(core)
+        self._remember(*given)
         if getattr(self, "verbose", 0):
             proof = f", dual gap {core.dual_gap:.1e}" if core.dual_gap is not None else ""
             steps = f"{self.n_iter_} iteration" + ("" if self.n_iter_ == 1 else "s")
@@ -163,6 +166,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_path(self, X, y, points, sample_weight=None, **extra):
         """One fitted copy for each of ``points``, dicts of the parameters that change."""
+        given = X, y
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             path = _core.fit_path(
@@ -181,6 +185,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         for core in path:
             model = copy(self)
             model._set_fitted(core)
+            model._remember(*given)
             model._warn()
             models.append(model)
         return models

@@ -172,6 +172,21 @@ def certify(
     witness: str | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, Any]: ...
+def wrong_labels(scores: _Floats, y: _Integers) -> _Floats: ...
+def audit(
+    method: str | None,
+    params: Mapping[str, Any],
+    x: _Floats | _Csr,
+    y: _Integers,
+    n_classes: int,
+    *,
+    repeats: int,
+    planted: int,
+    precision: float,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> str: ...
 def subsets(y: _Integers, fractions: Sequence[float], seed: int) -> list[list[int]]: ...
 def sigma_bar(coefficients: _Floats) -> tuple[float, float]: ...
 def make_ndc(

@@ -8,13 +8,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mainstay import _core
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
+from mainstay._suspects import SuspiciousLabels
 
 
 def _inner_has(name):
     return lambda self: hasattr(getattr(self, "estimator_", self.estimator), name)
 
 
-class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class DropFarRows(SuspiciousLabels, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit a classifier without the rows that robust distances put far from their class.
 
     For gross errors: units mixed up (x10, x100, x1000), decimal points lost, rows of another
@@ -102,6 +103,7 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
+        given = X, y
         X, y = validate_data(self, X, y, **self._options())
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -123,6 +125,7 @@ class DropFarRows(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             for name, value in fit_params.items()
         }
         self.estimator_ = clone(self.estimator).fit(X[self.kept_], y[self.kept_], **cut)
+        self._remember(*given)
         return self
 
     def predict(self, X):

@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mainstay import _core
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS
+from mainstay._suspects import SuspiciousLabels
 
 if SKLEARN_HAS_TAG_OBJECTS:
     from sklearn.utils import get_tags
 
 
-class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class RobustCV(SuspiciousLabels, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Choose the parameters of a classifier by Algorithm 2 of the ROLIN paper.
 
     Three signs of overfitting that a mean holdout loss hides: if holdout losses are more than
@@ -169,6 +170,7 @@ class RobustCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.refit:
             self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
             self.best_estimator_.fit(X, y)
+        self._remember(X, y)
         return self
 
     def predict(self, X):

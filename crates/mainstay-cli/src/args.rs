@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Evaluate(Evaluate),
     /// How much it takes to flip each prediction
     Certify(Certify),
+    /// How many labels are wrong, and which
+    Audit(crate::audit_args::AuditArgs),
     /// Reproduce the papers' tables and figures
     Reproduce(Reproduce),
     /// Damage data on purpose and see which methods hold
@@ -159,7 +161,7 @@ pub(crate) struct Fit {
     /// Leave out of the model what it says about single training rows and prediction does not need
     #[arg(long)]
     pub(crate) no_training_rows: bool,
-    /// Where to write the training rows by how suspicious their label is (conic, conic-cv)
+    /// Where to write the training rows by how probably their label is wrong; `mainstay audit` says more
     #[arg(long, value_name = "FILE")]
     pub(crate) suspects: Option<PathBuf>,
     #[command(flatten)]

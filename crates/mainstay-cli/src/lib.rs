@@ -6,6 +6,7 @@
 //! to `tol`, 2 could not do it.
 
 mod args;
+mod audit_args;
 mod commands;
 mod console;
 mod data_args;
@@ -48,6 +49,7 @@ fn run(args: &Args) -> u8 {
         Command::Predict(predict) => commands::predict::run(predict, &console),
         Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),
         Command::Certify(certify) => commands::certify::run(certify, &console),
+        Command::Audit(audit) => commands::audit::run(audit, &console),
         Command::Reproduce(reproduce) => commands::reproduce::run(reproduce, &console),
         Command::Stress(stress) => commands::stress::run(stress, &console),
         Command::Compare(compare) => commands::compare::run(compare, &console),

@@ -2,6 +2,7 @@
 //!
 //! Every method goes through `mainstay::methods` by name, so a new one needs no code here.
 
+mod audit;
 mod certify;
 mod compare;
 mod conic;
@@ -210,6 +211,8 @@ fn command_line(py: Python<'_>, args: Vec<OsString>) -> u8 {
 /// Compiled half of the Python package `mainstay`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::audit::{audit, wrong_labels};
     #[pymodule_export]
     use super::certify::certify;
     #[pymodule_export]

@@ -46,8 +46,9 @@
 //! | `robust-logistic` | [`robust::RobustLogisticParams`] | random damage that is stated: wrong labels, errors, missing cells |
 //!
 //! [`methods::METHODS`] is this table for programs. What a model is worth on data like yours is asked of
-//! [`certify`], [`stress`], [`selection`] and [`compare`].
+//! [`certify`], [`stress`], [`selection`] and [`compare`]; which labels are wrong, of [`audit`].
 
+pub mod audit;
 pub mod certificate;
 pub mod certify;
 pub mod compare;

@@ -17,7 +17,7 @@ const FLOORS: &[&[&str]] = &[
     &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid", "robust"],
     &["methods"],
     &["certify", "stress"],
-    &["selection"],
+    &["selection", "audit"],
     &["compare"],
 ];
 

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod audit;
 pub(crate) mod certify;
 pub(crate) mod check;
 pub(crate) mod compare;
