@@ -3,7 +3,7 @@
 use mainstay::Control;
 use mainstay::data::{Missing, NanRule, Preparation, Prepared, Table};
 use mainstay::methods;
-use mainstay::model::metrics::Evaluation;
+use mainstay::metrics::{Evaluation, Judged, Predictions};
 use mainstay::model::{Estimator, Model, StandardizeFirst};
 use serde_json::Value;
 
@@ -80,11 +80,9 @@ impl ModelFile {
         if let Some(kept) = &encoded.kept {
             truth = kept.iter().map(|&i| truth[i]).collect();
         }
-        let (model, rows) = (&self.fitted.model, &encoded.features);
-        let (scores, predicted) = (model.decision(rows)?, model.predict(rows)?);
-        let probabilities = model.probabilities(rows)?;
+        let made = Predictions::of(&self.fitted.model, &encoded.features)?;
         let classes = self.classes.names().len();
-        Ok(Evaluation::new(&truth, &predicted, &scores, probabilities.as_ref(), classes)?)
+        Ok(Evaluation::of(&Judged::new(&truth, classes, &made)?))
     }
 
     /// Removes what the file says about single training rows, as far as prediction does not need it. Kernel models

@@ -63,6 +63,7 @@ mod json;
 pub mod linalg;
 pub mod loss;
 pub mod methods;
+pub mod metrics;
 pub mod missing;
 pub mod model;
 pub mod optim;

@@ -13,6 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["data"],
     &["loss", "uncertainty"],
     &["model", "folds"],
+    &["metrics"],
     &["optim"],
     &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid", "robust"],
     &["methods"],

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mainstay::data::{Column, Missing, Table};
 use mainstay::linalg::Dense;
-use mainstay::model::metrics::Evaluation;
+use mainstay::metrics::{Evaluation, Judged, Predictions};
 use mainstay_io::{Input, ModelFile};
 use serde_json::{Value, json};
 
@@ -43,11 +43,9 @@ pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
         truth = kept.iter().map(|&i| truth[i]).collect();
     }
     let model = &file.fitted.model;
-    let scores = model.decision(&rows.features)?;
-    let predicted = model.predict(&rows.features)?;
-    let probabilities = model.probabilities(&rows.features)?;
+    let made = Predictions::of(model, &rows.features)?;
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
-    let found = Evaluation::new(&truth, &predicted, &scores, probabilities.as_ref(), names.len())?;
+    let found = Evaluation::of(&Judged::new(&truth, names.len(), &made)?);
     if let Some(path) = &args.rows {
         let mut columns = rows::names(&loaded, &rows, true, &[])?;
         let words =
@@ -56,8 +54,8 @@ pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
             Column::words(title, cells.iter().map(|cell| Some(cell.as_str())))
         };
         columns.push(column("true", &words(&truth)));
-        columns.push(column("predicted", &words(&predicted)));
-        columns.extend(score_columns(&scores, probabilities.as_ref(), &names));
+        columns.push(column("predicted", &words(&made.predicted)));
+        columns.extend(score_columns(&made, &names));
         table::write(&Table::new(columns)?, Some(path), console)?;
     }
     console.print(&text(&found, &names, &notes), &json(&found, &names, &notes))?;
@@ -65,15 +63,17 @@ pub(crate) fn run(args: &Evaluate, console: &Console) -> Outcome {
 }
 
 /// Decision values, and probabilities where the model has them.
-fn score_columns(scores: &Dense, probabilities: Option<&Dense>, names: &[String]) -> Vec<Column> {
+fn score_columns(made: &Predictions, names: &[String]) -> Vec<Column> {
     let mut columns = Vec::new();
-    for (k, class) in names.iter().enumerate().take(scores.ncols()) {
-        let name = if scores.ncols() == 1 { "score".into() } else { format!("score_{class}") };
-        columns.push(Column::numbers(name, scores.column(k)));
+    let scores = made.scores.as_ref();
+    for (k, class) in names.iter().enumerate().take(scores.map_or(0, Dense::ncols)) {
+        let alone = scores.is_some_and(|s| s.ncols() == 1);
+        let name = if alone { "score".into() } else { format!("score_{class}") };
+        columns.extend(scores.map(|s| Column::numbers(name, s.column(k))));
     }
     for (k, name) in names.iter().enumerate() {
         columns.extend(
-            probabilities.map(|p| Column::numbers(format!("probability_{name}"), p.column(k))),
+            made.probabilities.as_ref().map(|p| Column::numbers(format!("probability_{name}"), p.column(k))),
         );
     }
     columns

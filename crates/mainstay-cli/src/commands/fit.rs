@@ -6,7 +6,7 @@ use mainstay::audit::flip_aware;
 use mainstay::data::{Column, Dataset, Encoder, Table};
 use mainstay::folds;
 use mainstay::methods::{self, Method};
-use mainstay::model::metrics::Evaluation;
+use mainstay::metrics::{Evaluation, Judged, Predictions};
 use mainstay::model::{Estimator, Fitted, Output, StandardizeFirst};
 use mainstay::{Control, Status};
 use mainstay_io::ModelFile;
@@ -114,11 +114,8 @@ fn suspects(fitted: &Fitted, labelled: &Labelled) -> Outcome<Table> {
 
 /// How well the model does on `data`.
 pub(crate) fn judge(fitted: &Fitted, data: &Dataset) -> Outcome<Evaluation> {
-    let scores = fitted.model.decision(data.features())?;
-    let predicted = fitted.model.predict(data.features())?;
-    let probabilities = fitted.model.probabilities(data.features())?;
-    let classes = data.n_classes();
-    Ok(Evaluation::new(data.labels(), &predicted, &scores, probabilities.as_ref(), classes)?)
+    let made = Predictions::of(&fitted.model, data.features())?;
+    Ok(Evaluation::of(&Judged::new(data.labels(), data.n_classes(), &made)?))
 }
 
 /// Mean accuracy, balanced accuracy and log loss over the held-out folds.

@@ -1,7 +1,7 @@
 //! What a careful reader should know about a table before believing any number.
 
 use crate::data::Dataset;
-use crate::model::metrics::auc;
+use crate::metrics::auc;
 
 /// Classes with fewer rows are called small.
 const SMALL: usize = 10;

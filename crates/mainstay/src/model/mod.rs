@@ -6,7 +6,6 @@ mod fitted;
 mod gaussian_linear;
 mod kernel;
 mod linear;
-pub mod metrics;
 mod one_versus_rest;
 mod output;
 mod path;

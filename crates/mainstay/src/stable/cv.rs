@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Result, require};
 use crate::folds::{Split, stratified};
-use crate::model::metrics::log_loss;
+use crate::metrics::log_loss;
 use crate::model::{Estimator, Fitted};
 use crate::optim::{Candidates, Scores};
 use crate::uncertainty::K;

@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix};
-use crate::model::metrics::{accuracy, log_loss};
+use crate::metrics::{accuracy, log_loss};
 use crate::model::{Estimator, Model};
 use crate::uncertainty::{Attack, Deletions};
 
