@@ -22,7 +22,8 @@ pub struct AuditRow {
 /// How many labels are wrong.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Wrong labels, corrected by what became of planted ones.
+    /// Wrong labels, corrected by what became of planted ones. Flips that overlapping classes could explain are not in it: it
+    /// is rather too low than too high.
     pub count: f64,
     /// Lower end of the 95 % interval.
     pub low: f64,
