@@ -27,7 +27,7 @@ GROUPS = {
     "Against unlucky subsets": ["_stable", "_stable_cv", "_stability"],
     "Against measurement error": ["_ellipsoid", "_eigen", "_uncertainty"],
     "Baselines": ["_penalized"],
-    "Workbench": ["_audit", "_compare", "_stress"],
+    "Workbench": ["_audit", "_compare", "_stress", "_validate"],
     "Certificates and files": ["_certify", "_files"],
 }
 PAPERS = {

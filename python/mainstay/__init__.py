@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mainstay._stable_cv import StableLogisticRegressionCV, StableSVCCV
     from mainstay._stress import StressInterrupted, stress
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
+    from mainstay._validate import ValidationResult, validate
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
@@ -57,6 +58,7 @@ _HOMES = {
     "StableSVCCV": "_stable_cv",
     "StressInterrupted": "_stress",
     "TopPCsClassifier": "_rolin",
+    "ValidationResult": "_validate",
     "audit_labels": "_audit",
     "certify": "_certify",
     "coefficient_stability": "_stability",
@@ -65,6 +67,7 @@ _HOMES = {
     "save": "_files",
     "scale_uncertainty": "_uncertainty",
     "stress": "_stress",
+    "validate": "_validate",
 }
 _MODULES = ("datasets", "threats")
 
@@ -94,6 +97,7 @@ __all__ = [
     "StableSVCCV",
     "StressInterrupted",
     "TopPCsClassifier",
+    "ValidationResult",
     "audit_labels",
     "certify",
     "coefficient_stability",
@@ -104,6 +108,7 @@ __all__ = [
     "scale_uncertainty",
     "stress",
     "threats",
+    "validate",
 ]
 
 

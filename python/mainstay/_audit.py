@@ -159,7 +159,8 @@ def audit_labels(
     where :math:`r_0` and :math:`r_1` are the rates of wrong labels of the two classes (with more
     classes, of each against the rest): overlap bends the curve, wrong labels keep its ends away
     from 0 and 1. Fitted to the labels, it gives each of them a probability of being wrong. Labels
-    are then flipped on purpose, and the estimate is divided by what it saw of them. Where no row is
+    are then flipped on purpose, and the upper end of the interval is raised by what the estimate
+    misses of them. Where no row is
     sure to belong to its class, overlap and wrong labels cannot be told apart; a note says so.
 
     Parameters

@@ -16,6 +16,17 @@ class _Suspicious:
         if core.coef is None:
             self.intercept_ = core.intercept
 
+    def _stored_suspects(self, ranking):
+        if ranking == "margin" or not hasattr(self, "suspects_"):
+            return None
+        found = self.suspects_
+        return {
+            "row": found["row"],
+            "label": self.classes_[found["label"]],
+            "score": found["score"],
+            "predicted": self.classes_[found["predicted"]],
+        }
+
     def _suspicion(self, X, codes, ranking, own):
         if ranking != "z":
             return super()._suspicion(X, codes, ranking, own)

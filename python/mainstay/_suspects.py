@@ -30,7 +30,7 @@ class SuspiciousLabels:
             for an array, a name for every one of its columns.
         X : array-like of shape (n_samples, n_features), default=None
             Rows to look at; None takes the training rows, which a model that was pickled or read
-            from a file no longer has.
+            from a file no longer has (a conic SVM then shows its indicators).
         y : array-like of shape (n_samples,), default=None
             Their labels; given together with ``X``.
         ranking : {"posterior", "margin"}, default="posterior"
@@ -51,6 +51,9 @@ class SuspiciousLabels:
         if own:
             X, y = getattr(self, "_training", (None, None))
         if X is None or y is None:
+            stored = self._stored_suspects(ranking) if own and feature_names is None else None
+            if stored is not None:
+                return _frame(stored)
             raise ValueError(
                 "this model no longer has its training rows: pass X and y"
                 if own
@@ -69,6 +72,9 @@ class SuspiciousLabels:
             for name, values in _columns(X, list(feature_names)).items():
                 table[name] = values[order]
         return _frame(table)
+
+    def _stored_suspects(self, ranking):
+        """Give what a model without its training rows still knows about them, if anything."""
 
     def _label_codes(self, y):
         y = np.asarray(y).ravel()

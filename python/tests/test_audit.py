@@ -116,7 +116,7 @@ def test_an_audit_counts_wrong_labels(classes):
     names = np.array(["a", "b", "c"])
     audit = audit_labels(X, names[y], repeats=3, planted=4)
     low, high = audit.interval
-    # Flips that overlap could explain are not counted: low rather than high.
+    # Flips that overlap could explain are not counted.
     assert 0.5 * wrong.sum() < audit.count < 1.25 * wrong.sum()
     assert low <= audit.count <= high
     assert low <= wrong.sum()

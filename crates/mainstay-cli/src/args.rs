@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Certify(Certify),
     /// How many labels are wrong, and which
     Audit(crate::audit_args::AuditArgs),
+    /// How good a method really is on few rows, every figure with an interval
+    Validate(crate::validate_args::ValidateArgs),
     /// Reproduce the papers' tables and figures
     Reproduce(Reproduce),
     /// Damage data on purpose and see which methods hold

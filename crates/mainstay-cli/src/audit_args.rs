@@ -15,7 +15,7 @@ use crate::args::Labels;
 
 Every row gets the probability that its label is wrong, from refits that have and have not seen it; classes that
 overlap are told from labels that are wrong, and each class has its own rate. Labels are then flipped on purpose to see
-how many are found: the estimate and its interval are corrected by that. Rows are flagged as long as at least
+how many are found: the upper end of the interval is raised by what is missed. Rows are flagged as long as at least
 --precision of those flagged are expected to be wrong. `stability` is the share of the refits that would flag the row
 alone. Features are standardised. Rows are counted from 1, as in the file.")]
 pub(crate) struct AuditArgs {

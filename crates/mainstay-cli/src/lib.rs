@@ -17,6 +17,7 @@ mod measurement;
 mod rows;
 mod settings;
 mod table;
+mod validate_args;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -50,6 +51,7 @@ fn run(args: &Args) -> u8 {
         Command::Evaluate(evaluate) => commands::evaluate::run(evaluate, &console),
         Command::Certify(certify) => commands::certify::run(certify, &console),
         Command::Audit(audit) => commands::audit::run(audit, &console),
+        Command::Validate(validate) => commands::validate::run(validate, &console),
         Command::Reproduce(reproduce) => commands::reproduce::run(reproduce, &console),
         Command::Stress(stress) => commands::stress::run(stress, &console),
         Command::Compare(compare) => commands::compare::run(compare, &console),

@@ -17,6 +17,7 @@ mod run;
 mod selection;
 mod stability;
 mod stress;
+mod validate;
 
 use std::ffi::OsString;
 
@@ -239,6 +240,8 @@ mod _core {
         adversarial_deletion, check_level, column_scaling, damage_rows, few_samples, label_noise,
         outliers, spoiled, stress_seed, stress_split, threats, unlucky_split,
     };
+    #[pymodule_export]
+    use super::validate::Validation;
     #[pymodule_export]
     use super::{
         Fitted, Moments, check_params, command_line, defaults, demo_csv, fit, fit_path, make_ndc,

@@ -41,7 +41,7 @@ fn wrong_labels_are_counted_and_stand_at_the_top() {
         let found = audit(&data);
         let truth = wrong.iter().filter(|w| **w).count();
         let e = &found.estimate;
-        // Flips that overlap could explain are not counted: the estimate is low rather than high.
+        // Flips that overlap could explain are not counted.
         let ratio = e.count / truth as f64;
         assert!((0.5..1.25).contains(&ratio), "{truth} {e:?}");
         assert!(e.low <= e.count && e.count <= e.high && e.low <= truth as f64, "{truth} {e:?}");

@@ -18,7 +18,7 @@ const FLOORS: &[&[&str]] = &[
     &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid", "robust"],
     &["methods"],
     &["certify", "stress"],
-    &["selection", "audit"],
+    &["selection", "audit", "validate"],
     &["compare"],
 ];
 

@@ -10,3 +10,4 @@ pub(crate) mod list;
 pub(crate) mod predict;
 pub(crate) mod reproduce;
 pub(crate) mod stress;
+pub(crate) mod validate;

@@ -22,15 +22,12 @@ pub struct AuditRow {
 /// How many labels are wrong.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Wrong labels, corrected by what became of planted ones. Flips that overlapping classes could explain are not in it: it
-    /// is rather too low than too high.
+    /// Sum of the probabilities of the rows. Flips that overlapping classes could explain are not in it.
     pub count: f64,
     /// Lower end of the 95 % interval.
     pub low: f64,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95 % interval, raised by what is missed of planted flips.
     pub high: f64,
-    /// Sum of the probabilities of the rows, before that correction.
-    pub plain: f64,
 }
 
 /// Labels flipped on purpose, and what became of them.

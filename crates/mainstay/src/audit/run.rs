@@ -19,7 +19,7 @@ use crate::model::{Estimator, Fitted, Output, StandardizeFirst, Suspects};
 /// Redraws behind the interval.
 const DRAWS: usize = 200;
 /// What the estimate sees of a planted flip is trusted within these bounds.
-const RESPONSE: [f64; 2] = [0.2, 1.25];
+const RESPONSE: [f64; 2] = [0.2, 1.0];
 /// Places of the list of which is told what to expect.
 const TOPS: [usize; 6] = [5, 10, 20, 50, 100, 200];
 
@@ -196,8 +196,8 @@ impl AuditPlan {
         best
     }
 
-    /// The number of wrong labels: the sum of the probabilities over what the estimate sees of a planted flip. The
-    /// interval redraws the rows behind the curve and the rounds of flipping.
+    /// The number of wrong labels: the sum of the probabilities. The interval redraws the rows behind the curve; its upper
+    /// end is raised by what the estimate misses of planted flips, and is at most half the rows.
     fn estimate(
         &self,
         scores: &Dense,
@@ -206,13 +206,12 @@ impl AuditPlan {
         responses: &[f64],
     ) -> Result<Estimate> {
         let n = labels.len();
-        let plain: f64 = curves.wrong(scores, labels).iter().sum();
-        let bounded = |values: &[f64]| {
+        let count: f64 = curves.wrong(scores, labels).iter().sum();
+        let seen = |values: &[f64]| {
             (values.iter().sum::<f64>() / values.len() as f64).clamp(RESPONSE[0], RESPONSE[1])
         };
-        let count = (plain / bounded(responses)).min(n as f64);
         let mut rng = generator(self.seed ^ 0x6175_6469_7400);
-        let mut draws = Vec::with_capacity(DRAWS);
+        let (mut totals, mut raised) = (Vec::with_capacity(DRAWS), Vec::with_capacity(DRAWS));
         for _ in 0..DRAWS {
             let mut counts = vec![0.0; n];
             for _ in 0..n {
@@ -224,11 +223,13 @@ impl AuditPlan {
             let curves = Curves::fit(scores, labels, Some(&counts), Some(curves))?;
             let wrong = curves.wrong(scores, labels);
             let total: f64 = wrong.iter().zip(&counts).map(|(w, c)| w * c).sum();
-            draws.push((total / bounded(&redrawn)).min(n as f64));
+            totals.push(total);
+            raised.push((total / seen(&redrawn)).min(0.5 * n as f64));
         }
-        draws.sort_by(f64::total_cmp);
-        let (low, high) = (draws[DRAWS / 40], draws[DRAWS - 1 - DRAWS / 40]);
-        Ok(Estimate { count, low: low.min(count), high: high.max(count), plain })
+        totals.sort_by(f64::total_cmp);
+        raised.sort_by(f64::total_cmp);
+        let (low, high) = (totals[DRAWS / 40], raised[DRAWS - 1 - DRAWS / 40]);
+        Ok(Estimate { count, low: low.min(count), high: high.max(count) })
     }
 
     fn notes(&self, data: &Dataset, response: f64) -> Vec<String> {

@@ -27,6 +27,7 @@ mod judged;
 mod probability;
 mod ranking;
 mod side;
+mod spread;
 mod undefined;
 
 pub use calibration::{CalibrationBin, calibration_bins};
@@ -34,6 +35,7 @@ pub use evaluation::{ClassEvaluation, Evaluation, accuracy, log_loss};
 pub use interval::{Interval, intervals, usual_redraws};
 pub use judged::{Costs, Judged, Predictions};
 pub use ranking::auc;
+pub(crate) use spread::{NORMAL, quantile, student};
 pub use undefined::{Measured, Undefined};
 
 use serde::{Deserialize, Serialize};
