@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     });
     let data = &labelled.data;
     let validation = Validation::new(plan, data.labels(), data.n_classes())
-        .map_err(|error| named(error, &labelled))?;
+        .map_err(|error| named(&error, &labelled))?;
     let output = input::named(args.output.as_deref());
     let journal =
         Journal::open_as(output, &identity, console, "refits", |refit| validation.is_sound(refit))?;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
 }
 
 /// Classes are indices inside and names outside.
-fn named(error: Error, labelled: &Labelled) -> Failure {
+fn named(error: &Error, labelled: &Labelled) -> Failure {
     let mut text = error.to_string();
     for (k, name) in labelled.classes.names().iter().enumerate() {
         text = text.replacen(&format!("class {k} has"), &format!("class {name} has"), 1);
