@@ -28,7 +28,7 @@ GROUPS = {
     "Against measurement error": ["_ellipsoid", "_eigen", "_uncertainty"],
     "Against several threats at once": ["_robust", "_imputer", "_drop_far"],
     "Baselines": ["_penalized"],
-    "Workbench": ["_compare", "_told", "_stress"],
+    "Workbench": ["_audit", "_compare", "_told", "_stress", "_validate"],
     "Raw tables": ["_encoder"],
     "Certificates and files": ["_certify", "_files", "_onnx"],
     "Many rows": ["_config"],

@@ -6,7 +6,7 @@ from html import escape
 ROUTES = [
     ("I do not know what threatens my data", "compare: let the workbench ask", "workbench.html"),
     ("I have tens of rows, not hundreds", "RolinClassifier", "guide/few-samples.html"),
-    ("Some labels may be wrong", "ConicSVCCV, suspicious_labels", "guide/wrong-labels.html"),
+    ("Some labels may be wrong", "audit_labels, ConicSVCCV", "guide/wrong-labels.html"),
     ("A few rows lie where they should not", "ConicSVCCV", "guide/outliers.html"),
     (
         "Features go missing when I predict",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mainstay import datasets, threats
+    from mainstay._audit import LabelAudit, audit_labels
     from mainstay._certify import certify
     from mainstay._compare import ComparisonResult, compare
     from mainstay._config import config
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from mainstay._told import ToldResult
     from mainstay._trust import trust
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
+    from mainstay._validate import ValidationResult, validate
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
@@ -45,6 +47,7 @@ _HOMES = {
     "EllipsoidSVCCV": "_ellipsoid",
     "GaussianImputer": "_imputer",
     "GroupedUncertainty": "_uncertainty",
+    "LabelAudit": "_audit",
     "MissingFeatureCV": "_missing",
     "MissingFeaturePerceptron": "_missing",
     "MissingFeatureSVC": "_missing",
@@ -65,6 +68,8 @@ _HOMES = {
     "TableEncoder": "_encoder",
     "ToldResult": "_told",
     "TopPCsClassifier": "_rolin",
+    "ValidationResult": "_validate",
+    "audit_labels": "_audit",
     "certify": "_certify",
     "coefficient_stability": "_stability",
     "compare": "_compare",
@@ -75,6 +80,7 @@ _HOMES = {
     "stress": "_stress",
     "to_onnx": "_onnx",
     "trust": "_trust",
+    "validate": "_validate",
 }
 _MODULES = ("datasets", "threats")
 
@@ -87,6 +93,7 @@ __all__ = [
     "EllipsoidSVCCV",
     "GaussianImputer",
     "GroupedUncertainty",
+    "LabelAudit",
     "MissingFeatureCV",
     "MissingFeaturePerceptron",
     "MissingFeatureSVC",
@@ -107,6 +114,8 @@ __all__ = [
     "TableEncoder",
     "ToldResult",
     "TopPCsClassifier",
+    "ValidationResult",
+    "audit_labels",
     "certify",
     "coefficient_stability",
     "compare",
@@ -119,6 +128,7 @@ __all__ = [
     "threats",
     "to_onnx",
     "trust",
+    "validate",
 ]
 
 

@@ -34,9 +34,10 @@ from mainstay import _core, _dask
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
 from mainstay._dask import is_dask
 from mainstay._state import PlainState
+from mainstay._suspects import SuspiciousLabels
 
 
-class BaseClassifier(PlainState, ClassifierMixin, BaseEstimator):
+class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimator):
     """A classifier fitted by the compiled method ``_method``, without sample weights."""
 
     _method = None
@@ -192,6 +193,7 @@ class BaseClassifier(PlainState, ClassifierMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight=None, **extra):
         if is_dask(X) and all(value is None for value in extra.values()):
             return _dask.fit(self, X, y, sample_weight)
+        given = X, y
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             core = _core.fit(
@@ -206,6 +208,7 @@ class BaseClassifier(PlainState, ClassifierMixin, BaseEstimator):
                 **extra,
             )
         self._set_fitted(core)
+        self._remember(*given)
         if getattr(self, "verbose", 0):
             proof = f", dual gap {core.dual_gap:.1e}" if core.dual_gap is not None else ""
             steps = f"{self.n_iter_} iteration" + ("" if self.n_iter_ == 1 else "s")
@@ -216,6 +219,7 @@ class BaseClassifier(PlainState, ClassifierMixin, BaseEstimator):
 
     def _fit_path(self, X, y, points, sample_weight=None, **extra):
         """One fitted copy for each of ``points``, dicts of the parameters that change."""
+        given = X, y
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             path = _core.fit_path(
@@ -234,6 +238,7 @@ class BaseClassifier(PlainState, ClassifierMixin, BaseEstimator):
         for core in path:
             model = copy(self)
             model._set_fitted(core)
+            model._remember(*given)
             model._warn()
             models.append(model)
         return models

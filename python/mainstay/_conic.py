@@ -4,10 +4,8 @@ import numbers
 
 import numpy as np
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted
 
 from mainstay._base import BaseClassifier, WeightedClassifier
-from mainstay._tables import index_of
 
 
 class _Suspicious:
@@ -18,72 +16,26 @@ class _Suspicious:
         if core.coef is None:
             self.intercept_ = core.intercept
 
-    def _fit(self, X, y, sample_weight=None):
-        super()._fit(X, y, sample_weight)
-        self._rows = X
-        return self
-
-    def __getstate__(self):
-        # The training rows are the caller's; a pickled model does without them.
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_rows"}
-
-    def suspicious_labels(self, feature_names=None):
-        """Rank the training rows by how suspicious their label is.
-
-        Uses the indicators ``z_`` of the fit; nothing is fitted again.
-
-        Parameters
-        ----------
-        feature_names : list of str, default=None
-            Features whose values are shown beside each row: columns of the training frame, or,
-            for an array, a name for every one of its columns. Needs the training rows, which a
-            model read from a file no longer has.
-
-        Returns
-        -------
-        suspects : pandas.DataFrame (a dict of columns without pandas)
-            The most suspicious row first: ``row`` (position in the training data), ``label``,
-            ``score`` (between 0 and 1; with more than two classes the indicator of the row's own
-            class against the rest) and ``predicted``, what the fitted model calls it. Rows of a
-            pandas frame keep their index.
-        """
-        check_is_fitted(self)
-        table = {
-            "row": self.suspects_["row"],
-            "label": self.classes_[self.suspects_["label"]],
-            "score": self.suspects_["score"],
-            "predicted": self.classes_[self.suspects_["predicted"]],
+    def _stored_suspects(self, ranking):
+        if ranking == "margin" or not hasattr(self, "suspects_"):
+            return None
+        found = self.suspects_
+        return {
+            "row": found["row"],
+            "label": self.classes_[found["label"]],
+            "score": found["score"],
+            "predicted": self.classes_[found["predicted"]],
         }
-        if feature_names is not None:
-            rows = getattr(self, "_rows", None)
-            if rows is None:
-                raise ValueError("`feature_names`: this model no longer has its training rows")
-            for name, values in _columns(rows, list(feature_names)).items():
-                table[name] = values[table["row"]]
-        try:
-            import pandas as pd
-        except ImportError:
-            return table
-        index = index_of(getattr(self, "_rows", None))
-        return pd.DataFrame(table, index=None if index is None else index[table["row"]])
 
-
-def _columns(rows, names):
-    """Pick the columns called `names`."""
-    if hasattr(rows, "columns"):
-        known = [str(name) for name in rows.columns]
-        unknown = [name for name in names if str(name) not in known]
-        if unknown:
-            raise ValueError(f"`feature_names`: the training data have no column {unknown[0]!r}")
-        return {name: np.asarray(rows[name]) for name in names}
-    rows = np.asarray(rows)
-    if len(names) != rows.shape[1]:
-        raise ValueError(
-            f"`feature_names`: {len(names)} names for the {rows.shape[1]} columns of the training "
-            "data"
-        )
-    return dict(zip(names, rows.T, strict=True))
+    def _suspicion(self, X, codes, ranking, own):
+        if ranking != "z":
+            return super()._suspicion(X, codes, ranking, own)
+        if not own:
+            raise ValueError('`ranking` = "z": the indicators belong to the training rows')
+        score, predicted = np.empty(len(codes)), np.empty(len(codes), dtype=int)
+        score[self.suspects_["row"]] = self.suspects_["score"]
+        predicted[self.suspects_["row"]] = self.suspects_["predicted"]
+        return score, predicted
 
 
 class ConicSVC(_Suspicious, WeightedClassifier):
@@ -167,7 +119,7 @@ class ConicSVC(_Suspicious, WeightedClassifier):
     support_ : ndarray of shape (n_support,)
         Kernels: the training rows that predicting needs.
     suspects_ : dict of ndarray
-        What :meth:`suspicious_labels` shows, with class indices.
+        What :meth:`suspicious_labels` shows with ``ranking="z"``, with class indices.
     classes_ : ndarray of shape (n_classes,)
         Class labels; in a binary problem ``classes_[1]`` is the positive one.
     objective_ : float or ndarray of shape (n_classes,)
@@ -281,7 +233,6 @@ class ConicSVC(_Suspicious, WeightedClassifier):
         models = model._fit_path(X, y, points, sample_weight)
         for one, kappa in zip(models, kappas.tolist(), strict=True):
             one.kappa = kappa
-            one._rows = X
         return models
 
 

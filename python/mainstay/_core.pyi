@@ -227,6 +227,61 @@ def certify(
     witness: str | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, Any]: ...
+
+class Validation:
+    """A validation under way."""
+
+    def __init__(
+        self,
+        y: _Integers,
+        n_classes: int,
+        *,
+        bootstrap: int,
+        folds: int,
+        repeats: int,
+        curve_repeats: int,
+        metric: str,
+        seed: int,
+    ) -> None: ...
+    @property
+    def progress(self) -> tuple[int, int]: ...
+    def open_jobs(self) -> list[tuple[int, list[int], list[int]]]: ...
+    def add(
+        self,
+        job: int,
+        predicted: _Integers,
+        scores: _Floats | None = None,
+        probabilities: _Floats | None = None,
+    ) -> None: ...
+    def add_failure(self, job: int, why: str) -> None: ...
+    def run(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        x: _Floats | _Csr,
+        y: _Integers,
+        n_classes: int,
+        *,
+        n_jobs: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None: ...
+    def finish(self, *, n_jobs: int | None = None) -> str: ...
+
+def wrong_labels(scores: _Floats, y: _Integers) -> _Floats: ...
+def audit(
+    method: str | None,
+    params: Mapping[str, Any],
+    x: _Floats | _Csr,
+    y: _Integers,
+    n_classes: int,
+    *,
+    repeats: int,
+    planted: int,
+    precision: float,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> str: ...
 def subsets(y: _Integers, fractions: Sequence[float], seed: int) -> list[list[int]]: ...
 def sigma_bar(coefficients: _Floats) -> tuple[float, float]: ...
 def make_ndc(

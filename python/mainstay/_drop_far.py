@@ -9,10 +9,11 @@ from mainstay import _core
 from mainstay._compat import validate_data
 from mainstay._forward import Forwarding
 from mainstay._state import PlainState
+from mainstay._suspects import SuspiciousLabels
 from mainstay._tables import index_of
 
 
-class DropFarRows(PlainState, Forwarding, BaseEstimator):
+class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
     """Fit a classifier without the rows that robust distances put far from their class.
 
     For gross errors: units mixed up (x10, x100, x1000), decimal points lost, rows of another
@@ -104,6 +105,7 @@ class DropFarRows(PlainState, Forwarding, BaseEstimator):
         self : object
             The fitted estimator.
         """
+        given = X, y
         index = index_of(X)
         X, y = validate_data(self, X, y, **self._options())
         check_classification_targets(y)
@@ -126,6 +128,7 @@ class DropFarRows(PlainState, Forwarding, BaseEstimator):
             for name, value in fit_params.items()
         }
         self.estimator_ = clone(self.estimator).fit(X[self.kept_], y[self.kept_], **cut)
+        self._remember(*given)
         return self
 
     def _inner(self):

@@ -318,6 +318,15 @@ class RobustLogisticRegression(WeightedClassifier):
             imputer.feature_names_in_ = self.feature_names_in_
         return imputer
 
+    def _suspicion(self, X, codes, ranking, own):
+        if ranking == "posterior" and own and np.any(self.label_posterior_ < 1):
+            right = np.reshape(self.label_posterior_, (len(codes), -1))
+            column = codes if right.shape[1] > 1 else 0
+            return 1.0 - right[np.arange(len(codes)), column], self._model.predict(
+                self._check_rows(X), self._n_jobs()
+            )
+        return super()._suspicion(X, codes, ranking, own)
+
     def _core_params(self):
         params = super()._core_params()
         for name in ("errors", "missing", "wrong_labels"):

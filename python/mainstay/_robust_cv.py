@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mainstay import _core
 from mainstay._forward import Forwarding
+from mainstay._suspects import SuspiciousLabels
 
 
-class RobustCV(Forwarding, BaseEstimator):
+class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
     """Choose the parameters of a classifier by Algorithm 2 of the ROLIN paper.
 
     Three signs of overfitting that a mean holdout loss hides: if holdout losses are more than
@@ -166,6 +167,7 @@ class RobustCV(Forwarding, BaseEstimator):
         if self.refit:
             self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
             self.best_estimator_.fit(X, y)
+        self._remember(X, y)
         return self
 
     @property

@@ -66,6 +66,10 @@ pub(crate) enum Command {
     Trust(Trust),
     /// What a model says: weights, odds ratios, what it assumed, what is proven
     Show(Show),
+    /// How many labels are wrong, and which
+    Audit(crate::audit_args::AuditArgs),
+    /// How good a method really is on few rows, every figure with an interval
+    Validate(crate::validate_args::ValidateArgs),
     /// Reproduce the papers' tables and figures
     Reproduce(Reproduce),
     /// Damage data on purpose and see which methods hold
@@ -185,7 +189,7 @@ pub(crate) struct Fit {
     /// Give a method without probabilities some, learned on held-out parts of the rows (as --set calibrate=true)
     #[arg(long)]
     pub(crate) calibrate: bool,
-    /// Where to write the training rows by how suspicious their label is (conic, conic-cv)
+    /// Where to write the training rows by how probably their label is wrong; `mainstay audit` says more
     #[arg(long, value_name = "FILE")]
     pub(crate) suspects: Option<PathBuf>,
     #[command(flatten)]

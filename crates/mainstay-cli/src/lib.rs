@@ -6,6 +6,7 @@
 //! to `tol`, 2 could not do it.
 
 mod args;
+mod audit_args;
 mod commands;
 mod compare_args;
 mod console;
@@ -24,6 +25,7 @@ mod stream;
 mod table;
 mod trust_args;
 mod units;
+mod validate_args;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -58,6 +60,8 @@ fn run(args: &Args) -> u8 {
         Command::Certify(certify) => commands::certify::run(certify, &console),
         Command::Trust(trust) => commands::trust::run(trust, &console),
         Command::Show(show) => commands::show::run(show, &console),
+        Command::Audit(audit) => commands::audit::run(audit, &console),
+        Command::Validate(validate) => commands::validate::run(validate, &console),
         Command::Reproduce(reproduce) => commands::reproduce::run(reproduce, &console),
         Command::Stress(stress) => commands::stress::run(stress, &console),
         Command::Compare(compare) => commands::compare::run(compare, &console),

@@ -2,6 +2,7 @@
 //!
 //! Every method goes through `mainstay::methods` by name, so a new one needs no code here.
 
+mod audit;
 mod certify;
 mod compare;
 mod conic;
@@ -22,6 +23,7 @@ mod stress;
 mod table;
 mod told;
 mod trust;
+mod validate;
 mod words;
 
 use std::ffi::OsString;
@@ -219,6 +221,8 @@ fn command_line(py: Python<'_>, args: Vec<OsString>) -> u8 {
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::audit::{audit, wrong_labels};
+    #[pymodule_export]
     use super::certify::certify;
     #[pymodule_export]
     use super::compare::{Comparison, Session, write_text};
@@ -256,6 +260,8 @@ mod _core {
     use super::told::told;
     #[pymodule_export]
     use super::trust::{calibration_map, summary, trust};
+    #[pymodule_export]
+    use super::validate::Validation;
     #[pymodule_export]
     use super::{
         Fitted, Moments, check_params, command_line, defaults, demo_csv, fit, fit_path, make_ndc,

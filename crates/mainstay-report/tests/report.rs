@@ -154,6 +154,11 @@ fn empty_charts_say_why() {
     assert!(page.contains("Why some numbers are missing"));
     let page = html(&empty()).unwrap();
     assert!(page.contains("No label stands out."));
+    let skipped = Comparison { suspects_not_run: Some("no <time>".into()), ..empty() };
+    let page = html(&skipped).unwrap();
+    assert!(page.contains("Not run: no &lt;time&gt;."));
+    assert!(!page.contains("No label stands out."));
+    let page = html(&empty()).unwrap();
     assert!(page.contains("plain is enough here"));
 }
 

@@ -46,8 +46,10 @@
 //! | `robust-logistic` | [`robust::RobustLogisticParams`] | random damage that is stated: wrong labels, errors, missing cells |
 //!
 //! [`methods::METHODS`] is this table for programs. What a model is worth on data like yours is asked of
-//! [`certify`], [`stress`], [`selection`] and [`compare`].
+//! [`certify`], [`stress`], [`selection`] and [`compare`]; which labels are wrong, of [`audit`]; how good
+//! it is on new rows, of [`validate`].
 
+pub mod audit;
 pub mod certificate;
 pub mod certify;
 pub mod compare;
@@ -75,6 +77,7 @@ pub mod stable;
 pub mod stress;
 pub mod trust;
 pub mod uncertainty;
+pub mod validate;
 
 pub use certificate::{Certificate, Status};
 pub use control::Control;

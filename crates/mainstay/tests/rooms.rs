@@ -19,7 +19,7 @@ const FLOORS: &[&[&str]] = &[
     &["penalized", "rolin", "conic", "missing", "stable", "eigen", "ellipsoid", "robust"],
     &["methods"],
     &["certify", "stress"],
-    &["selection", "trust"],
+    &["selection", "trust", "audit", "validate"],
     &["compare"],
 ];
 

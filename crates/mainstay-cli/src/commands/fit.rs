@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use mainstay::Status;
+use mainstay::audit::flip_aware;
 use mainstay::data::{Column, Dataset, Encoder, NanRule, Table};
 use mainstay::methods::{self, Method};
 use mainstay::metrics::{Evaluation, Judged, Predictions};
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         None => None,
     };
     if let Some(path) = &args.suspects {
-        table::write(&suspects(&fitted, &labelled, method)?, Some(path), console)?;
+        table::write(&suspects(&fitted, &labelled)?, Some(path), console)?;
     }
     let left_out = left_out(&fitted, &labelled);
     let rows = labelled.data.len();
@@ -145,14 +146,9 @@ fn given(method: &Method, params: &Value) -> Vec<String> {
 }
 
 /// The training rows, most suspicious label first, by number and identifier, with classes by name.
-fn suspects(fitted: &Fitted, labelled: &Labelled, method: &Method) -> Outcome<Table> {
+fn suspects(fitted: &Fitted, labelled: &Labelled) -> Outcome<Table> {
     let names: Vec<String> = labelled.classes.names().iter().map(ToString::to_string).collect();
-    let Some(found) = &fitted.suspects else {
-        return Err(Failure::say(format!(
-            "--suspects: method `{}` does not judge labels; use conic or conic-cv",
-            method.name
-        )));
-    };
+    let found = flip_aware(fitted, &labelled.data)?;
     let words = |name: &str, classes: &[usize]| {
         Column::words(name, classes.iter().map(|&k| names.get(k).map(String::as_str)))
     };

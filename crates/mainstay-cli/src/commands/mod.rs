@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod audit;
 pub(crate) mod certify;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -14,3 +15,4 @@ pub(crate) mod show;
 pub(crate) mod stress;
 pub(crate) mod told;
 pub(crate) mod trust;
+pub(crate) mod validate;

@@ -4,24 +4,10 @@ use rand::RngExt;
 
 use super::outcome::Interval;
 use crate::folds::generator;
+use crate::metrics::{NORMAL, quantile, student};
 
 /// How many times the repeats are drawn anew.
 const DRAWS: usize = 2000;
-
-/// 97.5 % quantile of the normal distribution.
-const NORMAL: f64 = 1.959_964;
-/// 97.5 % quantiles of Student's distribution with 1, 2, ... degrees of freedom.
-const STUDENT: [f64; 20] = [
-    12.706_2, 4.302_65, 3.182_45, 2.776_45, 2.570_58, 2.446_91, 2.364_62, 2.306_0, 2.262_16,
-    2.228_14, 2.200_99, 2.178_81, 2.160_37, 2.144_79, 2.131_45, 2.119_91, 2.109_82, 2.100_92,
-    2.093_02, 2.085_96,
-];
-
-/// Beyond the table by its expansion in one over the degrees of freedom.
-fn student(freedom: usize) -> f64 {
-    let tail = NORMAL + (NORMAL.powi(3) + NORMAL) / (4.0 * freedom as f64);
-    STUDENT.get(freedom - 1).copied().unwrap_or(tail)
-}
 
 /// The same redraws of the repeats for every quantity: differences of methods stay paired.
 ///
@@ -65,8 +51,8 @@ impl Bootstrap {
             return Some(Interval { mean, low: mean, high: mean });
         }
         deviations.sort_by(f64::total_cmp);
-        let low = mean + quantile(&deviations, 0.025);
-        Some(Interval { mean, low, high: mean + quantile(&deviations, 0.975) })
+        let low = mean + quantile(&deviations, 0.025)?;
+        Some(Interval { mean, low, high: mean + quantile(&deviations, 0.975)? })
     }
 
     /// Lower bounds that hold for all of `gains` together with 95 % confidence: the largest standardised
@@ -88,7 +74,7 @@ impl Bootstrap {
             })
             .collect();
         largest.sort_by(f64::total_cmp);
-        let reach = if largest.is_empty() { 0.0 } else { quantile(&largest, 0.95) };
+        let reach = quantile(&largest, 0.95).unwrap_or(0.0);
         // Without redraws nothing is sure.
         let lower = |mean: f64, spread: f64| {
             if self.draws.is_empty() { f64::NEG_INFINITY } else { mean - reach * spread }
@@ -104,19 +90,6 @@ fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
         count += 1;
     }
     (count > 0).then(|| sum / f64::from(count))
-}
-
-/// Of sorted values, linear between neighbours.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positions are between 0 and the length"
-)]
-fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let place = q * (sorted.len() - 1) as f64;
-    let below = place.floor() as usize;
-    let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use super::outcome::{
     Advice, CoefficientPair, MethodInfo, RadiusSample, Role, SuspectRow, WorstRow,
 };
 use super::session::Subject;
+use crate::audit::flip_aware;
 use crate::certify::{Options, certify};
 use crate::control::Control;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::model::{Fitted, Linear};
+use crate::model::{Fitted, Linear, Suspects};
 use crate::stress::{Clock, Entrant, Plan, few_samples};
 
 /// Rows that are listed, at most.
@@ -21,6 +22,7 @@ const DOUBT: f64 = 0.5;
 pub(super) struct Details {
     pub(super) coefficients: Vec<CoefficientPair>,
     pub(super) suspects: Vec<SuspectRow>,
+    pub(super) suspects_not_run: Option<String>,
     pub(super) worst_rows: Vec<WorstRow>,
     pub(super) radii: Vec<RadiusSample>,
 }
@@ -69,8 +71,10 @@ impl Details {
             (Some(plain), Some((name, other))) => pairs(subject, plain, other, name),
             _ => Vec::new(),
         };
-        let suspects = fits.fit("conic-cv", &scaled)?;
-        let suspects = suspects.map_or_else(Vec::new, |f| suspect_rows(&f, subject, &rows));
+        let (suspects, suspects_not_run) = match fits.doubtful(&advice.baseline, &scaled)? {
+            Ok(found) => (suspect_rows(&found, subject, &rows), None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
         let worst = fits.fit("stable-logistic-cv", &scaled)?;
         let worst_rows = worst.map_or_else(Vec::new, |f| worst_rows(&f, subject, &rows));
         let mut radii = Vec::new();
@@ -79,7 +83,7 @@ impl Details {
         for name in names {
             radii.extend(fits.radius(name, plan)?);
         }
-        Ok(Self { coefficients, suspects, worst_rows, radii })
+        Ok(Self { coefficients, suspects, suspects_not_run, worst_rows, radii })
     }
 }
 
@@ -103,6 +107,20 @@ impl Fits<'_> {
             Err(Error::Interrupted) => self.control.check().map(|()| None),
             fitted => Ok(fitted.ok()),
         }
+    }
+
+    /// Labels by how doubtful they are to the method called `name`, or why they were not looked at.
+    fn doubtful(
+        &self,
+        name: &str,
+        data: &Dataset,
+    ) -> Result<std::result::Result<Suspects, String>> {
+        Ok(match self.fit(name, data)? {
+            Some(fitted) => flip_aware(&fitted, data).map_err(|error| error.to_string()),
+            None => {
+                Err(format!("`{name}` could not be fitted to these rows in the time there was"))
+            }
+        })
     }
 
     /// Distances of the first split's held-out rows to the boundary of a linear model.
@@ -171,8 +189,7 @@ fn pairs(subject: &Subject, plain: &Linear, other: &Linear, name: &str) -> Vec<C
     .collect()
 }
 
-fn suspect_rows(fitted: &Fitted, subject: &Subject, rows: &[usize]) -> Vec<SuspectRow> {
-    let Some(found) = &fitted.suspects else { return Vec::new() };
+fn suspect_rows(found: &Suspects, subject: &Subject, rows: &[usize]) -> Vec<SuspectRow> {
     let all = found.row.iter().zip(&found.score).zip(&found.predicted);
     all.take_while(|((_, score), _)| **score >= DOUBT)
         .take(LISTED)

@@ -177,9 +177,9 @@ pub struct SuspectRow {
     pub id: Option<String>,
     /// Its label.
     pub label: String,
-    /// Suspicion z in [0, 1] of the conic-loss SVM.
+    /// Probability that the label is wrong.
     pub score: f64,
-    /// What the robust model would call it.
+    /// What the model would call it.
     pub predicted: String,
 }
 
@@ -250,6 +250,9 @@ pub struct Comparison {
     pub coefficients: Vec<CoefficientPair>,
     /// Rows whose labels look wrong, most suspicious first (at most 50).
     pub suspects: Vec<SuspectRow>,
+    /// Why labels were not looked at, where they were not.
+    #[serde(default)]
+    pub suspects_not_run: Option<String>,
     /// Rows that carry the worst-case loss, heaviest first (at most 50).
     pub worst_rows: Vec<WorstRow>,
     /// Certificate distributions of the baseline and the advised method.

@@ -355,6 +355,7 @@ impl Session {
             advice,
             coefficients: details.coefficients,
             suspects: details.suspects,
+            suspects_not_run: details.suspects_not_run,
             worst_rows: details.worst_rows,
             radii: details.radii,
         })

@@ -171,6 +171,13 @@ impl Dataset {
         Self { features, ..self.clone() }
     }
 
+    /// The same rows with other labels of the same classes.
+    #[must_use]
+    pub(crate) fn replace_labels(&self, labels: Vec<usize>) -> Self {
+        assert_eq!(labels.len(), self.len());
+        Self { labels, ..self.clone() }
+    }
+
     pub(super) fn replace_weights(self, weights: Vec<f64>) -> Self {
         Self { weights: Some(weights), ..self }
     }

@@ -28,6 +28,7 @@ mod judged;
 mod probability;
 mod ranking;
 mod side;
+mod spread;
 mod undefined;
 
 pub use calibration::{CalibrationBin, calibration_bins};
@@ -36,6 +37,7 @@ pub use interval::{Interval, intervals, usual_redraws};
 pub use judge::Judge;
 pub use judged::{Costs, Judged, Predictions};
 pub use ranking::auc;
+pub(crate) use spread::{NORMAL, quantile, student};
 pub use undefined::{Measured, Undefined};
 
 use serde::{Deserialize, Serialize};

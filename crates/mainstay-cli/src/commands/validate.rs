@@ -1,0 +1,229 @@
+//! `mainstay validate`: how good a method really is on few rows.
+
+use std::fmt::Write as _;
+
+use mainstay::Error;
+use mainstay::data::{Column, Table};
+use mainstay::methods;
+use mainstay::metrics::{Interval, Metric};
+use mainstay::model::StandardizeFirst;
+use mainstay::validate::{Outcome as Found, RowInstability, Validation, ValidationPlan};
+use serde_json::{Value, json};
+
+use crate::commands::stress::fingerprint;
+use crate::console::Console;
+use crate::failure::{Ending, Failure, Outcome};
+use crate::input::{self, Labelled, Wanted};
+use crate::journal::Journal;
+use crate::validate_args::ValidateArgs;
+use crate::{measurement, settings, table};
+
+pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
+    let method = methods::find(&args.method)?;
+    let params = settings::parse(method, &args.set, console.seed)?;
+    let metric = Metric::find(&args.metric)?;
+    if metric == Metric::Cost {
+        return Err(Failure::say("--metric cost: costs are not known here; choose another metric"));
+    }
+    // Wrong parameters should be reported before a large file is read.
+    method.estimator(&Value::Object(params.clone()))?;
+    console.make_way(&[args.output.as_deref()]);
+    let loaded = input::read(args.data.as_deref(), &args.input.reading, std::iter::empty())?;
+    let wanted = Wanted {
+        target: args.input.target.as_deref(),
+        weights: None,
+        encoding: &args.input.encoding,
+        impute: args.input.impute,
+        nan: method.nan,
+        standardise: true,
+        errors: measurement::Wanted { columns: &[], scale: 1.0 },
+        reading: &args.input.reading,
+    };
+    let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let params = Value::Object(settings::name_classes(params, &labelled.classes)?);
+    let estimator = method.estimator(&params)?;
+    let plan = ValidationPlan {
+        bootstrap: args.bootstrap,
+        folds: args.folds,
+        repeats: args.repeats,
+        curve_repeats: args.curve_repeats,
+        metric,
+        seed: console.seed.unwrap_or(0),
+    };
+    let identity = json!({
+        "version": env!("CARGO_PKG_VERSION"), "command": "validate", "method": method.name, "params": params,
+        "plan": plan, "data": fingerprint(&labelled),
+    });
+    let data = &labelled.data;
+    let validation = Validation::new(plan, data.labels(), data.n_classes())
+        .map_err(|error| named(&error, &labelled))?;
+    let output = input::named(args.output.as_deref());
+    let journal =
+        Journal::open_as(output, &identity, console, "refits", |refit| validation.is_sound(refit))?;
+    for refit in journal.known() {
+        validation.add(refit.clone())?;
+    }
+    let control = console.control("refits");
+    let keep = |refit: &_| journal.add(std::slice::from_ref(refit));
+    match validation.run(&StandardizeFirst(estimator.as_ref()), data, &control, &keep) {
+        Ok(()) => {}
+        Err(Error::Interrupted) => return Err(journal.resume_hint("interrupted")),
+        Err(error) => return Err(error.into()),
+    }
+    let found = validation.finish()?;
+    let told = Told { found: &found, labelled: &labelled, method: method.name, metric };
+    if let Some(path) = &args.output {
+        table::write(&told.table()?, Some(path), console)?;
+    }
+    console.print(&told.text(), &told.json())?;
+    journal.close();
+    Ok(Ending::Done)
+}
+
+/// Classes are indices inside and names outside.
+fn named(error: &Error, labelled: &Labelled) -> Failure {
+    let mut text = error.to_string();
+    for (k, name) in labelled.classes.names().iter().enumerate() {
+        text = text.replacen(&format!("class {k} has"), &format!("class {name} has"), 1);
+    }
+    Failure::say(text)
+}
+
+/// What was found, with rows by the names they have in the file.
+struct Told<'a> {
+    found: &'a Found,
+    labelled: &'a Labelled,
+    method: &'a str,
+    metric: Metric,
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), |v| format!("{v:.3}"))
+}
+
+fn span(value: Option<f64>, interval: Option<Interval>) -> String {
+    match (value, interval) {
+        (Some(v), Some(i)) => format!("{v:.3} [{:.3}, {:.3}]", i.low, i.high),
+        (value, _) => number(value),
+    }
+}
+
+impl Told<'_> {
+    fn text(&self) -> String {
+        let found = self.found;
+        let mut text = format!(
+            "{}: {}\n\n{} rows, {} bootstrap refits, {} times {}-fold cross-validation\n\n",
+            self.method,
+            found.headline(self.metric),
+            found.rows,
+            found.bootstrap,
+            found.repeats,
+            found.folds
+        );
+        let _ = writeln!(
+            text,
+            "{:<22} {:>8} {:>9}  {:<22} {:<22}",
+            "metric", "apparent", "optimism", "corrected [95 %]", "cross-validated [95 %]"
+        );
+        for row in &found.metrics {
+            let _ = writeln!(
+                text,
+                "{:<22} {:>8} {:>9}  {:<22} {:<22}{}",
+                row.metric.title(),
+                number(row.apparent),
+                number(row.optimism),
+                span(row.corrected, row.corrected_interval),
+                span(row.cross_validated, row.cross_validated_interval),
+                row.problem.as_ref().map_or_else(String::new, |why| format!("  ({why})"))
+            );
+        }
+        self.curves(&mut text);
+        for note in self.labelled.notes.iter().chain(&found.notes) {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text
+    }
+
+    fn curves(&self, text: &mut String) {
+        let found = self.found;
+        if let Some(factor) = found.shrinkage {
+            let _ = writeln!(
+                text,
+                "\nshrinkage factor {factor:.3}: multiply scores by it to undo what is overfitted"
+            );
+        }
+        if let Some(all) = &found.instability {
+            if let Some(error) = all.mean_absolute_error {
+                let _ = writeln!(
+                    text,
+                    "instability: the probability of a row moves by {error:.3} from refit to refit"
+                );
+            }
+            let _ =
+                writeln!(text, "instability: {:.1} % of the predictions flip", 100.0 * all.flips);
+        }
+        if let Some(curve) = &found.calibration {
+            let _ = writeln!(text, "\n{:<10} {:>8}  [95 %]   held out", "predicted", "observed");
+            for p in curve.points.iter().step_by(4) {
+                let _ = writeln!(
+                    text,
+                    "{:<10.3} {:>8.3}  [{:.3}, {:.3}]",
+                    p.predicted, p.observed, p.low, p.high
+                );
+            }
+        }
+        if let Some(curve) = &found.learning {
+            let _ =
+                writeln!(text, "\n{:<10} {:>8}  95 % of the repeats", "rows", curve.metric.title());
+            for p in &curve.points {
+                let _ =
+                    writeln!(text, "{:<10} {:>8.3}  [{:.3}, {:.3}]", p.rows, p.mean, p.low, p.high);
+            }
+            if let Some(t) = &curve.twice {
+                let _ = writeln!(
+                    text,
+                    "{:<10} {:>8.3}  ± {:.3}, expected: a gain of {:.3} ± {:.3}",
+                    t.rows, t.expected, t.plus_minus, t.gain, t.gain_plus_minus
+                );
+            }
+        }
+    }
+
+    /// One line for every row.
+    fn table(&self) -> Outcome<Table> {
+        let Some(all) = &self.found.instability else {
+            return Err(Failure::say("-o: no bootstrap refit was finished"));
+        };
+        let rows = &all.rows;
+        let names = self.labelled.classes.names();
+        let labels = self.labelled.data.labels();
+        let words: Vec<String> = rows.iter().map(|r| names[labels[r.row]].to_string()).collect();
+        let order: Vec<usize> = rows.iter().map(|r| r.row).collect();
+        let numbers = |name: &str, of: &dyn Fn(&RowInstability) -> Option<f64>| {
+            Column::numbers(name, rows.iter().map(|r| of(r).unwrap_or(f64::NAN)).collect())
+        };
+        let mut columns = vec![numbers("row", &|r| Some(self.labelled.row_number(r.row) as f64))];
+        columns.extend(self.labelled.ids.iter().map(|id| id.select_rows(&order)));
+        columns.push(Column::words("label", words.iter().map(|w| Some(w.as_str()))));
+        columns.push(numbers("probability", &|r| r.probability));
+        columns.push(numbers("low", &|r| r.low));
+        columns.push(numbers("high", &|r| r.high));
+        columns.push(numbers("mean_absolute_error", &|r| r.mean_absolute_error));
+        columns.push(numbers("flips", &|r| Some(r.flips)));
+        Ok(Table::new(columns)?)
+    }
+
+    fn json(&self) -> Value {
+        let mut value = json!(self.found);
+        value["method"] = json!(self.method);
+        value["headline"] = json!(self.found.headline(self.metric));
+        if let Some(rows) = value["instability"]["rows"].as_array_mut() {
+            for (k, row) in rows.iter_mut().enumerate() {
+                row["row"] = json!(self.labelled.row_number(k));
+            }
+        }
+        let notes = self.labelled.notes.iter().chain(&self.found.notes);
+        value["notes"] = json!(notes.collect::<Vec<_>>());
+        value
+    }
+}

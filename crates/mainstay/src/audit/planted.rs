@@ -1,0 +1,49 @@
+//! Labels flipped on purpose: how many of them an audit would find.
+
+use rayon::prelude::*;
+
+use super::scores::{Curves, Scores, Splits};
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::model::Estimator;
+use crate::stress::{Threat, label_noise, seed_of};
+
+/// One time of flipping.
+pub(super) struct Round {
+    /// How many labels were flipped.
+    pub flipped: usize,
+    /// Sum of the probabilities of all rows, with the flipped ones among them.
+    pub total: f64,
+    /// Probabilities of the flipped rows.
+    pub wrong: Vec<f64>,
+}
+
+/// Flips `level` of the labels in each of `rounds` rounds and looks for wrong labels as an audit does, with one repeat of
+/// held-out scores.
+pub(super) fn plant(
+    estimator: &dyn Estimator,
+    data: &Dataset,
+    (rounds, level): (usize, f64),
+    splits: Splits,
+    control: &Control,
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<Round>> {
+    let one = |round: usize| {
+        let seed = seed_of(splits.seed, round, Some(Threat::LabelNoise));
+        let labels = label_noise(data.labels(), data.n_classes(), level, seed)?;
+        let flipped: Vec<usize> =
+            (0..labels.len()).filter(|&i| labels[i] != data.labels()[i]).collect();
+        let noisy = data.replace_labels(labels);
+        let splits = Splits { repeats: 1, seed, ..splits };
+        let scores = Scores::new(estimator, &noisy, splits, control, done)?.mean();
+        let wrong =
+            Curves::fit(&scores, noisy.labels(), None, None)?.wrong(&scores, noisy.labels());
+        Ok(Round {
+            flipped: flipped.len(),
+            total: wrong.iter().sum(),
+            wrong: flipped.iter().map(|&i| wrong[i]).collect(),
+        })
+    };
+    (0..rounds).into_par_iter().map(one).collect()
+}

@@ -1,0 +1,123 @@
+//! Scores of every row by fits that have seen it and by fits that have not.
+
+use rayon::prelude::*;
+
+use super::flips::Flips;
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::folds;
+use crate::linalg::Dense;
+use crate::model::{Estimator, choose};
+
+/// Splits and their seed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Splits {
+    pub folds: usize,
+    pub repeats: usize,
+    pub seed: u64,
+}
+
+/// Scores of all rows, one column for two classes, otherwise one a class.
+pub(super) struct Scores {
+    /// By the fit to all rows.
+    pub seen: Dense,
+    /// By fits that left the row out, one table a repeat.
+    pub held_out: Vec<Dense>,
+}
+
+impl Scores {
+    /// Fits to all rows and to the training part of every split; `done` is called after each.
+    pub(super) fn new(
+        estimator: &dyn Estimator,
+        data: &Dataset,
+        splits: Splits,
+        control: &Control,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Self> {
+        let inner = control.without_progress().with_threads(0);
+        let seen = estimator.fit(data, &inner)?.model.decision(data.features())?;
+        done();
+        let all = folds::stratified(data.labels(), splits.folds, splits.repeats, splits.seed);
+        let found: Result<Vec<Dense>> = all
+            .par_iter()
+            .map(|split| {
+                control.check()?;
+                let fitted = estimator.fit(&data.select_rows(&split.train), &inner)?;
+                let scores = fitted.model.decision(&data.features().select_rows(&split.holdout));
+                done();
+                scores
+            })
+            .collect();
+        let found = found?;
+        let per_repeat = all.len() / splits.repeats.max(1);
+        let mut held_out = Vec::with_capacity(splits.repeats);
+        for (parts, scores) in all.chunks(per_repeat).zip(found.chunks(per_repeat)) {
+            let mut table = Dense::zeros(data.len(), seen.ncols());
+            for (split, part) in parts.iter().zip(scores) {
+                for (k, &i) in split.holdout.iter().enumerate() {
+                    table.row_mut(i).copy_from_slice(part.row(k));
+                }
+            }
+            held_out.push(table);
+        }
+        Ok(Self { seen, held_out })
+    }
+
+    /// The mean of the score by the fit that saw the row and of those that did not: the first is steadier, the second
+    /// is not pulled towards a wrong label, and together they rank better than each alone.
+    pub(super) fn mean(&self) -> Dense {
+        let repeats = self.held_out.len() as f64;
+        Dense::from_fn(self.seen.nrows(), self.seen.ncols(), |i, k| {
+            let fresh: f64 = self.held_out.iter().map(|t| t[(i, k)]).sum();
+            0.5 * (self.seen[(i, k)] + fresh / repeats)
+        })
+    }
+}
+
+/// One curve of labels for two classes, one a class against the rest for more.
+pub(super) struct Curves(pub Vec<Flips>);
+
+impl Curves {
+    pub(super) fn fit(
+        scores: &Dense,
+        labels: &[usize],
+        counts: Option<&[f64]>,
+        start: Option<&Self>,
+    ) -> Result<Self> {
+        let one = |k: usize| {
+            let positive: Vec<bool> = labels.iter().map(|&l| l == Self::class(scores, k)).collect();
+            Flips::fit(&scores.column(k), &positive, counts, start.map(|s| &s.0[k]))
+        };
+        (0..scores.ncols()).map(one).collect::<Result<_>>().map(Self)
+    }
+
+    /// The class that is positive in column `k`.
+    fn class(scores: &Dense, k: usize) -> usize {
+        if scores.ncols() == 1 { 1 } else { k }
+    }
+
+    /// The probability that each label is wrong.
+    pub(super) fn wrong(&self, scores: &Dense, labels: &[usize]) -> Vec<f64> {
+        let one = |(i, &label): (usize, &usize)| match self.0.as_slice() {
+            [flips] => flips.wrong(scores[(i, 0)], label == 1),
+            many => many[label].wrong(scores[(i, label)], true),
+        };
+        labels.iter().enumerate().map(one).collect()
+    }
+}
+
+/// What each row looks like: the class of its score, or the best of the others where the label is doubted.
+pub(super) fn looks_like(scores: &Dense, labels: &[usize], wrong: &[f64]) -> Vec<usize> {
+    let chosen = choose(scores);
+    let other = |i: usize| {
+        let label = labels[i];
+        if scores.ncols() == 1 {
+            return 1 - label;
+        }
+        let row = scores.row(i);
+        let best = (0..row.len()).filter(|k| *k != label);
+        best.fold(usize::from(label == 0), |best, k| if row[k] > row[best] { k } else { best })
+    };
+    (0..labels.len()).map(|i| if wrong[i] > 0.5 { other(i) } else { chosen[i] }).collect()
+}

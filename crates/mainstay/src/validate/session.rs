@@ -1,0 +1,263 @@
+//! Refits as they come in, from here or from elsewhere, and what they add up to.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::outcome::Outcome;
+use super::plan::{Job, Kind, ValidationPlan};
+use super::{calibration, instability, learning, scores};
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::linalg::Dense;
+use crate::metrics::{Metric, Predictions};
+use crate::model::Estimator;
+
+/// What a refit says about the rows it is judged on; written to journals.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Refit {
+    /// Which job.
+    pub job: usize,
+    /// The predicted class of every judged row.
+    pub predicted: Vec<usize>,
+    /// Scores by rows, one for two classes, else one a class; empty where the classifier has none.
+    pub scores: Vec<f64>,
+    /// Probabilities by rows, one a class; empty where the classifier has none.
+    pub probabilities: Vec<f64>,
+    /// Why there are no predictions.
+    pub problem: Option<String>,
+}
+
+impl Refit {
+    /// What `made` says.
+    pub fn new(job: usize, made: Predictions) -> Self {
+        let flat = |table: Option<Dense>| table.map_or_else(Vec::new, Dense::into_data);
+        let (scores, probabilities) = (flat(made.scores), flat(made.probabilities));
+        Self { job, predicted: made.predicted, scores, probabilities, problem: None }
+    }
+
+    /// A refit that could not be done.
+    pub fn failed(job: usize, why: String) -> Self {
+        Self { job, problem: Some(why), ..Self::default() }
+    }
+
+    fn made(&self, n_classes: usize) -> Predictions {
+        let n = self.predicted.len();
+        let table = |flat: &Vec<f64>, width: usize| {
+            (!flat.is_empty()).then(|| Dense::from_rows(n, width, flat.clone()))
+        };
+        Predictions {
+            predicted: self.predicted.clone(),
+            scores: table(&self.scores, if n_classes == 2 { 1 } else { n_classes }),
+            probabilities: table(&self.probabilities, n_classes),
+        }
+    }
+}
+
+/// A validation under way.
+#[derive(Debug)]
+pub struct Validation {
+    plan: ValidationPlan,
+    labels: Vec<usize>,
+    n_classes: usize,
+    jobs: Vec<Job>,
+    found: Mutex<Vec<Option<Refit>>>,
+}
+
+/// Finished refits with their jobs, as the parts of the outcome read them.
+pub(super) struct Finished<'a> {
+    pub plan: &'a ValidationPlan,
+    pub labels: &'a [usize],
+    pub n_classes: usize,
+    pub all: Predictions,
+    pub others: Vec<(&'a Job, Predictions)>,
+}
+
+impl Finished<'_> {
+    /// Bootstrap refits: how often each row is in the sample, and what is said of all rows.
+    pub(super) fn bootstraps(&self) -> Vec<(Vec<f64>, &Predictions)> {
+        let counts = |rows: &[usize]| {
+            let mut counts = vec![0.0; self.labels.len()];
+            for &i in rows {
+                counts[i] += 1.0;
+            }
+            counts
+        };
+        let own = self.others.iter().filter(|(job, _)| job.kind == Kind::Bootstrap);
+        own.map(|(job, made)| (counts(&job.train), made)).collect()
+    }
+
+    /// The folds of every complete repeat of the cross-validation.
+    pub(super) fn repeats(&self) -> Vec<Vec<(&[usize], &Predictions)>> {
+        (0..self.plan.repeats)
+            .map(|repeat| {
+                let own = self.others.iter().filter(|(j, _)| j.kind == Kind::Fold { repeat });
+                own.map(|(job, made)| (job.judged.as_slice(), made)).collect::<Vec<_>>()
+            })
+            .filter(|folds| {
+                let held: usize = folds.iter().map(|(rows, _)| rows.len()).sum();
+                held == self.labels.len()
+            })
+            .collect()
+    }
+
+    /// Labels of some rows.
+    pub(super) fn labels_of(&self, rows: &[usize]) -> Vec<usize> {
+        rows.iter().map(|&i| self.labels[i]).collect()
+    }
+}
+
+impl Validation {
+    /// Plans the refits for rows with these class indices.
+    pub fn new(plan: ValidationPlan, labels: &[usize], n_classes: usize) -> Result<Self> {
+        let jobs = plan.jobs(labels, n_classes)?;
+        let found = Mutex::new(vec![None; jobs.len()]);
+        Ok(Self { plan, labels: labels.to_vec(), n_classes, jobs, found })
+    }
+
+    /// The refits to be done; a [`Refit`] names its job by the place here.
+    pub fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
+    /// The metric of learning curve and headline.
+    pub fn metric(&self) -> Metric {
+        self.plan.metric
+    }
+
+    fn found(&self) -> MutexGuard<'_, Vec<Option<Refit>>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many refits are there.
+    pub fn done(&self) -> usize {
+        self.found().iter().flatten().count()
+    }
+
+    /// Whether the refit of this job is still to be done.
+    pub fn open(&self, job: usize) -> bool {
+        self.found().get(job).is_some_and(Option::is_none)
+    }
+
+    /// Whether a refit fits its job: sizes, classes, probabilities.
+    pub fn is_sound(&self, refit: &Refit) -> bool {
+        let Some(job) = self.jobs.get(refit.job) else { return false };
+        if refit.problem.is_some() {
+            return refit.predicted.is_empty();
+        }
+        let (n, k) = (job.judged.len(), self.n_classes);
+        let width = if k == 2 { 1 } else { k };
+        refit.predicted.len() == n
+            && refit.predicted.iter().all(|class| *class < k)
+            && (refit.scores.is_empty() || refit.scores.len() == n * width)
+            && (refit.probabilities.is_empty() || refit.probabilities.len() == n * k)
+            && refit.scores.iter().all(|s| s.is_finite())
+            && refit.probabilities.iter().all(|p| (-1e-9..=1.0 + 1e-9).contains(p))
+    }
+
+    /// Takes in a refit that was done elsewhere or earlier.
+    pub fn add(&self, refit: Refit) -> Result<()> {
+        if !self.is_sound(&refit) {
+            return Err(Error::BadData(format!(
+                "refit {}: predictions do not fit the rows they are for",
+                refit.job
+            )));
+        }
+        let job = refit.job;
+        self.found()[job] = Some(refit);
+        Ok(())
+    }
+
+    /// Does the refits that are still open, in parallel; `done` is told each as it is finished, in no particular order.
+    ///
+    /// What is finished stays when the run is interrupted. The same bits whatever the number of threads.
+    pub fn run(
+        &self,
+        estimator: &dyn Estimator,
+        data: &Dataset,
+        control: &Control,
+        done: &(dyn Fn(&Refit) + Sync),
+    ) -> Result<()> {
+        if data.labels() != self.labels {
+            return Err(Error::Mismatch("the plan was made for other rows".into()));
+        }
+        let inner = control.without_progress().with_threads(0);
+        let total = self.jobs.len() as u64;
+        let open: Vec<usize> = (0..self.jobs.len()).filter(|&k| self.open(k)).collect();
+        let one = |&k: &usize| -> Result<()> {
+            control.check()?;
+            let job = &self.jobs[k];
+            let fit = || {
+                let fitted = estimator.fit(&data.select_rows(&job.train), &inner)?;
+                Predictions::of(&fitted.model, &data.features().select_rows(&job.judged))
+            };
+            let refit = match fit() {
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                // The fit to all rows must work: what is wrong there is wrong with the call.
+                Err(error) if job.kind == Kind::All => return Err(error),
+                Err(error) => Refit::failed(k, error.to_string()),
+                Ok(made) => Refit::new(k, made),
+            };
+            let refit = if self.is_sound(&refit) {
+                refit
+            } else {
+                Refit::failed(k, "infinite scores".into())
+            };
+            done(&refit);
+            let count = {
+                let mut found = self.found();
+                found[k] = Some(refit);
+                found.iter().flatten().count()
+            };
+            control.progress(count as u64, total);
+            Ok(())
+        };
+        control.install(|| open.par_iter().try_for_each(one))
+    }
+
+    /// What the refits so far add up to: all of them, or those before a run was stopped.
+    pub fn finish(&self) -> Result<Outcome> {
+        let found = self.found();
+        let few = || Error::BadData("too few refits are finished to conclude anything".into());
+        let usable = |k: usize| found[k].as_ref().filter(|refit| refit.problem.is_none());
+        let all = usable(0).ok_or_else(few)?.made(self.n_classes);
+        let others: Vec<(&Job, Predictions)> = (1..self.jobs.len())
+            .filter_map(|k| Some((&self.jobs[k], usable(k)?.made(self.n_classes))))
+            .collect();
+        let mut notes = Vec::new();
+        let problems: Vec<&String> =
+            found.iter().flatten().filter_map(|refit| refit.problem.as_ref()).collect();
+        if let Some(first) = problems.first() {
+            notes.push(format!("{} refits failed and are left out: {first}", problems.len()));
+        }
+        let open = found.iter().filter(|f| f.is_none()).count();
+        if open > 0 {
+            notes.push(format!("{open} of {} refits were not done", self.jobs.len()));
+        }
+        let (plan, labels, n_classes) = (&self.plan, self.labels.as_slice(), self.n_classes);
+        let finished = Finished { plan, labels, n_classes, all, others };
+        let (bootstrap, repeats) = (finished.bootstraps().len(), finished.repeats().len());
+        if bootstrap < 10 && repeats == 0 {
+            return Err(few());
+        }
+        let metrics = scores::table(&finished)?;
+        let slope = metrics.iter().find(|row| row.metric == Metric::CalibrationSlope);
+        let shrinkage = slope.and_then(|row| row.corrected).map(|s| s.clamp(0.0, 1.0));
+        let learning = learning::curve(&finished, &metrics)?;
+        Ok(Outcome {
+            rows: labels.len(),
+            classes: n_classes,
+            bootstrap,
+            repeats,
+            folds: plan.folds,
+            shrinkage,
+            calibration: calibration::curve(&finished),
+            instability: instability::of(&finished),
+            learning,
+            metrics,
+            notes,
+        })
+    }
+}

@@ -1,0 +1,422 @@
+"""How good a classifier really is on few rows."""
+
+import html
+import json
+import numbers
+import warnings
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from mainstay import _core
+from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core_matrix
+from mainstay._stress import StressInterrupted
+from mainstay._suspects import _frame
+
+
+class ValidationResult:
+    """What a validation found.
+
+    Made by `validate`. Shows itself as rich text in notebooks.
+
+    Attributes
+    ----------
+    details : dict
+        Everything that was found, as the command line's ``--json`` has it: ``metrics``,
+        ``shrinkage``, ``calibration``, ``instability``, ``learning``, ``notes``.
+    """
+
+    def __init__(self, details):
+        self.details = details
+
+    def to_frame(self):
+        """Every metric: apparent, optimism, corrected and cross-validated with intervals.
+
+        Returns
+        -------
+        metrics : DataFrame (a dict of columns without pandas)
+            One row a metric: ``metric``, ``apparent``, ``optimism``, ``corrected``,
+            ``corrected_low``, ``corrected_high``, ``cross_validated``, ``cross_validated_low``,
+            ``cross_validated_high``, ``problem`` (why a value is missing).
+        """
+        columns = {"metric": [row["metric"] for row in self.details["metrics"]]}
+        for name in ("apparent", "optimism", "corrected", "cross_validated"):
+            columns[name] = _numbers(row[name] for row in self.details["metrics"])
+            spans = [row.get(f"{name}_interval") or {} for row in self.details["metrics"]]
+            if name in ("corrected", "cross_validated"):
+                for end in ("low", "high"):
+                    columns[f"{name}_{end}"] = _numbers(span.get(end) for span in spans)
+        columns["problem"] = [row["problem"] for row in self.details["metrics"]]
+        return _frame(columns)
+
+    def rows(self):
+        """How far the answer for every row moves between bootstrap refits.
+
+        Returns
+        -------
+        rows : DataFrame (a dict of columns without pandas)
+            ``row``, ``probability`` (of ``classes_[1]``; with more classes of the predicted one),
+            ``low`` and ``high`` (95 % of the refits), ``mean_absolute_error``, ``flips`` (share of
+            the refits that predict another class).
+        """
+        found = (self.details["instability"] or {"rows": []})["rows"]
+        names = ("row", "probability", "low", "high", "mean_absolute_error", "flips")
+        columns = {name: _numbers(row[name] for row in found) for name in names}
+        columns["row"] = columns["row"].astype(int)
+        return _frame(columns)
+
+    def to_json(self):
+        """Everything as JSON text.
+
+        Returns
+        -------
+        text : str
+        """
+        return json.dumps(self.details)
+
+    def summary(self):
+        """Say what was found in a few lines.
+
+        Returns
+        -------
+        text : str
+        """
+        details = self.details
+        lines = [details["headline"]]
+        if details["shrinkage"] is not None:
+            lines.append(f"- shrinkage factor {details['shrinkage']:.3f}")
+        unstable = details["instability"]
+        if unstable and unstable["mean_absolute_error"] is not None:
+            lines.append(
+                f"- the probability of a row moves by {unstable['mean_absolute_error']:.3f} from "
+                f"refit to refit; {unstable['flips']:.1%} of the predictions flip"
+            )
+        return "\n".join(lines + [f"- note: {note}" for note in details["notes"]])
+
+    def plot_calibration(self, ax=None):
+        """Draw held-out probabilities against what happened, with a 95 % band.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        curve = self.details["calibration"]
+        if curve is None:
+            raise ValueError("no calibration curve: it needs two classes and probabilities")
+        ax = _axes(ax)
+        column = {name: [p[name] for p in curve["points"]] for name in curve["points"][0]}
+        ax.plot([0, 1], [0, 1], ":", color="gray", label="ideal")
+        ax.plot(column["predicted"], column["observed"], label="held out")
+        ax.fill_between(column["predicted"], column["low"], column["high"], alpha=0.2)
+        ax.set_xlabel("predicted probability")
+        ax.set_ylabel("observed share")
+        ax.legend()
+        return ax
+
+    def plot_instability(self, ax=None, *, kind="error"):
+        """Draw how far every row's probability moves between refits.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        kind : {"error", "range"}, default="error"
+            The mean absolute error of every row (the MAPE plot), or 95 % of its refits.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        if kind not in ("error", "range"):
+            raise ValueError(f'`kind` = {kind!r}: must be "error" or "range"')
+        rows = self.rows()
+        p = np.asarray(rows["probability"])
+        if len(p) == 0 or np.isnan(p).all():
+            raise ValueError("no instability of probabilities: the classifier gives none")
+        ax = _axes(ax)
+        if kind == "error":
+            ax.plot(p, rows["mean_absolute_error"], ".")
+            ax.set_ylabel("mean absolute error over refits")
+        else:
+            ax.vlines(p, rows["low"], rows["high"], alpha=0.4)
+            ax.plot([0, 1], [0, 1], ":", color="gray")
+            ax.set_ylabel("95 % of the refits")
+        ax.set_xlabel("probability by the fit to all rows")
+        return ax
+
+    def plot_learning_curve(self, ax=None):
+        """Draw the metric over the number of training rows, and what twice as many would bring.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        curve = self.details["learning"]
+        if curve is None:
+            raise ValueError("no learning curve: none was asked for, or the metric is undefined")
+        ax = _axes(ax)
+        rows, mean, low, high = (
+            [p[name] for p in curve["points"]] for name in ("rows", "mean", "low", "high")
+        )
+        ax.plot(rows, mean, marker="o", label="held out, mean and 95 % of the repeats")
+        ax.fill_between(rows, low, high, alpha=0.2)
+        if curve["twice"] is not None:
+            twice = curve["twice"]
+            ax.errorbar(
+                twice["rows"], twice["expected"], twice["plus_minus"], fmt="s", label="expected"
+            )
+        ax.set_xlabel("training rows")
+        ax.set_ylabel(curve["metric"].replace("_", " "))
+        ax.legend()
+        return ax
+
+    def __repr__(self):
+        return f"ValidationResult({self.details['rows']} rows)\n{self.summary()}"
+
+    def _repr_html_(self):
+        first, *rest = self.summary().split("\n")
+        items = "".join(f"<li>{html.escape(line.removeprefix('- '))}</li>" for line in rest)
+        names = ("apparent", "optimism", "corrected", "cross_validated")
+        head = "".join(f"<th>{name.replace('_', '-')}</th>" for name in names)
+        body = "".join(
+            f"<tr><th>{row['metric']}</th>"
+            + "".join(f"<td>{_shown(row, name)}</td>" for name in names)
+            + "</tr>"
+            for row in self.details["metrics"]
+        )
+        return (
+            f"<p><strong>{html.escape(first)}</strong></p><ul>{items}</ul>"
+            f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def _shown(row, name):
+    if row[name] is None:
+        return "-"
+    span = row.get(f"{name}_interval")
+    text = f"{row[name]:.3f}"
+    return f"{text} [{span['low']:.3f}, {span['high']:.3f}]" if span else text
+
+
+def _numbers(values):
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _axes(ax):
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plotting needs matplotlib: pip install 'mainstay[plot]'") from error
+    return plt.subplots()[1]
+
+
+def validate(
+    estimator,
+    X,
+    y,
+    *,
+    bootstrap=200,
+    cv=5,
+    repeats=10,
+    curve_repeats=20,
+    metric="auc",
+    n_jobs=None,
+    random_state=None,
+    verbose=0,
+):
+    r"""Find out how good a classifier really is, with every figure's interval.
+
+    With a metric :math:`m(f, D)` of a fit :math:`f` on rows :math:`D`, and fits :math:`f_b` to
+    bootstrap samples :math:`D_b`, the optimism of Harrell is
+
+    .. math:: o = \frac{1}{B} \sum_b \big(m(f_b, D_b) - m(f_b, D)\big),
+
+    and the corrected value is :math:`m(f, D) - o`. Its interval is that of :math:`m(f, D)` over
+    redraws of the rows, shifted by the optimism, and no narrower than that of held-out predictions
+    over redraws. Repeated stratified cross-validation stands beside
+    it; its interval is the wider one of redraws of the rows and of the folds with the correction of
+    Nadeau and Bengio. What the classifier chooses by itself it chooses anew in every refit.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any scikit-learn classifier or pipeline; it is cloned. Classifiers of mainstay are refitted
+        without Python.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows, as ``estimator`` takes them.
+    y : array-like of shape (n_samples,)
+        Class of every row.
+    bootstrap : int, default=200
+        Bootstrap refits, for optimism and instability.
+    cv : int, default=5
+        Folds of the cross-validation.
+    repeats : int, default=10
+        Its repeats.
+    curve_repeats : int, default=20
+        Training sets of each of four sizes of the learning curve; 0 leaves it out.
+    metric : str, default="auc"
+        Metric of the headline and the learning curve.
+    n_jobs : int or None, default=None
+        As in scikit-learn; does not change the result.
+    random_state : int, RandomState instance or None, default=None
+        Seed of samples and splits; None is a fixed one.
+    verbose : int, default=0
+        1 shows progress.
+
+    Returns
+    -------
+    result : ValidationResult
+        ``.to_frame()``, ``.rows()``, ``.summary()``, ``.plot_calibration()``,
+        ``.plot_instability()``, ``.plot_learning_curve()``, ``.to_json()``.
+
+    Raises
+    ------
+    StressInterrupted
+        On Ctrl-C, a `KeyboardInterrupt` whose ``partial`` is the result of the finished refits
+        (None if they are too few).
+
+    Examples
+    --------
+    >>> import mainstay
+    >>> X, y = mainstay.datasets.load_demo(return_X_y=True)
+    >>> model = mainstay.PenalizedClassifier(normalize=True)
+    >>> result = mainstay.validate(model, X[::8], y[::8], bootstrap=20, repeats=2, curve_repeats=2)
+    >>> auc = result.to_frame().set_index("metric").loc["auc"]
+    >>> bool(auc.corrected <= auc.apparent)
+    True
+    """
+    settings = {
+        "bootstrap": bootstrap,
+        "folds": cv,
+        "repeats": repeats,
+        "curve_repeats": curve_repeats,
+    }
+    for name, value in settings.items():
+        if not isinstance(value, numbers.Integral) or value < 0:
+            name = "cv" if name == "folds" else name
+            raise ValueError(f"`{name}` = {value!r}: must be a whole number")
+    X, y = indexable(X, y)
+    y = column_or_1d(y)
+    _check_labels(y)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    codes = codes.astype(np.int64, copy=False)
+    if len(classes) < 2:
+        raise ValueError("the labels contain only one class; a classifier needs two")
+    validation = _core.Validation(
+        codes,
+        len(classes),
+        **{name: int(value) for name, value in settings.items()},
+        metric=metric,
+        seed=0 if random_state is None else _seed(random_state),
+    )
+    notes = []
+    with _Progress("validate", verbose) as progress:
+        try:
+            if _is_ours(estimator):
+                _run_compiled(validation, estimator, X, y, codes, n_jobs, progress)
+            else:
+                _run(validation, estimator, X, y, classes, n_jobs, progress, notes)
+        except KeyboardInterrupt:
+            try:
+                partial = _finish(validation, n_jobs, notes)
+            except ValueError:
+                partial = None
+            raise StressInterrupted(partial) from None
+    return _finish(validation, n_jobs, notes)
+
+
+def _finish(validation, n_jobs, notes):
+    details = json.loads(validation.finish(n_jobs=n_jobs))
+    details["notes"] += notes
+    return ValidationResult(details)
+
+
+def _is_ours(estimator):
+    """Whether the compiled method alone does what ``fit`` does."""
+    return isinstance(estimator, BaseClassifier) and type(estimator)._fit is BaseClassifier._fit
+
+
+def _run_compiled(validation, estimator, X, y, codes, n_jobs, progress):
+    copy = clone(estimator)
+    X, codes, _ = copy._check_training(X, y, None)
+    validation.run(
+        copy._method_name(),
+        copy._core_params(),
+        core_matrix(X),
+        codes,
+        len(copy.classes_),
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def _run(validation, estimator, X, y, classes, n_jobs, progress, notes):
+    open_jobs = validation.open_jobs()
+    # The fit to all rows first and alone: what is wrong there is wrong with the call.
+    batch = max(1, 4 * effective_n_jobs(n_jobs))
+    warned = {}
+    for start in [0, *range(1, len(open_jobs), batch)]:
+        stop = 1 if start == 0 else start + batch
+        tasks = (
+            delayed(_refit)(estimator, X, y, train, judged, classes, job == 0)
+            for job, train, judged in open_jobs[start:stop]
+        )
+        found = Parallel(n_jobs=n_jobs)(tasks)
+        for (job, _, _), (made, problem, said) in zip(open_jobs[start:stop], found, strict=True):
+            for text in said:
+                warned[text] = warned.get(text, 0) + 1
+            if made is None:
+                validation.add_failure(job, problem)
+            else:
+                validation.add(job, *made)
+        if progress is not None:
+            progress(*validation.progress)
+    notes += [f"{count} refits warned: {text}" for text, count in warned.items()]
+
+
+def _refit(estimator, X, y, train, judged, classes, must):
+    """Predictions of one refit, or why there are none, and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model = clone(estimator).fit(_safe_indexing(X, train), _safe_indexing(y, train))
+            made, problem = _predictions(model, _safe_indexing(X, judged), classes), None
+        except Exception as error:
+            if must:
+                raise
+            made, problem = None, f"{type(error).__name__}: {error}"
+    return made, problem, sorted({str(w.message).split("\n")[0] for w in caught})
+
+
+def _predictions(model, X, classes):
+    predicted = np.searchsorted(classes, model.predict(X)).astype(np.int64)
+    probabilities = scores = None
+    if hasattr(model, "predict_proba"):
+        probabilities = np.ascontiguousarray(model.predict_proba(X), dtype=np.float64)
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X), dtype=np.float64)
+        scores = np.ascontiguousarray(scores.reshape(len(predicted), -1))
+    elif probabilities is not None:
+        scores = probabilities if len(classes) > 2 else np.ascontiguousarray(probabilities[:, 1:])
+    wanted = 1 if len(classes) == 2 else len(classes)
+    if scores is not None and scores.shape[1] != wanted:
+        # One score a pair of classes, say: nothing to rank the rows of a class by.
+        scores = probabilities if len(classes) > 2 else None
+    return predicted, scores, probabilities

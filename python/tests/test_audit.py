@@ -1,0 +1,158 @@
+"""Which labels are wrong, as users ask it."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+import mainstay
+from mainstay import (
+    ConicSVC,
+    DropFarRows,
+    MissingFeatureSVC,
+    PenalizedClassifier,
+    ReGEC,
+    RobustCV,
+    RobustLogisticRegression,
+    StableSVC,
+    _core,
+    audit_labels,
+)
+
+
+def planted(n=400, share=0.1, classes=2, seed=0, apart=3.0):
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % classes
+    X = rng.normal(size=(n, 4)) + apart * np.eye(4)[truth]
+    wrong = rng.random(n) < share
+    other = (truth + rng.integers(1, classes, n)) % classes
+    return X, np.where(wrong, other, truth), wrong
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PenalizedClassifier(),
+        StableSVC(),
+        ReGEC(),
+        ConicSVC(0.1),
+        MissingFeatureSVC(budget=1),
+        RobustLogisticRegression(),
+        RobustLogisticRegression(wrong_labels=0.1),
+        DropFarRows(LogisticRegression()),
+        RobustCV(PenalizedClassifier(), {"alpha": [0.01, 0.1]}, cv=3),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_every_classifier_ranks_wrong_labels_first(model):
+    X, y, wrong = planted()
+    names = np.array(["no", "yes"])
+    suspects = model.fit(X, names[y]).suspicious_labels()
+    assert list(suspects) == ["row", "label", "score", "predicted"]
+    assert wrong[suspects["row"][: wrong.sum()]].mean() > 0.7
+    assert (np.diff(suspects["score"]) <= 0).all()
+    assert (suspects["label"] == names[y][suspects["row"]]).all()
+    assert (suspects["predicted"] == model.predict(X)[suspects["row"]]).all()
+
+
+def test_the_posterior_is_the_mode_of_the_same_model_found_by_scipy():
+    X, y, _ = planted(share=0.15)
+    s = X[:, 1] - X[:, 0]
+    unit = s.std()
+
+    def objective(t):
+        r = 0.49 * expit(t[:2])
+        p = expit(np.exp(t[2]) * s / unit + t[3])
+        q = r[0] + (1 - r.sum()) * p
+        prior = (0.2 * np.log(r) + 7 * np.log(1 - r)).sum() - 0.5 * ((t[2] - 0.7) / 1.5) ** 2
+        return -np.log(np.where(y == 1, q, 1 - q)).sum() - prior
+
+    t = minimize(objective, [-1.0, -1.0, 0.7, 0.0], method="BFGS", options={"gtol": 1e-8}).x
+    r, p = 0.49 * expit(t[:2]), expit(np.exp(t[2]) * s / unit + t[3])
+    wrong = np.where(
+        y == 1,
+        r[0] * (1 - p) / (r[0] * (1 - p) + (1 - r[1]) * p),
+        r[1] * p / (r[1] * p + (1 - r[0]) * (1 - p)),
+    )
+    found = _core.wrong_labels(s.reshape(-1, 1), y.astype(np.int64))
+    np.testing.assert_allclose(found, wrong, atol=2e-3)
+
+
+def test_rankings_other_than_the_posterior_can_be_asked_for():
+    X, y, _ = planted()
+    model = ConicSVC(0.1).fit(X, y)
+    by_z = model.suspicious_labels(ranking="z")
+    np.testing.assert_array_equal(by_z["score"], model.z_[by_z["row"]])
+    by_margin = model.suspicious_labels(ranking="margin")
+    margin = np.where(y == 1, 1, -1) * model.decision_function(X)
+    np.testing.assert_array_equal(by_margin["row"], np.argsort(margin, kind="stable"))
+    with pytest.raises(ValueError, match="ranking"):
+        PenalizedClassifier().fit(X, y).suspicious_labels(ranking="z")
+
+
+def test_other_rows_and_models_without_training_rows():
+    X, y, wrong = planted()
+    model = PenalizedClassifier().fit(X[:200], y[:200])
+    other = model.suspicious_labels(X=X[200:], y=y[200:])
+    assert len(other["row"]) == 200
+    assert wrong[200:][other["row"][:10]].mean() > 0.7
+    copy = pickle.loads(pickle.dumps(model))
+    with pytest.raises(ValueError, match="pass X and y"):
+        copy.suspicious_labels()
+    assert (copy.suspicious_labels(X=X[200:], y=y[200:])["row"] == other["row"]).all()
+    with pytest.raises(ValueError, match="both X and y"):
+        model.suspicious_labels(X=X)
+    with pytest.raises(ValueError, match="none of the classes"):
+        model.suspicious_labels(X=X, y=np.full(400, 7))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_audit_counts_wrong_labels(classes):
+    X, y, wrong = planted(600, classes=classes)
+    names = np.array(["a", "b", "c"])
+    audit = audit_labels(X, names[y], repeats=3, planted=4)
+    low, high = audit.interval
+    # Flips that overlap could explain are not counted.
+    assert 0.5 * wrong.sum() < audit.count < 1.25 * wrong.sum()
+    assert low <= audit.count <= high
+    assert low <= wrong.sum()
+    flagged = audit.flagged()
+    assert len(flagged["row"]) == audit.n_flagged > 0
+    assert wrong[flagged["row"]].mean() >= 0.5
+    assert set(flagged["label"]) <= set(names)
+    assert json.loads(audit.to_json())["estimate"]["count"] == audit.count
+    assert "labels look wrong" in repr(audit)
+    assert "<strong>" in audit._repr_html_()
+
+
+def test_an_audit_takes_an_estimator_and_leaves_it_alone():
+    X, y, wrong = planted()
+    model = StableSVC(k=0.7)
+    audit = audit_labels(X, y, estimator=model, repeats=2, planted=2, n_jobs=2)
+    assert wrong[audit.table["row"][:20]].mean() > 0.8
+    assert not hasattr(model, "classes_")
+    same = audit_labels(X, y, estimator=model, repeats=2, planted=2)
+    assert same.to_json() == audit.to_json()
+
+
+def test_bad_calls_are_named():
+    X, y, _ = planted()
+    with pytest.raises(ValueError, match="`estimator`"):
+        audit_labels(X, y, estimator=LogisticRegression())
+    with pytest.raises(ValueError, match="`repeats`"):
+        audit_labels(X, y, repeats=0)
+    with pytest.raises(ValueError, match="precision"):
+        audit_labels(X, y, precision=2.0)
+    with pytest.raises(ValueError, match="one class"):
+        audit_labels(X, np.zeros(400))
+
+
+def test_the_plot_shows_the_cut_off():
+    pytest.importorskip("matplotlib").use("agg")
+    X, y, _ = planted()
+    ax = mainstay.audit_labels(X, y, repeats=2, planted=2).plot()
+    assert any("cut-off" in line.get_label() for line in ax.get_lines())
