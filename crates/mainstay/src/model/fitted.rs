@@ -113,10 +113,11 @@ impl Fitted {
 
 /// Names of the results of all methods beside the typed ones. A file that holds another is not one of ours: in Python
 /// the names become attributes.
-const NAMES: [&str; 27] = [
+const NAMES: [&str; 30] = [
     "C",
     "alpha",
     "b_max",
+    "budget",
     "candidates",
     "components",
     "cv_results",
@@ -134,9 +135,11 @@ const NAMES: [&str; 27] = [
     "offsets",
     "planes",
     "price",
+    "scale",
     "sigma_ratio",
     "state",
     "support",
+    "tied_Cs",
     "worst_case_ratio",
     "xi",
     "z",
