@@ -123,10 +123,11 @@ impl Fitted {
 
 /// Names of the results of all methods beside the typed ones. A file that holds another is not one of ours: in Python
 /// the names become attributes.
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 32] = [
     "C",
     "alpha",
     "b_max",
+    "budget",
     "calibration",
     "candidates",
     "components",
@@ -145,10 +146,12 @@ const NAMES: [&str; 29] = [
     "offsets",
     "planes",
     "price",
+    "scale",
     "sigma_ratio",
     "state",
     "support",
     "threshold",
+    "tied_Cs",
     "worst_case_ratio",
     "xi",
     "z",
