@@ -8,7 +8,6 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import log_loss
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import check_estimator
 
 import mainstay
 from mainstay import (
@@ -121,10 +120,3 @@ def test_what_cannot_be_calibrated_says_so():
         ConicSVC.path(X, y, [0.1, 0.2], calibrate=True)
     with pytest.raises(ValueError, match="two different rows"):
         StableSVC(calibrate=True).fit(X[:5], [0, 0, 0, 0, 1])
-
-
-@pytest.mark.parametrize(
-    "estimator", [StableSVC(calibrate=True), EllipsoidSVC(calibrate=True), ReGEC(calibrate=True)]
-)
-def test_scikit_learns_checks_hold_with_calibration(estimator):
-    check_estimator(estimator)
