@@ -199,16 +199,12 @@ impl Part {
     /// All rows of a chunk, or those of `list`.
     pub(crate) fn new(chunk: Chunk, list: Option<&[usize]>) -> Self {
         let first = chunk.first;
-        match list {
-            Some(list) => Self {
-                rows: select(&chunk.rows, list),
-                places: list.iter().map(|i| first + i).collect(),
-            },
-            None => {
-                let places = (first..first + chunk.rows.nrows()).collect();
-                Self { rows: chunk.rows, places }
-            }
+        if let Some(list) = list {
+            let places = list.iter().map(|i| first + i).collect();
+            return Self { rows: select(&chunk.rows, list), places };
         }
+        let places = (first..first + chunk.rows.nrows()).collect();
+        Self { rows: chunk.rows, places }
     }
 }
 

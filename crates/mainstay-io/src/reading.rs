@@ -287,13 +287,11 @@ mod binary {
     ) -> Result<()> {
         let name = source.name();
         let source = super::held(source, input)?;
-        match source.plain_file(b"PAR1")? {
-            Some(file) => crate::parquet::each_chunk(file, &name, options, outlet),
-            None => {
-                let bytes = bytes::Bytes::from(source.bytes()?);
-                crate::parquet::each_chunk(bytes, &name, options, outlet)
-            }
+        if let Some(file) = source.plain_file(b"PAR1")? {
+            return crate::parquet::each_chunk(file, &name, options, outlet);
         }
+        let bytes = bytes::Bytes::from(source.bytes()?);
+        crate::parquet::each_chunk(bytes, &name, options, outlet)
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -319,13 +317,11 @@ mod binary {
             return crate::arrow::each_chunk_of_stream(input, &name, options, outlet);
         }
         let source = super::held(source, input)?;
-        match source.plain_file(b"ARROW1")? {
-            Some(file) => crate::arrow::each_chunk_of_file(file, &name, options, outlet),
-            None => {
-                let bytes = std::io::Cursor::new(source.bytes()?);
-                crate::arrow::each_chunk_of_file(bytes, &name, options, outlet)
-            }
+        if let Some(file) = source.plain_file(b"ARROW1")? {
+            return crate::arrow::each_chunk_of_file(file, &name, options, outlet);
         }
+        let bytes = std::io::Cursor::new(source.bytes()?);
+        crate::arrow::each_chunk_of_file(bytes, &name, options, outlet)
     }
 
     #[cfg(not(feature = "parquet"))]

@@ -166,7 +166,9 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>> {
     for part in path.components() {
         let part = part.as_os_str();
         let Some(pattern) = part.to_str().filter(|p| p.contains(['*', '?'])) else {
-            found.iter_mut().for_each(|folder| folder.push(part));
+            for folder in &mut found {
+                folder.push(part);
+            }
             continue;
         };
         let mut next = Vec::new();
