@@ -13,6 +13,7 @@ mod console;
 mod data_args;
 mod expect;
 mod failure;
+mod fit_args;
 mod groups;
 mod input;
 mod journal;

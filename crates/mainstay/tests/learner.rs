@@ -6,6 +6,9 @@ use mainstay::data::{
     Column, Encoder, EncoderLearner, EncoderOptions, Gaps, Learner, Missing, Preparation, Table,
 };
 
+/// The cell of every row.
+type Cells<'a> = &'a dyn Fn(usize) -> Option<String>;
+
 /// Words from a pattern that repeats.
 fn words(name: &str, rows: usize, word: impl Fn(usize) -> Option<String>) -> Column {
     let cells: Vec<Option<String>> = (0..rows).map(word).collect();
@@ -123,7 +126,7 @@ fn the_mean_of_numbers_is_the_same_to_the_last_bit() {
 #[test]
 fn columns_that_cannot_be_used_get_the_same_message() {
     let good = |i: usize| Some(format!("{}", i % 17));
-    let bad: [(&str, &dyn Fn(usize) -> Option<String>); 5] = [
+    let bad: [(&str, Cells<'_>); 5] = [
         ("stray", &|i| if i % 37 == 30 { Some("old".into()) } else { good(i) }),
         ("percent", &|i| Some(format!("{}%", i % 17))),
         ("unclear", &|i| Some(format!("{}/{}/2020", 1 + i % 9, 1 + i % 7))),
