@@ -163,7 +163,7 @@ fn sparse_rows_are_the_same_wherever_they_are_cut() {
     else {
         panic!("a table")
     };
-    for size in 1..text.len() + 1 {
+    for size in 1..=text.len() {
         let found = chunks(&bytes("t.svm", text), &cut(size)).unwrap();
         let mut rows = Vec::new();
         for chunk in &found {

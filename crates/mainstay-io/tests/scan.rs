@@ -165,7 +165,7 @@ fn little_memory_means_small_blocks_or_a_clear_refusal() {
     let folder = TempDir::new().unwrap();
     let (one, _) = files(&folder, 300);
     let learn = |memory: u64| {
-        let scan = scan(&[one.clone()], 1 << 20);
+        let scan = scan(std::slice::from_ref(&one), 1 << 20);
         ScanRows::learn(scan, &wishes(Missing::Mean), Some(memory), &Control::new(), None)
     };
     let rows = learn(8 * 8 * 5 * 100).unwrap();

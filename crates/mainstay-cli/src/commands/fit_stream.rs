@@ -56,8 +56,12 @@ pub(crate) fn is_several(path: &Path) -> bool {
     path.is_dir() || (!path.exists() && path.to_string_lossy().contains(['*', '?']))
 }
 
-/// Whether a file is larger than a third of the memory that is free.
+/// Whether a file is larger than a third of the memory that is free. Spreadsheets are read as a whole in any case.
 pub(crate) fn is_large(path: &Path) -> bool {
+    let sheets = ["xlsx", "xlsb", "xls", "ods"];
+    if path.extension().is_some_and(|e| sheets.iter().any(|sheet| e.eq_ignore_ascii_case(sheet))) {
+        return false;
+    }
     let size = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len());
     size.zip(mainstay_io::available_memory()).is_some_and(|(size, free)| size > free / 3)
 }

@@ -186,7 +186,12 @@ fn newton(points: &[(f64, f64, f64)], prior: f64) -> (f64, f64) {
         let det = haa * hbb - hab * hab;
         let (da, db) = ((hab * gb - hbb * ga) / det, (hab * ga - haa * gb) / det);
         let slope = ga * da + gb * db;
-        if !slope.is_finite() || slope > -1e-14 * (1.0 + value) {
+        if !slope.is_finite() {
+            break;
+        }
+        if slope > -1e-14 * (1.0 + value) {
+            // So near that a full step squares the error, and that rounding hides what it gains.
+            (a, b) = (a + da, b + db);
             break;
         }
         let mut step = 1.0;
