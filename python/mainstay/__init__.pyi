@@ -22,9 +22,9 @@ __version__: str
 class ComparisonResult:
     table: Any
     details: dict[str, Any]
-    def plot(
-        self, threat: str, *, metric: Literal["accuracy", "log_loss"] = ..., ax: Any = ...
-    ) -> Any: ...
+    @property
+    def metric(self) -> Any: ...
+    def plot(self, threat: str, *, metric: Any = ..., ax: Any = ...) -> Any: ...
     def recommend(self) -> str: ...
     def scoreboard(self) -> dict[str, dict[str, float]]: ...
     def to_html(self, path: str | os.PathLike[str]) -> None: ...
@@ -41,6 +41,7 @@ class ConicSVC(ClassifierMixin, BaseEstimator):
     tol: float
     max_iter: int
     n_jobs: int | None
+    calibrate: bool
     verbose: int
     z_: _Floats
     loss_shape_: _Floats
@@ -71,6 +72,7 @@ class ConicSVC(ClassifierMixin, BaseEstimator):
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -79,11 +81,29 @@ class ConicSVC(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
-    def suspicious_labels(self, feature_names: Sequence[str] | None = ...) -> Any: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class ConicSVCCV(ClassifierMixin, BaseEstimator):
     kappas: int | npt.ArrayLike
     cv: Any
+    scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"]
+    rule: Literal["min", "one_se"]
     kernel: Literal["linear", "rbf", "poly", "precomputed"]
     gamma: Literal["scale", "auto"] | float
     degree: int
@@ -93,6 +113,7 @@ class ConicSVCCV(ClassifierMixin, BaseEstimator):
     max_iter: int
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
+    calibrate: bool
     verbose: int
     kappa_: float
     cv_results_: dict[str, Any]
@@ -105,6 +126,8 @@ class ConicSVCCV(ClassifierMixin, BaseEstimator):
         kappas: int | npt.ArrayLike = ...,
         cv: Any = ...,
         *,
+        scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] = ...,
+        rule: Literal["min", "one_se"] = ...,
         kernel: Literal["linear", "rbf", "poly", "precomputed"] = ...,
         gamma: Literal["scale", "auto"] | float = ...,
         degree: int = ...,
@@ -114,13 +137,30 @@ class ConicSVCCV(ClassifierMixin, BaseEstimator):
         max_iter: int = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
     def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
-    def suspicious_labels(self, feature_names: Sequence[str] | None = ...) -> Any: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class DropFarRows(ClassifierMixin, BaseEstimator):
     estimator: Any
@@ -137,6 +177,14 @@ class DropFarRows(ClassifierMixin, BaseEstimator):
     def fit(self, X: _Rows, y: npt.ArrayLike, **fit_params: Any) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class EllipsoidSVC(ClassifierMixin, BaseEstimator):
     uncertainty: float | npt.ArrayLike
@@ -145,6 +193,7 @@ class EllipsoidSVC(ClassifierMixin, BaseEstimator):
     tol: float
     max_iter: int
     n_jobs: int | None
+    calibrate: bool
     verbose: int
     coef_: _Floats
     intercept_: _Floats
@@ -163,6 +212,7 @@ class EllipsoidSVC(ClassifierMixin, BaseEstimator):
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -175,6 +225,84 @@ class EllipsoidSVC(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
+
+class EllipsoidSVCCV(ClassifierMixin, BaseEstimator):
+    uncertainty: float | npt.ArrayLike
+    scales: npt.ArrayLike
+    Cs: npt.ArrayLike
+    cv: int
+    scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"]
+    rule: Literal["min", "one_se"]
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+    scale_: float
+    C_: float
+    cv_results_: dict[str, Any]
+    coef_: _Floats
+    classes_: _Labels
+    n_features_in_: int
+    n_iter_: int
+    def __init__(
+        self,
+        uncertainty: float | npt.ArrayLike = ...,
+        *,
+        scales: npt.ArrayLike = ...,
+        Cs: npt.ArrayLike = ...,
+        cv: int = ...,
+        scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] = ...,
+        rule: Literal["min", "one_se"] = ...,
+        tol: float = ...,
+        max_iter: int = ...,
+        n_jobs: int | None = ...,
+        random_state: int | np.random.RandomState | None = ...,
+        verbose: int = ...,
+    ) -> None: ...
+    def decision_function(self, X: _Rows) -> _Floats: ...
+    def fit(
+        self,
+        X: _Rows,
+        y: npt.ArrayLike,
+        uncertainty: npt.ArrayLike | tuple[Any, ...] | GroupedUncertainty | None = ...,
+    ) -> Self: ...
+    def predict(self, X: _Rows) -> _Labels: ...
+    def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class GaussianImputer(TransformerMixin, BaseEstimator):
     shrinkage: Literal["auto"] | float
@@ -209,20 +337,38 @@ class GroupedUncertainty:
     def __len__(self) -> int: ...
     def __getitem__(self, rows: Any) -> GroupedUncertainty: ...
 
+class LabelAudit:
+    table: Any
+    count: float
+    interval: tuple[Any, ...]
+    n_flagged: int
+    details: dict[str, Any]
+    def __init__(self, details: Any, classes: Any) -> None: ...
+    def flagged(self) -> Any: ...
+    def plot(self, ax: Any = ...) -> Any: ...
+    def summary(self) -> str: ...
+    def to_json(self) -> str: ...
+
 class MissingFeatureCV(ClassifierMixin, BaseEstimator):
     budget: float
     values: Literal["uniform", "mutual_info"] | npt.ArrayLike
     damage: Literal["greedy", "random", "exact"]
     corrupt: bool
     Cs: npt.ArrayLike | None
+    budgets: npt.ArrayLike | None
+    scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"]
+    rule: Literal["min", "one_se"]
     cv: Any
     fit_intercept: bool
     tol: float
     max_iter: int
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
+    calibrate: bool
     verbose: int
+    budget_: float
     C_: float
+    tied_Cs_: _Floats
     cv_results_: dict[str, Any]
     coef_: _Floats
     classes_: _Labels
@@ -236,12 +382,16 @@ class MissingFeatureCV(ClassifierMixin, BaseEstimator):
         damage: Literal["greedy", "random", "exact"] = ...,
         corrupt: bool = ...,
         Cs: npt.ArrayLike | None = ...,
+        budgets: npt.ArrayLike | None = ...,
+        scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] = ...,
+        rule: Literal["min", "one_se"] = ...,
         cv: Any = ...,
         fit_intercept: bool = ...,
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -250,6 +400,23 @@ class MissingFeatureCV(ClassifierMixin, BaseEstimator):
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
     def risk_bound(self, X: _Rows, y: npt.ArrayLike, delta: float = ...) -> float: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
     def worst_case_score(self, X: _Rows, y: npt.ArrayLike, budget: float | None = ...) -> float: ...
 
 class MissingFeaturePerceptron(ClassifierMixin, BaseEstimator):
@@ -261,6 +428,7 @@ class MissingFeaturePerceptron(ClassifierMixin, BaseEstimator):
     n_passes: int
     shuffle: bool
     random_state: int | np.random.RandomState | None
+    calibrate: bool
     verbose: int
     coef_: _Floats
     intercept_: _Floats
@@ -281,6 +449,7 @@ class MissingFeaturePerceptron(ClassifierMixin, BaseEstimator):
         n_passes: int = ...,
         shuffle: bool = ...,
         random_state: int | np.random.RandomState | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -292,6 +461,23 @@ class MissingFeaturePerceptron(ClassifierMixin, BaseEstimator):
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
     def risk_bound(self, X: _Rows, y: npt.ArrayLike, delta: float = ...) -> float: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
     def worst_case_score(self, X: _Rows, y: npt.ArrayLike, budget: float | None = ...) -> float: ...
 
 class MissingFeatureSVC(ClassifierMixin, BaseEstimator):
@@ -306,6 +492,7 @@ class MissingFeatureSVC(ClassifierMixin, BaseEstimator):
     max_iter: int
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
+    calibrate: bool
     verbose: int
     coef_: _Floats
     intercept_: _Floats
@@ -330,6 +517,7 @@ class MissingFeatureSVC(ClassifierMixin, BaseEstimator):
         max_iter: int = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -340,7 +528,32 @@ class MissingFeatureSVC(ClassifierMixin, BaseEstimator):
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
     def risk_bound(self, X: _Rows, y: npt.ArrayLike, delta: float = ...) -> float: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
     def worst_case_score(self, X: _Rows, y: npt.ArrayLike, budget: float | None = ...) -> float: ...
+
+class ModelSummary:
+    def __init__(self, content: Any, text: Any, markdown: Any) -> None: ...
+    @property
+    def coefficients(self) -> Any: ...
+    def plot(self, ax: Any = ..., *, top: int = ...) -> Any: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_markdown(self) -> str: ...
 
 class NormRobustReGEC(ClassifierMixin, BaseEstimator):
     eta_a: float
@@ -348,6 +561,7 @@ class NormRobustReGEC(ClassifierMixin, BaseEstimator):
     rule: Literal["points", "plane"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     n_jobs: int | None
+    calibrate: bool
     verbose: int
     planes_: _Floats
     offsets_: _Floats
@@ -365,6 +579,7 @@ class NormRobustReGEC(ClassifierMixin, BaseEstimator):
         rule: Literal["points", "plane"] = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         n_jobs: int | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -373,6 +588,23 @@ class NormRobustReGEC(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class PenalizedClassifier(ClassifierMixin, BaseEstimator):
     loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber"]
@@ -389,6 +621,7 @@ class PenalizedClassifier(ClassifierMixin, BaseEstimator):
     n_repeats: int
     random_state: int | np.random.RandomState | None
     n_jobs: int | None
+    calibrate: bool
     verbose: int
     coef_: _Floats
     intercept_: _Floats
@@ -418,6 +651,7 @@ class PenalizedClassifier(ClassifierMixin, BaseEstimator):
         n_repeats: int = ...,
         random_state: int | np.random.RandomState | None = ...,
         n_jobs: int | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -426,6 +660,23 @@ class PenalizedClassifier(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class ReGEC(ClassifierMixin, BaseEstimator):
     regularization: Literal["cross", "tikhonov", "none"]
@@ -433,6 +684,7 @@ class ReGEC(ClassifierMixin, BaseEstimator):
     rule: Literal["points", "plane"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     n_jobs: int | None
+    calibrate: bool
     verbose: int
     planes_: _Floats
     offsets_: _Floats
@@ -450,6 +702,7 @@ class ReGEC(ClassifierMixin, BaseEstimator):
         rule: Literal["points", "plane"] = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         n_jobs: int | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -466,6 +719,23 @@ class ReGEC(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class RobustCV(ClassifierMixin, BaseEstimator):
     estimator: Any
@@ -503,12 +773,23 @@ class RobustCV(ClassifierMixin, BaseEstimator):
     def n_features_in_(self) -> Any: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
     alpha: Literal["cv"] | float
     wrong_labels: Any
     errors: float | npt.ArrayLike | None
     missing: float | npt.ArrayLike
+    protect: Literal["average", "worst"]
+    worst_share: float
+    loss: Literal["logistic", "hinge"]
     correction: Literal["after", "backward", "forward"]
     feature_model: bool
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
@@ -524,6 +805,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
     intercept_: _Floats
     classes_: _Labels
     label_posterior_: _Floats
+    worst_rows_: dict[str, Any]
     alpha_: float
     cv_results_: dict[str, Any]
     objective_: float | _Floats
@@ -538,6 +820,9 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         wrong_labels: Any = ...,
         errors: float | npt.ArrayLike | None = ...,
         missing: float | npt.ArrayLike = ...,
+        protect: Literal["average", "worst"] = ...,
+        worst_share: float = ...,
+        loss: Literal["logistic", "hinge"] = ...,
         correction: Literal["after", "backward", "forward"] = ...,
         feature_model: bool = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
@@ -564,6 +849,23 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows, errors: float | npt.ArrayLike | None = ...) -> _Labels: ...
     def predict_proba(self, X: _Rows, errors: float | npt.ArrayLike | None = ...) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class RobustReGEC(ClassifierMixin, BaseEstimator):
     uncertainty: float | npt.ArrayLike
@@ -577,6 +879,7 @@ class RobustReGEC(ClassifierMixin, BaseEstimator):
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     random_state: int | np.random.RandomState | None
     n_jobs: int | None
+    calibrate: bool
     verbose: int
     planes_: _Floats
     offsets_: _Floats
@@ -601,6 +904,7 @@ class RobustReGEC(ClassifierMixin, BaseEstimator):
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         random_state: int | np.random.RandomState | None = ...,
         n_jobs: int | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -613,6 +917,23 @@ class RobustReGEC(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class RolinClassifier(ClassifierMixin, BaseEstimator):
     loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber"]
@@ -632,6 +953,7 @@ class RolinClassifier(ClassifierMixin, BaseEstimator):
     kernel: Literal["linear", "rbf", "poly", "precomputed"]
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
+    calibrate: bool
     verbose: int
     coef_: _Floats
     dual_coef_: _Floats
@@ -668,12 +990,30 @@ class RolinClassifier(ClassifierMixin, BaseEstimator):
         kernel: Literal["linear", "rbf", "poly", "precomputed"] = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
     def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class ScaledUncertainty(ClassifierMixin, BaseEstimator):
     estimator: Any
@@ -735,11 +1075,29 @@ class StableLogisticRegression(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class StableLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     ks: Any
     alphas: Any
     cv: int
+    rule: Literal["min", "one_se"]
     multi_class: Literal["ovr", "joint"]
     fit_intercept: bool
     tol: float
@@ -759,6 +1117,7 @@ class StableLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         alphas: Any = ...,
         *,
         cv: int = ...,
+        rule: Literal["min", "one_se"] = ...,
         multi_class: Literal["ovr", "joint"] = ...,
         fit_intercept: bool = ...,
         tol: float = ...,
@@ -771,6 +1130,23 @@ class StableLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class StableSVC(ClassifierMixin, BaseEstimator):
     k: int | float
@@ -782,6 +1158,7 @@ class StableSVC(ClassifierMixin, BaseEstimator):
     tol: float
     max_iter: int
     n_jobs: int | None
+    calibrate: bool
     verbose: int
     coef_: _Floats
     intercept_: _Floats
@@ -805,6 +1182,7 @@ class StableSVC(ClassifierMixin, BaseEstimator):
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
@@ -813,17 +1191,36 @@ class StableSVC(ClassifierMixin, BaseEstimator):
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class StableSVCCV(ClassifierMixin, BaseEstimator):
     ks: Any
     Cs: Any
     cv: int
+    rule: Literal["min", "one_se"]
     loss: Literal["hinge", "squared_hinge"]
     fit_intercept: bool
     tol: float
     max_iter: int
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
+    calibrate: bool
     verbose: int
     k_: float
     C_: float
@@ -837,18 +1234,37 @@ class StableSVCCV(ClassifierMixin, BaseEstimator):
         Cs: Any = ...,
         *,
         cv: int = ...,
+        rule: Literal["min", "one_se"] = ...,
         loss: Literal["hinge", "squared_hinge"] = ...,
         fit_intercept: bool = ...,
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
     def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
 class StressInterrupted(KeyboardInterrupt):
     partial: Any
@@ -899,6 +1315,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def row_ids(self, X: _Rows) -> dict[str, Any]: ...
     def transform(self, X: _Rows) -> Any: ...
 
+class ToldResult:
+    details: dict[str, Any]
+    def __init__(self, details: Any) -> None: ...
+    def recommend(self) -> str: ...
+    @property
+    def table(self) -> Any: ...
+
 class TopPCsClassifier(ClassifierMixin, BaseEstimator):
     loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber"]
     cv: Literal["standard", "robust", "one_sd"]
@@ -913,6 +1336,7 @@ class TopPCsClassifier(ClassifierMixin, BaseEstimator):
     kernel: Literal["linear", "rbf", "poly", "precomputed"]
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
+    calibrate: bool
     verbose: int
     classes_: _Labels
     n_features_in_: int
@@ -933,13 +1357,54 @@ class TopPCsClassifier(ClassifierMixin, BaseEstimator):
         kernel: Literal["linear", "rbf", "poly", "precomputed"] = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
+        calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
     def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
+    def summary(
+        self,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        *,
+        sample_weight: npt.ArrayLike | None = ...,
+        n_bootstrap: int = ...,
+        random_state: int | np.random.RandomState | None = ...,
+    ) -> Any: ...
+    def suspicious_labels(
+        self,
+        feature_names: Sequence[str] | None = ...,
+        *,
+        X: _Rows | None = ...,
+        y: npt.ArrayLike | None = ...,
+        ranking: Literal["posterior", "margin"] = ...,
+    ) -> Any: ...
 
+class ValidationResult:
+    details: dict[str, Any]
+    def __init__(self, details: Any) -> None: ...
+    def plot_calibration(self, ax: Any = ...) -> Any: ...
+    def plot_instability(self, ax: Any = ..., *, kind: Literal["error", "range"] = ...) -> Any: ...
+    def plot_learning_curve(self, ax: Any = ...) -> Any: ...
+    def rows(self) -> Any: ...
+    def summary(self) -> str: ...
+    def to_frame(self) -> Any: ...
+    def to_json(self) -> str: ...
+
+def audit_labels(
+    X: _Rows,
+    y: npt.ArrayLike,
+    *,
+    estimator: Any = ...,
+    repeats: int = ...,
+    planted: int = ...,
+    precision: float = ...,
+    n_jobs: int | None = ...,
+    random_state: int | np.random.RandomState | None = ...,
+    verbose: int = ...,
+) -> Any: ...
 def certify(
     model: Any,
     X: _Rows,
@@ -969,10 +1434,16 @@ def compare(
     random_state: int | np.random.RandomState | None = ...,
     without: Sequence[str] = ...,
     max_rows: int | None = ...,
+    expect: Mapping[str, Any] | None = ...,
+    metric: str | None = ...,
+    threats: str | Sequence[str] | None = ...,
+    groups: npt.ArrayLike | None = ...,
+    few_levels: bool = ...,
     verbose: int = ...,
     ids: str | Sequence[str] | npt.ArrayLike | None = ...,
     encoder: TableEncoder | None = ...,
 ) -> ComparisonResult: ...
+def config(*, checkpoint: str | os.PathLike[str] | None = ...) -> None: ...
 def load(path: str | os.PathLike[str]) -> Any: ...
 def save(model: Any, path: str | os.PathLike[str]) -> None: ...
 def scale_uncertainty(
@@ -989,10 +1460,38 @@ def stress(
     metrics: str | Sequence[str] = ...,
     n_jobs: int | None = ...,
     random_state: int | np.random.RandomState | None = ...,
+    groups: npt.ArrayLike | None = ...,
     verbose: int = ...,
     encoder: TableEncoder | None = ...,
 ) -> Any: ...
 def to_onnx(model: Any) -> Any: ...
+def trust(
+    model: Any,
+    X: _Rows,
+    *,
+    X_train: Any = ...,
+    y_train: npt.ArrayLike | None = ...,
+    y: npt.ArrayLike | None = ...,
+    errors: float | npt.ArrayLike | None = ...,
+    n_refits: int = ...,
+    abstain: bool = ...,
+    random_state: int | np.random.RandomState | None = ...,
+    n_jobs: int | None = ...,
+) -> Any: ...
+def validate(
+    estimator: Any,
+    X: _Rows,
+    y: npt.ArrayLike,
+    *,
+    bootstrap: int = ...,
+    cv: int = ...,
+    repeats: int = ...,
+    curve_repeats: int = ...,
+    metric: str = ...,
+    n_jobs: int | None = ...,
+    random_state: int | np.random.RandomState | None = ...,
+    verbose: int = ...,
+) -> Any: ...
 
 __all__ = [
     "ComparisonResult",
@@ -1000,11 +1499,14 @@ __all__ = [
     "ConicSVCCV",
     "DropFarRows",
     "EllipsoidSVC",
+    "EllipsoidSVCCV",
     "GaussianImputer",
     "GroupedUncertainty",
+    "LabelAudit",
     "MissingFeatureCV",
     "MissingFeaturePerceptron",
     "MissingFeatureSVC",
+    "ModelSummary",
     "NormRobustReGEC",
     "PenalizedClassifier",
     "ReGEC",
@@ -1019,10 +1521,14 @@ __all__ = [
     "StableSVCCV",
     "StressInterrupted",
     "TableEncoder",
+    "ToldResult",
     "TopPCsClassifier",
+    "ValidationResult",
+    "audit_labels",
     "certify",
     "coefficient_stability",
     "compare",
+    "config",
     "datasets",
     "load",
     "save",
@@ -1030,4 +1536,6 @@ __all__ = [
     "stress",
     "threats",
     "to_onnx",
+    "trust",
+    "validate",
 ]
