@@ -252,6 +252,7 @@ class EllipsoidSVCCV(ClassifierMixin, BaseEstimator):
     rule: Literal["min", "one_se"]
     tol: float
     max_iter: int
+    calibrate: bool
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     verbose: int
@@ -273,6 +274,7 @@ class EllipsoidSVCCV(ClassifierMixin, BaseEstimator):
         rule: Literal["min", "one_se"] = ...,
         tol: float = ...,
         max_iter: int = ...,
+        calibrate: bool = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
         verbose: int = ...,

@@ -293,8 +293,8 @@ def compare(
     if isinstance(without, str):
         raise ValueError(f"`without` = {without!r}: must be a list of names")
     session.limit(list(without), max_rows)
-    names = [threats] if isinstance(threats, str) else threats
-    session.choose(metric, None if names is None else list(names), bound, bool(few_levels))
+    chosen = [threats] if isinstance(threats, str) else threats
+    session.choose(metric, None if chosen is None else list(chosen), bound, bool(few_levels))
     repeats = None if repeats is None else int(repeats)
     asked = {"max_rows": max_rows, "metric": metric, "threats": threats}
     asked = [f"{key}={value!r}" for key, value in asked.items() if value is not None]

@@ -175,6 +175,11 @@ class EllipsoidSVCCV(UncertainClassifier):
         Target for the proven gap of every fit.
     max_iter : int, default=100
         Limit on the iterations of every fit.
+    calibrate : bool, default=False
+        Give probabilities: a map from scores to ``predict_proba`` is learned on held-out fifths of
+        the rows (Platt's sigmoid; isotonic from 1,000 distinct rows on). ``predict`` then follows
+        the probabilities, and under a sigmoid ``coef_`` and ``intercept_`` are those of the log
+        odds. Costs five more searches.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -222,6 +227,7 @@ class EllipsoidSVCCV(UncertainClassifier):
         rule="min",
         tol=1e-6,
         max_iter=100,
+        calibrate=False,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -234,6 +240,7 @@ class EllipsoidSVCCV(UncertainClassifier):
         self.rule = rule
         self.tol = tol
         self.max_iter = max_iter
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

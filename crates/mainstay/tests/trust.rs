@@ -308,7 +308,7 @@ fn refits_are_the_same_on_any_number_of_threads_and_give_intervals() {
     let steady = first.steadiness.unwrap();
     assert!(steady.low < first.weight && first.weight < steady.high && steady.same_sign > 0.95);
     assert!((first.odds_ratio.unwrap() - first.weight.exp()).abs() < 1e-12);
-    let summary_rows = TrainingSummary::learn(&data, true).unwrap();
+    let summary_rows = TrainingSummary::learn(&data).unwrap();
     let deviation = summary_rows.features.unwrap().deviations[0];
     assert!((first.per_sd.unwrap() - first.weight * deviation).abs() < 1e-12);
     let text = summary.text();

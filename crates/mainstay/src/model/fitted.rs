@@ -7,7 +7,7 @@ use super::findings::{SUSPECTS, Stored, VALUES, WORST_ROWS};
 use super::{Model, Output, Outputs, PathPoint, Suspects, TrainingSummary, WorstRows};
 use crate::certificate::{Certificate, Status};
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
 
 /// Checked parameters that can be fitted to data.
@@ -94,7 +94,15 @@ impl Fitted {
     /// The fit with a summary of the rows it was fitted to; `standardized` tells whether their features were
     /// standardised first.
     pub fn remember(mut self, data: &Dataset, standardized: bool) -> Result<Self> {
-        self.training = Some(TrainingSummary::learn(data, standardized)?);
+        self.training = Some(if standardized {
+            // By way of the standardised features, so that a fit to features that somebody else standardised by the
+            // same numbers remembers the same bits.
+            let scaling = Standardize::learn_stored(data.features(), data.weights());
+            let scaled = data.replace_features(scaling.apply_stored(data.features()));
+            TrainingSummary::learn(&scaled)?.in_raw_units(&scaling)
+        } else {
+            TrainingSummary::learn(data)?
+        });
         Ok(self)
     }
 

@@ -82,6 +82,7 @@ impl Fitted {
     /// the scaling in front. Certificates and named results still speak of the standardised problem.
     #[must_use]
     pub fn in_raw_units(mut self, scaling: Standardize) -> Self {
+        self.training = self.training.map(|training| training.in_raw_units(&scaling));
         self.model = match self.model {
             Model::Linear(linear) => Model::Linear(raw_units(&linear, &scaling)),
             Model::Calibrated(Calibrated { model, maps }) if model.linear().is_some() => {

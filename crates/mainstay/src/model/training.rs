@@ -63,8 +63,8 @@ pub struct Spread {
 }
 
 impl TrainingSummary {
-    /// Looks at the rows of a fit. `standardized` tells what the fit does with the features next.
-    pub fn learn(data: &Dataset, standardized: bool) -> Result<Self> {
+    /// Looks at the rows of a fit.
+    pub fn learn(data: &Dataset) -> Result<Self> {
         let counts = |i: usize| data.weights().is_none_or(|w| w[i] > 0.0);
         let kept: Vec<usize> = (0..data.len()).filter(|&i| counts(i)).collect();
         let mut classes = vec![0; data.n_classes()];
@@ -79,7 +79,24 @@ impl TrainingSummary {
             }
             _ => None,
         };
-        Ok(Self { rows: kept.len(), classes, standardized, features, spread })
+        Ok(Self { rows: kept.len(), classes, standardized: false, features, spread })
+    }
+
+    /// What was learned of features standardised by `scaling`, in raw units.
+    #[must_use]
+    pub(super) fn in_raw_units(mut self, scaling: &Standardize) -> Self {
+        if let Some(ranges) = &mut self.features {
+            for (j, (mean, scale)) in scaling.means.iter().zip(&scaling.scales).enumerate() {
+                ranges.deviations[j] *= scale;
+                for list in [&mut ranges.means, &mut ranges.minima, &mut ranges.maxima] {
+                    if let Some(value) = list.get_mut(j) {
+                        *value = *value * scale + mean;
+                    }
+                }
+            }
+        }
+        self.standardized = true;
+        self
     }
 
     /// Checks what came from a file against the model it stands beside.
@@ -235,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_row_against_the_correlation_is_farther_than_one_along_it() {
-        let summary = TrainingSummary::learn(&data(200), true).unwrap();
+        let summary = TrainingSummary::learn(&data(200)).unwrap();
         let (ranges, spread) = (summary.features.unwrap(), summary.spread.unwrap());
         let factor = spread.factor(3).unwrap();
         let far = |row: [f64; 3]| length(&factor, &ranges.standard(&row));
@@ -251,7 +268,7 @@ mod tests {
         let x = Dense::from_rows(4, 1, vec![1.0, 3.0, 100.0, 5.0]);
         let rows = Dataset::new(x.into(), vec![0, 0, 1, 1], 2).unwrap();
         let rows = rows.with_weights(vec![1.0, 2.0, 0.0, 1.0]).unwrap();
-        let found = TrainingSummary::learn(&rows, false).unwrap();
+        let found = TrainingSummary::learn(&rows).unwrap();
         assert_eq!((found.rows, found.classes.as_slice()), (3, &[2, 1][..]));
         let ranges = found.features.unwrap();
         // Mean (1 + 3 + 3 + 5)/4, variance (4 + 0 + 0 + 4)/4.
@@ -262,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_summary_that_does_not_fit_its_model_is_refused() {
-        let found = TrainingSummary::learn(&data(50), true).unwrap();
+        let found = TrainingSummary::learn(&data(50)).unwrap();
         assert!(found.validate(3, 2).is_ok());
         assert!(found.validate(2, 2).is_err());
         assert!(found.validate(3, 3).is_err());
