@@ -119,7 +119,7 @@ class ValidationResult:
         ax.fill_between(column["predicted"], column["low"], column["high"], alpha=0.2)
         ax.set_xlabel("predicted probability")
         ax.set_ylabel("observed share")
-        ax.legend()
+        ax.legend(frameon=False)
         return ax
 
     def plot_instability(self, ax=None, *, kind="error"):
@@ -172,7 +172,7 @@ class ValidationResult:
         rows, mean, low, high = (
             [p[name] for p in curve["points"]] for name in ("rows", "mean", "low", "high")
         )
-        ax.plot(rows, mean, marker="o", label="held out, mean and 95 % of the repeats")
+        ax.plot(rows, mean, marker="o", label="held out, 95 % of repeats")
         ax.fill_between(rows, low, high, alpha=0.2)
         if curve["twice"] is not None:
             twice = curve["twice"]

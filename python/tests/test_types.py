@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,8 +46,9 @@ def test_mypy_in_strict_mode_accepts_a_users_program():
 
 def test_pyright_accepts_a_users_program():
     done = run("pyright", "--pythonpath", sys.executable, str(PROGRAM))
-    if "error while getting latest version" in done.stderr.lower() or "ENOTFOUND" in done.stderr:
-        pytest.skip("pyright could not fetch itself")
+    if not re.search(r"\d+ errors?, ", done.stdout):
+        # The package fetches the program on first use; where it cannot, there is nothing to judge.
+        pytest.skip(f"pyright did not run: {done.stderr[-200:]}")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -107,7 +107,7 @@ fn tell(found: &RowTrust, truth: Option<&[usize]>, console: &Console) {
     let rows = found.verdict.len();
     let (coverage, accuracy) = found.coverage(truth);
     let mut text = format!(
-        "{} of {rows} rows stand ({:.0} %), {} are close calls, {} are unlike the training data",
+        "{} of {rows} rows stand ({:.0} %), close calls: {}, unlike the training data: {}",
         count(Verdict::Stands),
         100.0 * coverage,
         count(Verdict::CloseCall),

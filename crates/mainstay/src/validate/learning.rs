@@ -109,7 +109,8 @@ fn twice(finished: &Finished<'_>, sizes: &[Size], now: &MetricRow) -> Option<Ext
     let present = (span.high - span.low) / 2.0;
     Some(Extrapolation {
         rows: 2 * n,
-        expected: value + better * gain,
+        // All metrics that more rows can raise end at 1, all that they can lower at 0.
+        expected: if better > 0.0 { (value + gain).min(1.0) } else { (value - gain).max(0.0) },
         plus_minus: present.hypot(gain_plus_minus),
         gain: better * gain,
         gain_plus_minus,
