@@ -31,7 +31,7 @@ GROUPS = {
     "Workbench": ["_audit", "_compare", "_told", "_stress", "_validate"],
     "Raw tables": ["_encoder"],
     "Certificates and files": ["_certify", "_files", "_onnx"],
-    "Many rows": ["_config"],
+    "Many rows": ["_scan", "_config"],
     "Can I trust it?": ["_summary", "_trust"],
 }
 PAPERS = {

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mainstay._robust import RobustLogisticRegression
     from mainstay._robust_cv import RobustCV
     from mainstay._rolin import RolinClassifier, TopPCsClassifier
+    from mainstay._scan import scan
     from mainstay._stability import coefficient_stability
     from mainstay._stable import StableLogisticRegression, StableSVC
     from mainstay._stable_cv import StableLogisticRegressionCV, StableSVCCV
@@ -77,6 +78,7 @@ _HOMES = {
     "load": "_files",
     "save": "_files",
     "scale_uncertainty": "_uncertainty",
+    "scan": "_scan",
     "stress": "_stress",
     "to_onnx": "_onnx",
     "trust": "_trust",
@@ -124,6 +126,7 @@ __all__ = [
     "load",
     "save",
     "scale_uncertainty",
+    "scan",
     "stress",
     "threats",
     "to_onnx",

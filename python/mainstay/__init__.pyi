@@ -1451,6 +1451,14 @@ def save(model: Any, path: str | os.PathLike[str]) -> None: ...
 def scale_uncertainty(
     uncertainty: float | npt.ArrayLike | tuple[Any, ...] | GroupedUncertainty, scale: npt.ArrayLike
 ) -> _Floats | GroupedUncertainty: ...
+def scan(
+    paths: str | os.PathLike[str] | Sequence[Any],
+    *,
+    columns: Sequence[str] | None = ...,
+    categorical: Sequence[str] = ...,
+    impute: Literal["mean", "most-frequent", "drop"] | None = ...,
+    memory: int | str | None = ...,
+) -> Any: ...
 def stress(
     estimators: Any,
     X: _Rows,
@@ -1535,6 +1543,7 @@ __all__ = [
     "load",
     "save",
     "scale_uncertainty",
+    "scan",
     "stress",
     "threats",
     "to_onnx",

@@ -30,9 +30,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state
 
-from mainstay import _core, _dask
+from mainstay import _core, _dask, _scan
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
 from mainstay._dask import is_dask
+from mainstay._scan import is_scan
 from mainstay._state import PlainState
 from mainstay._suspects import SuspiciousLabels
 
@@ -193,6 +194,10 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
     def _fit(self, X, y, sample_weight=None, **extra):
         if is_dask(X) and all(value is None for value in extra.values()):
             return _dask.fit(self, X, y, sample_weight)
+        if is_scan(X):
+            if any(value is not None for value in extra.values()):
+                raise ValueError("a scan has no uncertainty per row; fit to rows in memory")
+            return _scan.fit(self, X, y, sample_weight)
         given = X, y
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
@@ -294,6 +299,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
     def _check_training(self, X, y, sample_weight):
         """Rows, class indices and weights for ``_core``, which refuses NaN and infinity."""
         _dask.refuse(X, y, sample_weight)
+        _scan.refuse(X, self)
         options = {**self._check_options(), "ensure_all_finite": False}
         X, y = validate_data(self, X, y, **options)
         if y.dtype.kind not in "biu":  # integers are classes, which takes a while to find out
@@ -306,6 +312,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
 
     def _check_rows(self, X):
         _dask.refuse(X)
+        _scan.refuse(X, self)
         check_is_fitted(self)
         return core_matrix(validate_data(self, X, reset=False, **self._check_options()))
 

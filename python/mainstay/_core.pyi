@@ -465,6 +465,32 @@ class Driver:
     def next(self, message: bytes | None = None) -> tuple[bytes | None, Fitted | None]: ...
     def checkpoint(self) -> bytes | None: ...
 
+class ScanRows:
+    """The rows of files as features and classes, read anew in every pass."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        method: str,
+        target: str,
+        *,
+        columns: Sequence[str] | None = None,
+        categorical: Sequence[str] = ...,
+        sample_weight: str | None = None,
+        impute: str | None = None,
+        memory: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None: ...
+    @property
+    def classes(self) -> list[Any]: ...
+    @property
+    def feature_names(self) -> list[str] | None: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def notes(self) -> list[str]: ...
+    def look(self, ask: bytes) -> bytes: ...
+
 def look(
     ask: bytes,
     partition: int,

@@ -43,6 +43,17 @@ fn label(value: &Bound<'_, PyAny>) -> PyResult<Label> {
     }
 }
 
+/// The names of classes as Python has them.
+pub(crate) fn labels<'py>(py: Python<'py>, classes: &Classes) -> PyResult<Bound<'py, PyAny>> {
+    let labels = classes.names().iter().map(|name| match name {
+        Label::Boolean(value) => Value::from(*value),
+        Label::Integer(value) => Value::from(*value),
+        Label::Number(value) => Value::from(*value),
+        Label::Text(value) => Value::from(value.as_str()),
+    });
+    convert::from_json(py, &labels.collect())
+}
+
 /// Writes a fitted model, completely or not at all. With `scaling`, means and scales, the model was fitted to
 /// features standardised by them and is written for raw ones, as the command line does.
 #[pyfunction]
@@ -85,19 +96,12 @@ pub(crate) fn save(
 pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let file = py.detach(|| ModelFile::load(&path)).map_err(file_error)?;
     let method = methods::find(&file.method).map_err(|e| to_python(&e))?;
-    let labels = file.classes.names().iter().map(|name| match name {
-        Label::Boolean(value) => Value::from(*value),
-        Label::Integer(value) => Value::from(*value),
-        Label::Number(value) => Value::from(*value),
-        Label::Text(value) => Value::from(value.as_str()),
-    });
-    let labels: Value = labels.collect();
     let encoded = file.encoder.as_ref().map(mainstay::data::Encoder::feature_names);
     let dict = PyDict::new(py);
     dict.set_item("method", method.name)?;
     dict.set_item("class", method.class)?;
     dict.set_item("params", convert::from_json(py, &file.params)?)?;
-    dict.set_item("classes", convert::from_json(py, &labels)?)?;
+    dict.set_item("classes", labels(py, &file.classes)?)?;
     dict.set_item("feature_names", encoded.or(file.feature_names))?;
     dict.set_item("fitted", Fitted::new(file.fitted))?;
     dict.set_item("encoder", file.encoder.map(Encoder))?;

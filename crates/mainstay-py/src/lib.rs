@@ -17,6 +17,7 @@ mod missing;
 mod moments;
 mod partitioned;
 mod run;
+mod scan;
 mod selection;
 mod stability;
 mod stress;
@@ -245,6 +246,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::partitioned::{Driver, look, merge_messages, message_classes, reorder_classes};
+    #[pymodule_export]
+    use super::scan::ScanRows;
     #[pymodule_export]
     use super::selection::robust_choice;
     #[pymodule_export]
