@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::probability_rows::probability_rows;
 use super::{Linear, Link, Model, ScoreMap, choose};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
@@ -44,30 +45,9 @@ impl Calibrated {
         let scores = self.model.decision(x)?;
         let chosen = choose(&self.decision(x)?);
         let classes = self.maps.len().max(2);
-        let mut out = Dense::zeros(scores.nrows(), classes);
-        for (i, &winner) in chosen.iter().enumerate() {
-            let row = out.row_mut(i);
-            if let [map] = self.maps.as_slice() {
-                row[1] = map.probability(scores[(i, 0)]);
-                row[0] = 1.0 - row[1];
-            } else {
-                for (p, (map, score)) in row.iter_mut().zip(self.maps.iter().zip(scores.row(i))) {
-                    *p = map.probability(*score);
-                }
-                let sum: f64 = row.iter().sum();
-                if sum > 0.0 {
-                    vector::scale(row, 1.0 / sum);
-                } else {
-                    row.fill(1.0 / classes as f64);
-                }
-            }
-            // Rounding may tie; the tie goes to the class that `predict` names.
-            let largest = row.iter().fold(0.0, |m: f64, p| m.max(*p));
-            if row.iter().position(|&p| p == largest) != Some(winner) {
-                row[winner] = largest.next_up();
-            }
-        }
-        Ok(out)
+        Ok(probability_rows(&scores, &chosen, classes, |scores, k, _| {
+            self.maps[k].probability(scores[k])
+        }))
     }
 
     /// A hyperplane with the same predictions, for two classes told apart by one.

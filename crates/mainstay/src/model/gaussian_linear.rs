@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::probability_rows::probability_rows;
 use super::{Linear, Link, choose};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
@@ -147,28 +148,7 @@ impl GaussianLinear {
             }
         };
         let classes = self.linear.n_classes();
-        let mut out = Dense::zeros(scores.nrows(), classes);
-        for (i, &winner) in chosen.iter().enumerate() {
-            let row = out.row_mut(i);
-            if let [score] = scores.row(i) {
-                row[1] = corrected(*score);
-                row[0] = 1.0 - row[1];
-            } else {
-                row.iter_mut().zip(scores.row(i)).for_each(|(p, s)| *p = corrected(*s));
-                let sum: f64 = row.iter().sum();
-                if sum > 0.0 {
-                    vector::scale(row, 1.0 / sum);
-                } else {
-                    row.fill(1.0 / classes as f64);
-                }
-            }
-            // Clipped probabilities tie; the tie goes to the class that `predict` names.
-            let largest = row.iter().fold(0.0, |m: f64, p| m.max(*p));
-            if row.iter().position(|&p| p == largest) != Some(winner) {
-                row[winner] = largest.next_up();
-            }
-        }
-        Ok(out)
+        Ok(probability_rows(&scores, &chosen, classes, |scores, k, _| corrected(scores[k])))
     }
 
     /// Checks lengths and finiteness.

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::choose;
+use super::probability_rows::probability_rows;
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, Matrix, vector};
+use crate::linalg::{Dense, Matrix};
 
 /// How scores become probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -31,31 +32,13 @@ impl Link {
         };
         let chosen = choose(scores);
         let classes = scores.ncols().max(2);
-        let mut out = Dense::zeros(scores.nrows(), classes);
-        for (i, &winner) in chosen.iter().enumerate() {
-            let row = out.row_mut(i);
-            if let [score] = scores.row(i) {
-                row[1] = link(*score);
-                row[0] = 1.0 - row[1];
+        Some(probability_rows(scores, &chosen, classes, |scores, k, winner| {
+            if self == Self::Softmax && scores.len() > 1 {
+                (scores[k] - scores[winner]).exp()
             } else {
-                let top = scores.row(i)[winner];
-                for (p, s) in row.iter_mut().zip(scores.row(i)) {
-                    *p = if self == Self::Softmax { (s - top).exp() } else { link(*s) };
-                }
-                let sum: f64 = row.iter().sum();
-                if sum > 0.0 {
-                    vector::scale(row, 1.0 / sum);
-                } else {
-                    row.fill(1.0 / classes as f64);
-                }
+                link(scores[k])
             }
-            // Saturated scores tie; the tie goes to the class that `predict` names.
-            let largest = row.iter().fold(0.0, |m: f64, p| m.max(*p));
-            if row.iter().position(|&p| p == largest) != Some(winner) {
-                row[winner] = largest.next_up();
-            }
-        }
-        Some(out)
+        }))
     }
 }
 

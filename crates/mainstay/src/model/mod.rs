@@ -13,6 +13,7 @@ mod output;
 mod path;
 mod planes;
 mod privacy;
+mod probability_rows;
 mod score_map;
 mod standardized;
 pub mod training;
