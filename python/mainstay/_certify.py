@@ -220,7 +220,7 @@ def _linear(model, X):
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
     intercept = np.array(np.broadcast_to(intercept, (coef.shape[0],)))
     if coef.shape == (2, X.shape[1]):
-        # One score a class: with two classes their difference decides.
+        # One score per class: with two classes their difference decides.
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
     classes = getattr(model, "classes_", None)
     rows = 1 if classes is None or len(classes) == 2 else len(classes)
