@@ -192,11 +192,15 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
     # The one fit
 
     def _fit(self, X, y, sample_weight=None, **extra):
-        if is_dask(X) and all(value is None for value in extra.values()):
-            return _dask.fit(self, X, y, sample_weight)
+        if is_dask(X):
+            return _dask.fit(self, X, y, sample_weight, **extra)
         if is_scan(X):
             if any(value is not None for value in extra.values()):
-                raise ValueError("a scan has no uncertainty per row; fit to rows in memory")
+                raise ValueError(
+                    "a scan has no errors per row: its columns become features by what they hold, so "
+                    "that no column is the error of a feature; give one `uncertainty` for all rows to "
+                    "the estimator, or fit a Dask frame, where `uncertainty` names columns"
+                )
             return _scan.fit(self, X, y, sample_weight)
         given = X, y
         X, codes, sample_weight = self._check_training(X, y, sample_weight)

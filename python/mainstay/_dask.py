@@ -34,13 +34,19 @@ def refuse(*given):
         raise TypeError(
             "this takes no Dask data: pass X.compute() if the rows fit into memory; fit, predict, "
             "predict_proba and decision_function of PenalizedClassifier, StableSVC, "
-            "StableLogisticRegression and ReGEC take X and y as Dask data"
+            "StableLogisticRegression, MissingFeatureSVC, EllipsoidSVC and ReGEC take X and y as "
+            "Dask data"
         )
 
 
-def fit(model, X, y, sample_weight=None):
-    """Fit ``model`` over the partitions of Dask collections."""
-    parts, columns, label_dtype = (_frame if _is_frame(X) else _array)(X, y, sample_weight)
+def fit(model, X, y, sample_weight=None, uncertainty=None):
+    """Fit ``model`` over the partitions of Dask collections.
+
+    ``uncertainty`` of a frame names its columns of errors: one of radii, or a list with a column of
+    semi-axes for every feature, in the order of the features. That of an array is a Dask array.
+    """
+    read = _frame if _is_frame(X) else _array
+    parts, columns, label_dtype = read(X, y, sample_weight, uncertainty)
     for name in ("feature_names_in_", "n_features_in_"):
         if hasattr(model, name):
             delattr(model, name)
@@ -162,9 +168,10 @@ def _is_frame(X):
     return hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
-def _frame(X, y, sample_weight):
+def _frame(X, y, sample_weight, uncertainty):
     """Partitions, columns and the type of the labels of a frame."""
     columns = list(X.columns)
+    errors = _error_columns(columns, uncertainty)
     # Joined before blocks are taken: apart, rows of X and y might be cut differently.
     added = {}
     for given, name in ((y, _LABEL), (sample_weight, _WEIGHT)):
@@ -179,11 +186,33 @@ def _frame(X, y, sample_weight):
     label = y if isinstance(y, str) else _LABEL
     weight = sample_weight if isinstance(sample_weight, str) else _WEIGHT
     weight = None if sample_weight is None else weight
-    _check_columns(X, columns)
+    if errors is not None and len(errors) not in (1, len(columns)):
+        raise ValueError(
+            f"`uncertainty` names {len(errors)} columns for {len(columns)} features: name one column "
+            "of radii, or one of semi-axes for every feature, in the order of the features"
+        )
+    _check_columns(X, columns + (errors or []))
     dtype = frame._meta[label].dtype
     dtype = dtype if isinstance(dtype, np.dtype) else np.dtype(object)
-    parts = [(part, columns, label, weight) for part in frame.to_delayed()]
+    parts = [(part, columns, label, weight, errors) for part in frame.to_delayed()]
     return parts, columns, dtype
+
+
+def _error_columns(columns, uncertainty):
+    """Names of the columns of errors, which are no features: they are taken out of ``columns``."""
+    if uncertainty is None:
+        return None
+    names = [uncertainty] if isinstance(uncertainty, str) else uncertainty
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            "X is a Dask frame: `uncertainty` names columns of X, one of radii or a list with one "
+            "of semi-axes for every feature; a matrix per row has no fit over partitions"
+        )
+    for name in names:
+        if name not in columns:
+            raise ValueError(f"there is no column {name!r}; the columns are {columns}")
+        columns.remove(name)
+    return list(names)
 
 
 def _check_series(given, name):
@@ -205,19 +234,23 @@ def _check_columns(X, columns):
             )
 
 
-def _array(X, y, sample_weight):
+def _array(X, y, sample_weight, uncertainty):
     """Partitions, number of columns and the type of the labels of an array."""
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions; rows and columns are needed")
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-    given = {"y": y, "sample_weight": sample_weight}
+    given = {"y": y, "sample_weight": sample_weight, "uncertainty": uncertainty}
     for name, other in given.items():
         if other is None:
             continue
         if not is_dask(other) or not hasattr(other, "numblocks"):
             kind = type(other).__name__
             raise TypeError(f"X is a Dask array, but `{name}` is of type {kind}: pass a Dask array")
-        if len(other.chunks) != 1 or not _same_blocks(X.chunks[0], other.chunks[0]):
+        if name == "uncertainty" and len(other.chunks) == 2:
+            other = uncertainty = other.rechunk({1: -1})
+        elif len(other.chunks) != 1:
+            raise ValueError(f"`{name}` has {len(other.chunks)} dimensions; 1 is needed")
+        if not _same_blocks(X.chunks[0], other.chunks[0]):
             raise ValueError(
                 f"X has blocks of {_shown(X.chunks[0])} rows, `{name}` of "
                 f"{_shown(other.chunks[0])}: rechunk them alike, "
@@ -228,8 +261,11 @@ def _array(X, y, sample_weight):
     weights = [None] * len(rows)
     if sample_weight is not None:
         weights = sample_weight.to_delayed().ravel().tolist()
-    blocks = zip(rows, labels, weights, strict=True)
-    return [(block, None, None, None) for block in blocks], X.shape[1], y.dtype
+    errors = [None] * len(rows)
+    if uncertainty is not None:
+        errors = uncertainty.to_delayed().ravel().tolist()
+    blocks = zip(rows, labels, weights, errors, strict=True)
+    return [(block, None, None, None, None) for block in blocks], X.shape[1], y.dtype
 
 
 def _same_blocks(a, b):
@@ -328,17 +364,23 @@ def _blocks(first, parts, how):
     return [(first + i, _block(first + i, part, *how)) for i, part in enumerate(parts)]
 
 
-def _block(index, part, columns, label, weight):
+def _block(index, part, columns, label, weight, names):
     if columns is None:
-        X, y, weights = part
+        X, y, weights, errors = part
         if len(X) != len(y):
             raise ValueError(f"partition {index}: {len(X)} rows but {len(y)} labels")
     else:
         X = part[columns].to_numpy(dtype=np.float64, na_value=np.nan)
         y = part[label].to_numpy()
         weights = None if weight is None else part[weight].to_numpy()
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    return X, y, None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        errors = None if names is None else part[names].to_numpy(np.float64, na_value=np.nan)
+    if errors is not None and np.ndim(errors) == 1:
+        errors = np.asarray(errors)[:, None]
+    X, weights, errors = (
+        given if given is None else np.ascontiguousarray(given, dtype=np.float64)
+        for given in (X, weights, errors)
+    )
+    return X, y, weights, errors
 
 
 def _look(blocks, state, depth, answer, merge):

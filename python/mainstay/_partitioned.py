@@ -20,15 +20,22 @@ _PREFIX = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 
 def answer(ask, index, block, classes):
-    """Answer ``ask`` from one partition, ``(X, y, weights)``; the first look knows no classes."""
-    # Arrays that came through a network may begin at any byte.
-    X, y, weights = (
-        part if part is None else np.require(part, requirements="CA") for part in block
-    )
+    """Answer ``ask`` from one partition; the first look knows no classes.
+
+    A partition is ``(X, y, weights, errors)``, of which the last two may be None.
+    """
+    X, y, weights, errors = _aligned(block)
+    names = None
     if classes is None:
         names, codes = _named(index, y)
-        return _core.look(ask, index, X, codes, sample_weight=weights, names=names)
-    return _core.look(ask, index, X, _codes(index, y, classes), sample_weight=weights)
+    else:
+        codes = _codes(index, y, classes)
+    return _core.look(ask, index, X, codes, sample_weight=weights, names=names, errors=errors)
+
+
+def _aligned(block):
+    """Arrays that came through a network may begin at any byte."""
+    return (part if part is None else np.require(part, requirements="CA") for part in block)
 
 
 def merge(messages):
@@ -86,9 +93,7 @@ def fit_sums(model, engine, label_dtype):
 
 def sums(_, index, block, classes):
     """Sum over the rows of every class of one partition; None if it is empty."""
-    X, y, weights = (
-        part if part is None else np.require(part, requirements="CA") for part in block
-    )
+    X, y, weights, _ = _aligned(block)
     if len(X) == 0:
         return None
     return _core.Moments(X, _codes(index, y, classes), len(classes), weights)

@@ -6,7 +6,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mainstay._base import WeightedClassifier
+from mainstay._dask import is_dask
 from mainstay._forward import Forwarding
+from mainstay._scan import is_scan
 
 
 class GroupedUncertainty:
@@ -147,7 +149,9 @@ class UncertainClassifier(WeightedClassifier):
             The ellipsoid around every row: radii of shape (n_samples,), semi-axis lengths of shape
             (n_samples, n_features), or matrices P of shape (n_samples, n_features, n_features);
             or a tuple of the group index of every row and a list with one uncertainty per group
-            (inside cross-validation a ``GroupedUncertainty``, which can be split).
+            (inside cross-validation a ``GroupedUncertainty``, which can be split). With a Dask
+            frame it names columns of ``X``: one of radii, or a list with one of semi-axes for every
+            feature, in the order of the features; with a Dask array it is one with the same blocks.
             None takes the parameter ``uncertainty`` for all rows.
 
         Returns
@@ -155,7 +159,9 @@ class UncertainClassifier(WeightedClassifier):
         self : object
             The fitted estimator.
         """
-        rows = core_uncertainty(uncertainty, X)
+        # Errors of rows that are not in memory are named or taken block by block.
+        apart = is_dask(X) or is_scan(X)
+        rows = uncertainty if apart else core_uncertainty(uncertainty, X)
         return self._fit(X, y, sample_weight, uncertainty=rows)
 
 

@@ -3,8 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use mainstay::Error;
+use mainstay::linalg::Dense;
 use mainstay::partitioned::{self, Ask, Block, MergeTree, Message, Step};
-use numpy::PyReadonlyArray1;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -84,10 +85,12 @@ impl Driver {
     }
 }
 
-/// The answer of one partition to `ask`. `y` holds class indices; in the first look they count `names`.
+/// The answer of one partition to `ask`. `y` holds class indices; in the first look they count `names`. `errors` has
+/// one column of radii, or one of semi-axes for every feature.
 #[pyfunction]
-#[pyo3(signature = (ask, partition, x, y, *, sample_weight=None, names=None))]
+#[pyo3(signature = (ask, partition, x, y, *, sample_weight=None, names=None, errors=None))]
 #[expect(clippy::needless_pass_by_value, reason = "the arguments of a Python function")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of a Python function")]
 pub(crate) fn look<'py>(
     ask: &[u8],
     partition: usize,
@@ -95,14 +98,23 @@ pub(crate) fn look<'py>(
     y: PyReadonlyArray1<'py, i64>,
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     names: Option<Vec<String>>,
+    errors: Option<PyReadonlyArray2<'py, f64>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = x.py();
+    let errors = errors.map(|e| {
+        let (rows, columns) = e.as_array().dim();
+        Dense::from_rows(rows, columns, e.as_array().iter().copied().collect())
+    });
     let (matrix, labels) = (convert::matrix(x)?, class_indices(&y)?);
     let weights = sample_weight.map(|w| w.as_array().to_vec());
     let answer = py.detach(|| {
         let ask = Ask::from_bytes(ask)?;
         let block = Block::new(partition, matrix, labels, weights);
         let block = block.with_names(names.unwrap_or_default());
+        let block = match errors {
+            Some(errors) => block.with_errors(errors),
+            None => block,
+        };
         partitioned::look(&block, &ask).map(|message| message.to_bytes())
     });
     answer.map(|bytes| PyBytes::new(py, &bytes)).map_err(|e| to_python(&e))

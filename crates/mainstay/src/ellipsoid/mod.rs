@@ -7,6 +7,7 @@ mod estimator;
 mod interior;
 mod newton;
 mod normal;
+mod partitioned;
 mod prepared;
 mod problem;
 mod strategy;

@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use super::{find, parse};
+use crate::ellipsoid::EllipsoidParams;
 use crate::error::{Error, Result};
-use crate::partitioned::{Driver, Spec};
+use crate::missing::MissingFeatureSvcParams;
+use crate::partitioned::{Driver, Plan};
 use crate::penalized::{PenalizedParams, Penalty};
 use crate::stable::{StableLogisticParams, StableSvcParams};
 
@@ -12,21 +14,23 @@ use crate::stable::{StableLogisticParams, StableSvcParams};
 pub fn driver(name: &str, params: &Value) -> Result<Driver> {
     let method = find(name)?;
     method.check_names(params)?;
-    let spec = spec(method.name, params)?;
-    Ok(Driver::new(spec, format!("{}{params}", method.name)))
+    let plan = plan(method.name, params)?;
+    Ok(Driver::new(plan, format!("{}{params}", method.name)))
 }
 
-fn spec(name: &str, params: &Value) -> Result<Spec> {
+fn plan(name: &str, params: &Value) -> Result<Plan> {
     let penalized = |penalty| {
         super::check_penalty(params, penalty)?;
-        PenalizedParams { penalty, ..parse(params)? }.partitioned()
+        PenalizedParams { penalty, ..parse(params)? }.partitioned().map(Plan::from)
     };
     match name {
         "l2" => penalized(Penalty::L2),
         "l1" => penalized(Penalty::L1),
         "elasticnet" => penalized(Penalty::ElasticNet),
-        "stable-svm" => parse::<StableSvcParams>(params)?.partitioned(),
-        "stable-logistic" => parse::<StableLogisticParams>(params)?.partitioned(),
+        "stable-svm" => parse::<StableSvcParams>(params)?.partitioned().map(Plan::from),
+        "stable-logistic" => parse::<StableLogisticParams>(params)?.partitioned().map(Plan::from),
+        "missing-lp" => parse::<MissingFeatureSvcParams>(params)?.partitioned().map(Plan::from),
+        "ellipsoid-svm" => parse::<EllipsoidParams>(params)?.partitioned().map(Plan::from),
         other => Err(Error::BadParams(format!(
             "{} ({other}) needs all rows in memory and has no fit over partitions; {}",
             find(other)?.class,

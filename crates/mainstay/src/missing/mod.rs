@@ -22,6 +22,7 @@ pub mod bounds;
 mod certificate;
 mod chunks;
 mod estimator;
+mod partitioned;
 mod perceptron;
 mod problem;
 mod program;

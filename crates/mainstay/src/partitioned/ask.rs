@@ -1,5 +1,7 @@
 //! What the driver asks of every partition.
 
+use super::ellipsoid::EllipsoidAsk;
+use super::missing::MissingAsk;
 use super::wire::{Reader, Wire, damaged, tagged, untagged, wire};
 use crate::error::Result;
 use crate::loss::Loss;
@@ -18,6 +20,10 @@ pub(super) enum Inner {
     First(FirstAsk),
     /// Values, slopes, curvatures and both halves of a certificate at a point.
     Pass(PassAsk),
+    /// The same for the worst deletion of features.
+    Missing(MissingAsk),
+    /// The same for rows that are ellipsoids.
+    Ellipsoid(EllipsoidAsk),
 }
 
 /// Size of the sample.
@@ -167,6 +173,14 @@ impl Wire for Inner {
                 out.push(1);
                 ask.put(out);
             }
+            Self::Missing(ask) => {
+                out.push(2);
+                ask.put(out);
+            }
+            Self::Ellipsoid(ask) => {
+                out.push(3);
+                ask.put(out);
+            }
         }
     }
 
@@ -174,6 +188,8 @@ impl Wire for Inner {
         Ok(match from.byte()? {
             0 => Self::First(FirstAsk::get(from)?),
             1 => Self::Pass(PassAsk::get(from)?),
+            2 => Self::Missing(MissingAsk::get(from)?),
+            3 => Self::Ellipsoid(EllipsoidAsk::get(from)?),
             _ => return Err(damaged("an unknown question")),
         })
     }

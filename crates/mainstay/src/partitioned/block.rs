@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::data::Dataset;
+use crate::data::{Dataset, RowUncertainty};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
+use crate::linalg::{Dense, Matrix};
 
 /// The rows of one partition: some rows of a matrix, their classes and weights.
 ///
@@ -21,6 +21,8 @@ pub struct Block<'a> {
     pub labels: Cow<'a, [usize]>,
     /// Weight of every row; `None` is 1 each.
     pub weights: Option<Cow<'a, [f64]>>,
+    /// Error of every row of `x`, where rows come with errors: a radius, or one semi-axis per column.
+    pub errors: Option<Cow<'a, Dense>>,
     /// What this block calls its classes, for the first look. Blocks that give all classes in one order keep that
     /// order; of others the union is taken, in order of appearance.
     pub names: Cow<'a, [String]>,
@@ -36,6 +38,7 @@ impl<'a> Block<'a> {
             x: Cow::Owned(x),
             labels: Cow::Owned(labels),
             weights: weights.map(Cow::Owned),
+            errors: None,
             names: Cow::Borrowed(&[]),
             partition,
         }
@@ -45,6 +48,12 @@ impl<'a> Block<'a> {
     #[must_use]
     pub fn with_names(self, names: impl Into<Cow<'a, [String]>>) -> Self {
         Self { names: names.into(), ..self }
+    }
+
+    /// The same with an error of every row: one column of radii, or one column of semi-axes per feature.
+    #[must_use]
+    pub fn with_errors(self, errors: Dense) -> Self {
+        Self { errors: Some(Cow::Owned(errors)), ..self }
     }
 
     /// Number of rows.
@@ -62,6 +71,32 @@ impl<'a> Block<'a> {
         self.weights.as_ref().map_or(1.0, |w| w[i])
     }
 
+    /// Errors are lengths, one or as many as there are columns.
+    fn check_errors(&self, errors: &Dense) -> Result<()> {
+        let bad = |what: String| {
+            Err(Error::BadData(format!("partition {}: uncertainty: {what}", self.partition)))
+        };
+        let (count, p) = (errors.ncols(), self.x.ncols());
+        if errors.nrows() != self.x.nrows() {
+            return bad(format!("{} rows of {}", errors.nrows(), self.x.nrows()));
+        }
+        if count != 1 && count != p {
+            return bad(format!(
+                "{count} columns of errors for {p} features: one radius per row or one semi-axis per feature is needed"
+            ));
+        }
+        for (row, i) in self.rows.clone().enumerate() {
+            let wrong = |e: &f64| !(e.is_finite() && *e >= 0.0);
+            if let Some(j) = errors.row(i).iter().position(wrong) {
+                return bad(format!(
+                    "row {row}, column {j}: {}, but errors must be finite and not negative",
+                    errors[(i, j)]
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the parts fit together.
     pub(super) fn check(&self) -> Result<()> {
         let bad =
@@ -71,6 +106,9 @@ impl<'a> Block<'a> {
         }
         if self.labels.len() != self.len() {
             return bad(format!("{} rows but {} labels", self.len(), self.labels.len()));
+        }
+        if let Some(errors) = &self.errors {
+            self.check_errors(errors)?;
         }
         let Some(weights) = &self.weights else { return Ok(()) };
         if weights.len() != self.len() {
@@ -109,6 +147,7 @@ pub struct InMemory<'a> {
     data: &'a Dataset,
     names: Vec<String>,
     rows: usize,
+    errors: Option<Cow<'a, Dense>>,
 }
 
 impl<'a> InMemory<'a> {
@@ -120,12 +159,26 @@ impl<'a> InMemory<'a> {
     /// Blocks of `rows` rows.
     pub fn with_rows(data: &'a Dataset, rows: usize) -> Self {
         let names = (0..data.n_classes()).map(|c| c.to_string()).collect();
-        Self { data, names, rows: rows.max(1) }
+        let errors = match data.uncertainty() {
+            Some(RowUncertainty::Radii(radii)) => {
+                Some(Cow::Owned(Dense::from_rows(radii.len(), 1, radii.clone())))
+            }
+            Some(RowUncertainty::Axes(axes)) => Some(Cow::Borrowed(axes)),
+            _ => None,
+        };
+        Self { data, names, rows: rows.max(1), errors }
     }
 }
 
 impl Partitions for InMemory<'_> {
     fn block(&self, index: usize) -> Result<Option<Block<'_>>> {
+        if self.errors.is_none() && self.data.uncertainty().is_some() {
+            return Err(Error::BadParams(
+                "a full matrix per row, or one per group of rows, has no fit over partitions; give a radius or one \
+                 semi-axis per feature for every row"
+                    .into(),
+            ));
+        }
         let first = index.saturating_mul(self.rows);
         if first >= self.data.len() {
             return Ok(None);
@@ -135,6 +188,7 @@ impl Partitions for InMemory<'_> {
             x: Cow::Borrowed(self.data.features()),
             labels: Cow::Borrowed(&self.data.labels()[rows.clone()]),
             weights: self.data.weights().map(|w| Cow::Borrowed(&w[rows.clone()])),
+            errors: self.errors.as_ref().map(|e| Cow::Borrowed(&**e)),
             names: Cow::Borrowed(&self.names),
             partition: index,
             rows,

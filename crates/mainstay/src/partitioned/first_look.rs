@@ -51,9 +51,11 @@ pub(super) struct Drawn {
     pub label: usize,
     pub weight: f64,
     pub values: Vec<f64>,
+    /// Its error: none, a radius, or one semi-axis per column.
+    pub errors: Vec<f64>,
 }
 
-wire!(Drawn { draw, label, weight, values });
+wire!(Drawn { draw, label, weight, values, errors });
 
 /// A number that is not finite.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +72,8 @@ wire!(BadCell { partition, row, column, value });
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FirstLook {
     pub columns: usize,
+    /// Numbers that make the error of a row; 0 where rows have none.
+    pub errors: usize,
     /// Partitions seen, empty ones included.
     pub partitions: usize,
     /// Whether any block was stored sparsely.
@@ -87,6 +91,7 @@ pub(super) struct FirstLook {
 
 wire!(FirstLook {
     columns,
+    errors,
     partitions,
     sparse,
     names,
@@ -116,6 +121,7 @@ pub(super) fn first_look(block: &Block<'_>, ask: &FirstAsk) -> Result<FirstLook>
     let names = class_names(block)?;
     let mut look = FirstLook {
         columns,
+        errors: block.errors.as_ref().map_or(0, |e| e.ncols()),
         partitions: 1,
         sparse: matches!(*block.x, Matrix::Sparse(_)),
         classes: vec![ClassMoments::empty(columns); names.len()],
@@ -200,7 +206,9 @@ impl FirstLook {
         let taken = drawn.into_iter().map(|(draw, row)| {
             let mut values = vec![0.0; self.columns];
             block.x.row(block.rows.start + row).add_scaled_to(1.0, &mut values);
-            Drawn { draw, label: block.labels[row], weight: block.weight(row), values }
+            let at = block.rows.start + row;
+            let errors = block.errors.as_ref().map_or_else(Vec::new, |e| e.row(at).to_vec());
+            Drawn { draw, label: block.labels[row], weight: block.weight(row), values, errors }
         });
         self.sample = taken.collect();
     }
@@ -213,6 +221,13 @@ impl FirstLook {
                 self.columns, next.columns
             )));
         }
+        if self.errors != next.errors && self.rows() > 0 && next.rows() > 0 {
+            return Err(Error::BadData(format!(
+                "partitions have {} and {} columns of errors: all must have the same",
+                self.errors, next.errors
+            )));
+        }
+        self.errors = self.errors.max(next.errors);
         let place: Vec<usize> = next.names.iter().map(|name| self.place(name)).collect();
         for (moments, &at) in next.classes.iter().zip(&place) {
             self.classes[at].merge(moments, 1.0);
@@ -275,6 +290,12 @@ impl FirstLook {
     pub(super) fn sample_matrix(&self) -> Dense {
         let values = self.sample.iter().flat_map(|d| d.values.iter().copied()).collect();
         Dense::from_rows(self.sample.len(), self.columns, values)
+    }
+
+    /// The errors of the rows of the sample; none where rows have none.
+    pub(super) fn sample_errors(&self) -> Option<Dense> {
+        let values = self.sample.iter().flat_map(|d| d.errors.iter().copied()).collect();
+        (self.errors > 0).then(|| Dense::from_rows(self.sample.len(), self.errors, values))
     }
 
     /// What tells this data set from another: a checkpoint remembers it.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ask::{BACK, Counting, PassAsk, Question};
+use super::ask::{BACK, Counting, PassAsk, Point, Question};
 use super::block::Block;
 use super::first_look::draw;
 use super::message::{Curvature, NearRows, Side, Sums};
@@ -16,10 +16,12 @@ use crate::loss::Loss;
 const CHUNK_NUMBERS: usize = 65_536;
 
 /// Rows of a partition in solver units, with their classes and weights.
-struct Chunk {
-    z: Matrix,
-    labels: Vec<usize>,
-    weights: Vec<f64>,
+pub(super) struct Chunk {
+    pub z: Matrix,
+    pub labels: Vec<usize>,
+    pub weights: Vec<f64>,
+    /// Radii, or semi-axes in solver units, one row of them for each row; none where rows have no error.
+    pub errors: Option<Dense>,
     thinned: Option<Thinned>,
 }
 
@@ -31,8 +33,12 @@ struct Thinned {
     z: Matrix,
 }
 
-/// Answers every question from the rows of one block, chunk by chunk, in row order.
-pub(super) fn look_at(block: &Block<'_>, ask: &PassAsk) -> Result<Vec<Sums>> {
+/// Shows the rows of one block chunk by chunk, in row order.
+pub(super) fn each_chunk(
+    block: &Block<'_>,
+    ask: &PassAsk,
+    mut see: impl FnMut(&Chunk) -> Result<()>,
+) -> Result<()> {
     block.check()?;
     let p = ask.factors.len();
     if block.x.ncols() != p && !block.is_empty() {
@@ -47,14 +53,23 @@ pub(super) fn look_at(block: &Block<'_>, ask: &PassAsk) -> Result<Vec<Sums>> {
         let text = format!("partition {}: class {label} of {classes}", block.partition);
         return Err(Error::Mismatch(text));
     }
-    let mut answers: Vec<Sums> = ask.questions.iter().map(|q| Sums::empty(q, p)).collect();
     let height = (CHUNK_NUMBERS / p.max(1)).clamp(64, 2048);
     for first in (0..block.len()).step_by(height) {
-        let chunk = Chunk::new(block, first..block.len().min(first + height), ask)?;
+        see(&Chunk::new(block, first..block.len().min(first + height), ask)?)?;
+    }
+    Ok(())
+}
+
+/// Answers every question from the rows of one block.
+pub(super) fn look_at(block: &Block<'_>, ask: &PassAsk) -> Result<Vec<Sums>> {
+    let p = ask.factors.len();
+    let mut answers: Vec<Sums> = ask.questions.iter().map(|q| Sums::empty(q, p)).collect();
+    each_chunk(block, ask, |chunk| {
         for (question, sums) in ask.questions.iter().zip(&mut answers) {
             chunk.answer(question, sums);
         }
-    }
+        Ok(())
+    })?;
     Ok(answers)
 }
 
@@ -104,9 +119,9 @@ impl Chunk {
         let weight = |i: usize| block.weight(i) * ask.class_factors[block.labels[i]];
         let weights = rows.clone().map(weight).collect();
         let z = match &*block.x {
-            Matrix::Dense(x) => Matrix::Dense(standard(x, at, ask)),
+            Matrix::Dense(x) => Matrix::Dense(standard(x, at.clone(), ask)),
             sparse @ Matrix::Sparse(_) => {
-                let rows: Vec<usize> = at.collect();
+                let rows: Vec<usize> = at.clone().collect();
                 sparse.select_rows(&rows).scale_columns(&ask.factors)
             }
         };
@@ -121,7 +136,23 @@ impl Chunk {
             let chosen: Vec<usize> = (0..rows.len()).filter(chosen).collect();
             Thinned { thin: ask.thin, z: z.select_rows(&chosen), rows: chosen }
         });
-        Ok(Self { z, labels, weights, thinned })
+        let errors = block.errors.as_ref().map(|e| errors_in_units(e, at, ask));
+        Ok(Self { z, labels, weights, errors, thinned })
+    }
+
+    /// +1 for rows of class `positive`, -1 for others.
+    pub(super) fn signs(&self, positive: usize) -> Vec<f64> {
+        let signed = |label: &usize| if *label == positive { 1.0 } else { -1.0 };
+        self.labels.iter().map(signed).collect()
+    }
+
+    /// The score of every row.
+    pub(super) fn scores(&self, point: &Point) -> Vec<f64> {
+        let mut scores = self.z.mul_vec(&point.v);
+        for f in &mut scores {
+            *f += point.b;
+        }
+        scores
     }
 
     /// Adds what the chunk says to the answer.
@@ -138,12 +169,8 @@ impl Chunk {
     }
 
     fn terms(&self, question: &Question) -> Terms {
-        let signed = |label: &usize| if *label == question.positive { 1.0 } else { -1.0 };
-        let y: Vec<f64> = self.labels.iter().map(signed).collect();
-        let mut scores = self.z.mul_vec(&question.point.v);
-        for f in &mut scores {
-            *f += question.point.b;
-        }
+        let y = self.signs(question.positive);
+        let scores = self.scores(&question.point);
         let margins: Vec<f64> = y.iter().zip(&scores).map(|(y, f)| y * f).collect();
         let losses = Losses::at(question.loss, &margins);
         let mut shares = Vec::with_capacity(y.len());
@@ -176,10 +203,7 @@ impl Chunk {
         };
         sums.value_before +=
             if back.width == question.width { value } else { sum(theta, back.width) };
-        let mut rate = self.z.mul_vec(&back.step.v);
-        for f in &mut rate {
-            *f += back.step.b;
-        }
+        let rate = self.scores(&back.step);
         for (total, part) in sums.back.iter_mut().zip(BACK) {
             let margin = |i: usize| terms.y[i] * (terms.scores[i] - part * rate[i]);
             let margins: Vec<f64> = (0..rate.len()).map(margin).collect();
@@ -265,11 +289,27 @@ impl Chunk {
     }
 
     /// Adds $\sum r_i (z_i, 1)$.
-    fn add_weighted(&self, r: &[f64], out: &mut [f64]) {
+    pub(super) fn add_weighted(&self, r: &[f64], out: &mut [f64]) {
         let p = self.z.ncols();
         vector::axpy(1.0, &self.z.tr_mul_vec(r), &mut out[..p]);
         out[p] += r.iter().sum::<f64>();
     }
+}
+
+/// Adds $\sum \omega_i (z_i, 1)(z_i, 1)^\top$.
+pub(super) fn add_gram(z: &Matrix, weights: &[f64], out: &mut Dense) {
+    if weights.iter().all(|w| *w == 0.0) {
+        return;
+    }
+    let p = z.ncols();
+    let gram = z.weighted_gram(weights);
+    let sums = z.tr_mul_vec(weights);
+    for i in 0..p {
+        vector::axpy(1.0, gram.row(i), &mut out.row_mut(i)[..p]);
+        out[(i, p)] += sums[i];
+        out[(p, i)] += sums[i];
+    }
+    out[(p, p)] += weights.iter().sum::<f64>();
 }
 
 /// Rows in solver units: $(x - m) t$.
@@ -290,31 +330,23 @@ fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk) -> Dense {
     Dense::from_rows(height, p, data)
 }
 
-/// Adds $\sum \omega_i (z_i, 1)(z_i, 1)^\top$.
-fn add_gram(z: &Matrix, weights: &[f64], out: &mut Dense) {
-    if weights.iter().all(|w| *w == 0.0) {
-        return;
-    }
-    let p = z.ncols();
-    let gram = z.weighted_gram(weights);
-    let sums = z.tr_mul_vec(weights);
-    for i in 0..p {
-        vector::axpy(1.0, gram.row(i), &mut out.row_mut(i)[..p]);
-        out[(i, p)] += sums[i];
-        out[(p, i)] += sums[i];
-    }
-    out[(p, p)] += weights.iter().sum::<f64>();
+/// Errors of some rows: semi-axes in solver units, radii as they are.
+fn errors_in_units(errors: &Dense, rows: Range<usize>, ask: &PassAsk) -> Dense {
+    let count = errors.ncols();
+    let radii = count == 1 && ask.factors.len() > 1;
+    let unit = |j: usize| if radii { 1.0 } else { ask.factors[j] };
+    let first = rows.start;
+    Dense::from_fn(rows.len(), count, |i, j| errors[(first + i, j)] * unit(j))
 }
 
 /// The weighted mean of $(z, 1)(z, 1)^\top$ over the rows of a block, whose total weight is given.
 pub(super) fn mean_gram(block: &Block<'_>, ask: &PassAsk, total: f64) -> Result<Dense> {
     let p = ask.factors.len();
     let mut gram = Dense::zeros(p + 1, p + 1);
-    let height = (CHUNK_NUMBERS / p.max(1)).clamp(64, 2048);
-    for first in (0..block.len()).step_by(height) {
-        let chunk = Chunk::new(block, first..block.len().min(first + height), ask)?;
+    each_chunk(block, ask, |chunk| {
         let shares: Vec<f64> = chunk.weights.iter().map(|w| w / total).collect();
         add_gram(&chunk.z, &shares, &mut gram);
-    }
+        Ok(())
+    })?;
     Ok(gram)
 }

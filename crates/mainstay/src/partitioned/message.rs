@@ -2,8 +2,10 @@
 
 use super::ask::{Ask, BACK, Inner as Asked};
 use super::block::Block;
+use super::ellipsoid::{self, EllipsoidSums};
 use super::first_look::{FirstLook, first_look};
 use super::kernel::look_at;
+use super::missing::{self, MissingSums};
 use super::wire::{Reader, Symmetric, Wire, damaged, tagged, untagged, wire};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
@@ -20,6 +22,10 @@ pub(super) enum Inner {
     First(FirstLook),
     /// One for every question.
     Pass(Vec<Sums>),
+    /// One for every question about missing features.
+    Missing(Vec<MissingSums>),
+    /// One for every question about ellipsoids.
+    Ellipsoid(Vec<EllipsoidSums>),
 }
 
 /// Answers a question from the rows of one partition. One thread, no state: the same block and the same question give
@@ -28,7 +34,23 @@ pub fn look(block: &Block<'_>, ask: &Ask) -> Result<Message> {
     Ok(Message(match &ask.0 {
         Asked::First(ask) => Inner::First(first_look(block, ask)?),
         Asked::Pass(ask) => Inner::Pass(look_at(block, ask)?),
+        Asked::Missing(ask) => Inner::Missing(missing::look(block, ask)?),
+        Asked::Ellipsoid(ask) => {
+            Inner::Ellipsoid(ellipsoid::look(block, &ask.rows, &ask.questions)?)
+        }
     }))
+}
+
+fn different() -> Error {
+    Error::Mismatch("answers to different questions".into())
+}
+
+/// Merges the answers to every question.
+fn in_pairs<T>(a: Vec<T>, b: Vec<T>, merge: impl Fn(T, T) -> Result<T>) -> Result<Vec<T>> {
+    if a.len() != b.len() {
+        return Err(different());
+    }
+    a.into_iter().zip(b).map(|(a, b)| merge(a, b)).collect()
 }
 
 impl Message {
@@ -36,11 +58,14 @@ impl Message {
     pub fn merge(self, next: Self) -> Result<Self> {
         Ok(Self(match (self.0, next.0) {
             (Inner::First(a), Inner::First(b)) => Inner::First(a.merge(b)?),
-            (Inner::Pass(a), Inner::Pass(b)) if a.len() == b.len() => {
-                let pairs = a.into_iter().zip(b);
-                Inner::Pass(pairs.map(|(a, b)| a.merge(b)).collect::<Result<_>>()?)
+            (Inner::Pass(a), Inner::Pass(b)) => Inner::Pass(in_pairs(a, b, Sums::merge)?),
+            (Inner::Missing(a), Inner::Missing(b)) => {
+                Inner::Missing(in_pairs(a, b, |a, b| a.merge(&b))?)
             }
-            _ => return Err(Error::Mismatch("answers to different questions".into())),
+            (Inner::Ellipsoid(a), Inner::Ellipsoid(b)) => {
+                Inner::Ellipsoid(in_pairs(a, b, |a, b| a.merge(&b))?)
+            }
+            _ => return Err(different()),
         }))
     }
 
@@ -66,6 +91,14 @@ impl Wire for Inner {
                 out.push(1);
                 sums.put(out);
             }
+            Self::Missing(sums) => {
+                out.push(2);
+                sums.put(out);
+            }
+            Self::Ellipsoid(sums) => {
+                out.push(3);
+                sums.put(out);
+            }
         }
     }
 
@@ -73,6 +106,8 @@ impl Wire for Inner {
         Ok(match from.byte()? {
             0 => Self::First(FirstLook::get(from)?),
             1 => Self::Pass(Vec::get(from)?),
+            2 => Self::Missing(Vec::get(from)?),
+            3 => Self::Ellipsoid(Vec::get(from)?),
             _ => return Err(damaged("an unknown answer")),
         })
     }
@@ -156,7 +191,7 @@ fn add(total: &mut [f64], part: &[f64]) -> Result<()> {
     Ok(())
 }
 
-fn add_matrix(total: &mut Dense, part: &Dense) -> Result<()> {
+pub(super) fn add_matrix(total: &mut Dense, part: &Dense) -> Result<()> {
     if total.nrows() != part.nrows() {
         return Err(damaged("matrices of different order"));
     }
@@ -174,7 +209,7 @@ fn both<T>(a: Option<T>, b: Option<T>, merge: impl Fn(T, T) -> Result<T>) -> Res
 }
 
 impl Side {
-    fn add(&mut self, next: &Self) -> Result<()> {
+    pub(super) fn add(&mut self, next: &Self) -> Result<()> {
         self.share += next.share;
         self.gain += next.gain;
         self.pull += next.pull;
@@ -183,7 +218,7 @@ impl Side {
 }
 
 impl Curvature {
-    fn merge(mut self, next: &Self) -> Result<Self> {
+    pub(super) fn merge(mut self, next: &Self) -> Result<Self> {
         add_matrix(&mut self.matrix.0, &next.matrix.0)?;
         add(&mut self.cross, &next.cross)?;
         self.threshold += next.threshold;
@@ -230,7 +265,7 @@ impl Message {
     pub fn class_names(&self) -> Option<&[String]> {
         match &self.0 {
             Inner::First(look) => Some(&look.names),
-            Inner::Pass(_) => None,
+            _ => None,
         }
     }
 
@@ -238,7 +273,7 @@ impl Message {
     pub fn reorder_classes(&mut self, order: &[usize]) -> Result<()> {
         match &mut self.0 {
             Inner::First(look) => look.reorder(order),
-            Inner::Pass(_) => Err(Error::Mismatch("only the first look names classes".into())),
+            _ => Err(Error::Mismatch("only the first look names classes".into())),
         }
     }
 }

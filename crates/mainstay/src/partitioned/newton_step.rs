@@ -97,28 +97,46 @@ fn solve(
     slope: &[f64],
     (order, hold): (usize, Hold<'_>),
 ) -> Vec<f64> {
+    let mut step = vec![0.0; slope.len()];
+    let found = with_regular(matrix, order, hold, |system, factor| {
+        if problem.sparse() {
+            coordinate_descent(problem, point, system, &slope[..order])
+        } else {
+            factor.solve(&slope[..order]).into_iter().map(|d| -d).collect()
+        }
+    });
+    step[..order].copy_from_slice(&found);
+    step
+}
+
+/// Solves a positive semidefinite system, held where it is singular; zero if that is hopeless.
+pub(super) fn solve_held(matrix: &Dense, target: &[f64], hold: Hold<'_>) -> Vec<f64> {
+    with_regular(matrix, target.len(), hold, |_, factor| factor.solve(target))
+}
+
+/// What `work` makes of the first `order` variables of `matrix`, with as much added to its diagonal as makes it regular.
+fn with_regular(
+    matrix: &Dense,
+    order: usize,
+    hold: Hold<'_>,
+    work: impl Fn(&Dense, &Cholesky) -> Vec<f64>,
+) -> Vec<f64> {
     let largest = (0..order).fold(0.0, |m: f64, i| m.max(matrix[(i, i)].abs()));
     let mut shift = 1e-13 * largest + f64::MIN_POSITIVE;
-    let mut step = vec![0.0; slope.len()];
     for _ in 0..30 {
         let held = |i: usize| if i < hold.gram.nrows() { hold.gram[(i, i)] } else { 1.0 };
         let system = Dense::from_fn(order, order, |i, j| {
             matrix[(i, j)] + if i == j { shift + hold.strength * held(i) } else { 0.0 }
         });
         if let Some(factor) = Cholesky::new(&system) {
-            let found = if problem.sparse() {
-                coordinate_descent(problem, point, &system, &slope[..order])
-            } else {
-                factor.solve(&slope[..order]).into_iter().map(|d| -d).collect()
-            };
-            if found.iter().all(|d| d.is_finite()) {
-                step[..order].copy_from_slice(&found);
-                return step;
+            let found = work(&system, &factor);
+            if vector::all_finite(&found) {
+                return found;
             }
         }
         shift *= 100.0;
     }
-    step
+    vec![0.0; order]
 }
 
 /// Minimises $g^\top d + \frac12 d^\top H d + \sum_j \lambda_j |v_j + d_j|$ one variable at a time; intercept and threshold

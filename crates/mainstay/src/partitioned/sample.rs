@@ -1,5 +1,7 @@
 //! A start from the sample of the first look: solved in memory, it saves two to three passes.
 
+use std::borrow::Cow;
+
 use super::ask::{PassAsk, Question};
 use super::binary::{Binary, Place, Setting};
 use super::block::Block;
@@ -14,7 +16,7 @@ use crate::linalg::{Dense, Matrix};
 /// Gap to which a sample is solved: its own error is far larger.
 const TOL: f64 = 1e-4;
 /// Steps spent on a sample at most.
-const STEPS: usize = 100;
+pub(super) const STEPS: usize = 100;
 /// Gap of zero weights on the sample below which they are tried on all rows.
 const NEARLY: f64 = 1e-2;
 
@@ -46,7 +48,12 @@ impl Sample {
         let weight: f64 = weighted.sum();
         let x = Matrix::from(look.sample_matrix());
         let whole = look.sample.len() == look.rows();
-        Self::of(Block::new(0, x, labels, Some(weights)), pass, weight, whole)
+        let block = Block::new(0, x, labels, Some(weights));
+        let block = match look.sample_errors() {
+            Some(errors) => block.with_errors(errors),
+            None => block,
+        };
+        Self::of(block, pass, weight, whole)
     }
 
     /// A sample that was drawn elsewhere; `weight` is its total weight.
@@ -60,14 +67,60 @@ impl Sample {
         Ok(Self { block, pass, gram, weight, whole })
     }
 
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.block.len()
+    }
+
+    /// Whether it holds all rows.
+    pub(super) fn whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Total weight, with the factors of the classes.
+    pub(super) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// A pass over it without questions.
+    pub(super) fn pass(&self) -> &PassAsk {
+        &self.pass
+    }
+
+    /// Its first rows, which are a sample too: rows are in the order of their draws.
+    pub(super) fn part(&self, rows: usize) -> Block<'_> {
+        let rows = rows.min(self.len());
+        Block {
+            x: Cow::Borrowed(&self.block.x),
+            rows: 0..rows,
+            labels: Cow::Borrowed(&self.block.labels[..rows]),
+            weights: self.block.weights.as_ref().map(|w| Cow::Borrowed(&w[..rows])),
+            errors: self.block.errors.as_ref().map(|e| Cow::Borrowed(&**e)),
+            names: Cow::Borrowed(&[]),
+            partition: 0,
+        }
+    }
+
+    /// Weight of its first rows.
+    pub(super) fn weight_of(&self, rows: usize) -> f64 {
+        let block = self.part(rows);
+        (0..block.len()).map(|i| block.weight(i) * self.pass.class_factors[block.labels[i]]).sum()
+    }
+
+    /// Whether its first rows have some of class `positive` and some of others.
+    pub(super) fn has_both(&self, positive: usize, rows: usize) -> bool {
+        let counted = |own: bool| {
+            let counts = |l: &usize| self.pass.class_factors[*l] > 0.0;
+            let mut labels = self.block.labels.iter().take(rows);
+            labels.any(|l| (*l == positive) == own && counts(l))
+        };
+        counted(true) && counted(false)
+    }
+
     /// Where a fit of all rows starts.
     pub(super) fn start(&self, setting: &Setting) -> Result<Start> {
         let p = self.pass.factors.len();
-        let has = |own: bool| {
-            let counts = |l: &usize| self.pass.class_factors[*l] > 0.0;
-            self.block.labels.iter().any(|l| (*l == setting.positive) == own && counts(l))
-        };
-        if !has(true) || !has(false) {
+        if !self.has_both(setting.positive, usize::MAX) {
             return Ok(Start::At(Binary::zero(p)));
         }
         let part = Setting {

@@ -1,5 +1,7 @@
 //! What a method wants solved: its parameters, as far as a partitioned fit can serve them.
 
+use super::ellipsoid::EllipsoidPlan;
+use super::missing::MissingPlan;
 use crate::data::ClassWeight;
 use crate::error::{Error, Result};
 use crate::loss::Loss;
@@ -30,6 +32,35 @@ pub enum Objective {
         /// $\alpha$.
         alpha: f64,
     },
+}
+
+/// What a fit over partitions solves.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Plan {
+    /// A penalised or stable loss.
+    Losses(Spec),
+    /// The hinge loss under the worst deletion of features.
+    Missing(MissingPlan),
+    /// The hinge loss of the worst points of ellipsoids.
+    Ellipsoid(EllipsoidPlan),
+}
+
+impl From<EllipsoidPlan> for Plan {
+    fn from(plan: EllipsoidPlan) -> Self {
+        Self::Ellipsoid(plan)
+    }
+}
+
+impl From<MissingPlan> for Plan {
+    fn from(plan: MissingPlan) -> Self {
+        Self::Missing(plan)
+    }
+}
+
+impl From<Spec> for Plan {
+    fn from(spec: Spec) -> Self {
+        Self::Losses(spec)
+    }
 }
 
 /// A linear classifier fitted over partitions.

@@ -110,6 +110,7 @@ impl Rows<'_> {
                 x: Cow::Borrowed(self.program.z),
                 labels: Cow::Borrowed(&self.labels[rows.clone()]),
                 weights: Some(Cow::Borrowed(&self.program.shares[rows.clone()])),
+                errors: None,
                 names: Cow::Borrowed(&[]),
                 partition: chunk,
                 rows,

@@ -133,6 +133,11 @@ impl Deletions {
     /// The best ratios gain/value first, the last one in part; $O(k \log k)$ for `k` gains, $O(k)$ for
     /// equal values. Equal to [`Deletions::exact`] for equal values and a budget that is a multiple of them.
     pub fn fractional(&self, items: &mut [Gain]) -> f64 {
+        self.fractional_with_price(items).0
+    }
+
+    /// The same and what one more unit of budget would gain.
+    pub fn fractional_with_price(&self, items: &mut [Gain]) -> (f64, f64) {
         if self.count.is_some() {
             return self.fractional_equal(items);
         }
@@ -142,23 +147,24 @@ impl Deletions {
         for item in items.iter() {
             let value = self.values[item.feature];
             if value > room {
-                return sum + item.gain * (room / value);
+                return (sum + item.gain * (room / value), item.gain / value);
             }
             room -= value;
             sum += item.gain;
         }
-        sum
+        (sum, 0.0)
     }
 
-    fn fractional_equal(&self, items: &mut [Gain]) -> f64 {
+    fn fractional_equal(&self, items: &mut [Gain]) -> (f64, f64) {
         let room = self.budget / self.values[0];
         if items.len() as f64 <= room {
-            return items.iter().map(|item| item.gain).sum();
+            return (items.iter().map(|item| item.gain).sum(), 0.0);
         }
         let count = whole(room, items.len() - 1);
         items.select_nth_unstable_by(count, by_gain);
         let full: f64 = items[..count].iter().map(|item| item.gain).sum();
-        full + (room - count as f64) * items[count].gain
+        let next = items[count].gain;
+        (full + (room - count as f64) * next, next / self.values[0])
     }
 
     /// The set of largest total gain. Equal values: the largest gains. Otherwise branch and bound on the

@@ -1,0 +1,106 @@
+//! What every kind of partitioned fit has in common: it is settled by the first look, asks, and takes answers in.
+
+use std::fmt::Debug;
+
+use super::ask::Inner as Asked;
+use super::binary::Place;
+use super::first_look::FirstLook;
+use super::message::Inner as Said;
+use crate::data::ClassWeight;
+use crate::error::{Error, Result};
+use crate::model::Fitted;
+
+/// More columns than this make messages of hundreds of megabytes.
+const MOST_COLUMNS: usize = 4000;
+/// Passes after which a fit ends with the gap it has.
+pub(super) const MOST_PASSES: usize = 200;
+
+/// One kind of fit, between its passes. [`Driver`](super::Driver) does what all kinds share.
+pub(super) trait Course: Debug + Send + Sync {
+    /// From the first look to the problems; `starts` are the places of a checkpoint, one for every problem.
+    fn settle(&mut self, look: &FirstLook, starts: Option<&[Place]>) -> Result<()>;
+    /// What all partitions are asked next; none once the fit is done.
+    fn ask(&self) -> Option<Asked>;
+    /// Takes the merged answer to [`Course::ask`] in.
+    fn absorb(&mut self, said: Said) -> Result<()>;
+    /// Where every problem is, for a checkpoint.
+    fn places(&self) -> Vec<Place>;
+    /// The largest proven gap; infinite before the first look.
+    fn gap(&self) -> f64;
+    /// The model after so many passes.
+    fn finish(&self, passes: usize) -> Result<Fitted>;
+    /// The same fit once more.
+    fn copy(&self) -> Box<dyn Course>;
+}
+
+impl Clone for Box<dyn Course> {
+    fn clone(&self) -> Self {
+        self.copy()
+    }
+}
+
+/// One class against the rest, as far as the first look knows it.
+pub(super) struct ClassSide {
+    /// Rows of this class are positive.
+    pub positive: usize,
+    /// Their weight, with the factors of the classes.
+    pub own: f64,
+    /// The weight of all rows.
+    pub total: f64,
+    /// The sign that all rows of positive weight have, if they have one.
+    pub only: Option<f64>,
+}
+
+/// Factors of all classes, and the binary problems: one for two classes, otherwise one for each.
+pub(super) fn open_classes(
+    look: &FirstLook,
+    class_weight: &ClassWeight,
+) -> Result<(Vec<f64>, Vec<ClassSide>)> {
+    let classes = look.names.len();
+    let weights: Vec<f64> = look.classes.iter().map(|c| c.weight).collect();
+    let factors = class_weight.factors_of(&weights)?.unwrap_or_else(|| vec![1.0; classes]);
+    let totals: Vec<f64> = weights.iter().zip(&factors).map(|(w, f)| w * f).collect();
+    let total: f64 = totals.iter().sum();
+    let side = |positive: usize| {
+        let own = totals[positive];
+        let only = if own <= 0.0 { Some(-1.0) } else { (own >= total).then_some(1.0) };
+        ClassSide { positive, own, total, only }
+    };
+    let sides = if classes == 2 { vec![side(1)] } else { (0..classes).map(side).collect() };
+    Ok((factors, sides))
+}
+
+/// Refuses data that no fit can use.
+pub(super) fn check(look: &FirstLook) -> Result<()> {
+    if let Some(bad) = &look.bad {
+        return Err(Error::BadData(format!(
+            "partition {}, row {}, column {}: {} is not a finite number; drop or impute it",
+            bad.partition, bad.row, bad.column, bad.value
+        )));
+    }
+    if look.rows() == 0 || look.columns == 0 {
+        let text = format!(
+            "{} rows and {} features: at least one of each is needed",
+            look.rows(),
+            look.columns
+        );
+        return Err(Error::BadData(text));
+    }
+    if look.columns > MOST_COLUMNS {
+        return Err(Error::BadData(format!(
+            "{} features: a fit over partitions takes at most {MOST_COLUMNS}, since every partition sends the curvature \
+             of all pairs; leave columns out, or fit a sample of the rows in memory",
+            look.columns
+        )));
+    }
+    let present = look.classes.iter().filter(|c| c.weight > 0.0).count();
+    if present < 2 {
+        let text = "the labels contain only one class; a classifier needs two";
+        return Err(Error::BadData(text.into()));
+    }
+    Ok(())
+}
+
+pub(super) fn misplaced() -> Error {
+    Error::Mismatch("an answer to a question that was not asked".into())
+}
