@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use super::{find, parse};
 use crate::error::{Error, Result};
-use crate::partitioned::{Driver, Spec};
+use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
+use crate::conic::ConicParams;
+use crate::missing::MissingPerceptronParams;
+use crate::partitioned::{Driver, Spec, Task};
 use crate::penalized::{PenalizedParams, Penalty};
 use crate::stable::{StableLogisticParams, StableSvcParams};
 
@@ -12,8 +15,23 @@ use crate::stable::{StableLogisticParams, StableSvcParams};
 pub fn driver(name: &str, params: &Value) -> Result<Driver> {
     let method = find(name)?;
     method.check_names(params)?;
-    let spec = spec(method.name, params)?;
-    Ok(Driver::new(spec, format!("{}{params}", method.name)))
+    let identity = format!("{}{params}", method.name);
+    match task(method.name, params)? {
+        Some(task) => Ok(Driver::of_task(task, identity)),
+        None => spec(method.name, params).map(|spec| Driver::new(spec, identity)),
+    }
+}
+
+/// Methods with kernels of their own.
+fn task(name: &str, params: &Value) -> Result<Option<Box<dyn Task>>> {
+    Ok(Some(match name {
+        "regec" => parse::<RegecParams>(params)?.partitioned()?,
+        "norm-robust-regec" => parse::<NormRobustRegecParams>(params)?.partitioned()?,
+        "robust-regec" => parse::<RobustRegecParams>(params)?.partitioned()?,
+        "missing-perceptron" => parse::<MissingPerceptronParams>(params)?.partitioned()?,
+        "conic" => parse::<ConicParams>(params)?.partitioned()?,
+        _ => return Ok(None),
+    }))
 }
 
 fn spec(name: &str, params: &Value) -> Result<Spec> {
@@ -46,13 +64,7 @@ fn alternative(name: &str) -> &'static str {
         "missing-lp" | "missing-cv" => {
             "fit it to a sample of the rows, or use MissingFeaturePerceptron.partial_fit on one partition after the other"
         }
-        "missing-perceptron" | "regec" => "use partial_fit on one partition after the other",
-        "norm-robust-regec" => {
-            "fit it to a sample of the rows, or use ReGEC, which takes Dask data and batches (partial_fit)"
-        }
-        "conic" | "conic-cv" => {
-            "fit it to a sample of the rows, or use StableSVC or PenalizedClassifier(loss=\"modified_huber\")"
-        }
+        "conic-cv" => "choose kappa on a sample of the rows and fit ConicSVC with it",
         _ => {
             "fit it to a sample of the rows, or use PenalizedClassifier, StableSVC or StableLogisticRegression"
         }

@@ -1,5 +1,7 @@
 //! What the driver asks of every partition.
 
+use super::kernels::KernelAsk;
+use super::message::{Inner as Said, Message};
 use super::wire::{Reader, Wire, damaged, tagged, untagged, wire};
 use crate::error::Result;
 use crate::loss::Loss;
@@ -18,6 +20,8 @@ pub(super) enum Inner {
     First(FirstAsk),
     /// Values, slopes, curvatures and both halves of a certificate at a point.
     Pass(PassAsk),
+    /// What a method with a kernel of its own asks.
+    Kernel(KernelAsk),
 }
 
 /// Size of the sample.
@@ -48,7 +52,7 @@ wire!(PassAsk { factors, means, class_factors, questions });
 
 /// A point of one binary problem, in solver units.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// Weight of every column of z.
     pub v: Vec<f64>,
     /// Intercept.
@@ -165,6 +169,10 @@ impl Wire for Inner {
                 out.push(1);
                 ask.put(out);
             }
+            Self::Kernel(ask) => {
+                out.push(2);
+                ask.put(out);
+            }
         }
     }
 
@@ -172,6 +180,7 @@ impl Wire for Inner {
         Ok(match from.byte()? {
             0 => Self::First(FirstAsk::get(from)?),
             1 => Self::Pass(PassAsk::get(from)?),
+            2 => Self::Kernel(KernelAsk::get(from)?),
             _ => return Err(damaged("an unknown question")),
         })
     }
@@ -181,6 +190,20 @@ impl Ask {
     /// The ask as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         tagged(TAG, &self.0)
+    }
+
+    /// Whether every partition needs the answer of the one before it: nothing is merged then.
+    pub fn in_sequence(&self) -> bool {
+        matches!(&self.0, Inner::Kernel(ask) if ask.in_sequence())
+    }
+
+    /// What the partition behind the one that answered is asked; the same unless they follow each other.
+    #[must_use]
+    pub fn after(&self, answer: &Message) -> Self {
+        match (&self.0, &answer.0) {
+            (Inner::Kernel(ask), Said::Kernel(sums)) => Self(Inner::Kernel(ask.after(sums))),
+            _ => self.clone(),
+        }
     }
 
     /// The ask behind such bytes.

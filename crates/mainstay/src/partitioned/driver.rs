@@ -17,8 +17,8 @@ use crate::loss::Loss;
 use crate::model::{Fitted, Linear, Model};
 
 /// Rows of the sample, and most numbers in it.
-const SAMPLE_ROWS: usize = 20_000;
-const SAMPLE_NUMBERS: usize = 8_000_000;
+pub(super) const SAMPLE_ROWS: usize = 20_000;
+pub(super) const SAMPLE_NUMBERS: usize = 8_000_000;
 /// More columns than this make messages of hundreds of megabytes.
 const MOST_COLUMNS: usize = 4000;
 /// Passes after which a fit ends with the gap it has.
@@ -37,9 +37,9 @@ pub enum Step {
     Done(Box<Fitted>),
 }
 
-/// A fit over partitions. It reads nothing and keeps nothing that grows with the number of rows.
+/// Losses of margins over partitions, one class against the rest.
 #[derive(Debug, Clone)]
-pub struct Driver {
+pub(super) struct Margins {
     spec: Spec,
     /// What makes the problem this one: method and parameters.
     identity: String,
@@ -75,14 +75,14 @@ enum Class {
     Open(Box<Binary>),
 }
 
-impl Driver {
+impl Margins {
     /// A fit of `spec`; `identity` tells it from other problems in checkpoints.
-    pub fn new(spec: Spec, identity: String) -> Self {
+    pub(super) fn new(spec: Spec, identity: String) -> Self {
         Self { spec, identity, resume: None, fit: None, passes: 0 }
     }
 
     /// Goes on where the fit that left this checkpoint was. Whether the data are the same shows in the first look.
-    pub fn resume(mut self, checkpoint: &[u8]) -> Result<Self> {
+    pub(super) fn resume(mut self, checkpoint: &[u8]) -> Result<Self> {
         let checkpoint = Checkpoint::from_bytes(checkpoint)?;
         checkpoint.check_problem(&self.identity)?;
         self.resume = Some(checkpoint);
@@ -90,7 +90,7 @@ impl Driver {
     }
 
     /// Where the fit is, as bytes; `None` before the first look.
-    pub fn checkpoint(&self) -> Option<Vec<u8>> {
+    pub(super) fn checkpoint(&self) -> Option<Vec<u8>> {
         let fit = self.fit.as_ref()?;
         let places: Vec<Place> = fit
             .classes
@@ -105,23 +105,23 @@ impl Driver {
     }
 
     /// Looks at all rows so far.
-    pub fn passes(&self) -> usize {
+    pub(super) fn passes(&self) -> usize {
         self.passes
     }
 
     /// Rows of all partitions, once they are counted.
-    pub fn rows(&self) -> Option<usize> {
+    pub(super) fn rows(&self) -> Option<usize> {
         self.fit.as_ref().map(|fit| fit.rows)
     }
 
     /// The largest proven gap over the classes; infinite before the first pass.
-    pub fn gap(&self) -> f64 {
+    pub(super) fn gap(&self) -> f64 {
         let Some(fit) = &self.fit else { return f64::INFINITY };
         fit.classes.iter().map(|c| c.certificate(&self.spec).gap()).fold(0.0, f64::max)
     }
 
     /// Takes the merged answer to the last ask in; `None` at the start.
-    pub fn next(&mut self, message: Option<Message>) -> Result<Step> {
+    pub(super) fn next(&mut self, message: Option<Message>) -> Result<Step> {
         let Some(message) = message else {
             self.fit = None;
             self.passes = 0;
@@ -292,7 +292,7 @@ impl Class {
 }
 
 /// Refuses data that no fit can use.
-fn check(look: &FirstLook) -> Result<()> {
+pub(super) fn check(look: &FirstLook) -> Result<()> {
     if let Some(bad) = &look.bad {
         return Err(Error::BadData(format!(
             "partition {}, row {}, column {}: {} is not a finite number; drop or impute it",
@@ -322,6 +322,6 @@ fn check(look: &FirstLook) -> Result<()> {
     Ok(())
 }
 
-fn misplaced() -> Error {
+pub(super) fn misplaced() -> Error {
     Error::Mismatch("an answer to a question that was not asked".into())
 }

@@ -7,7 +7,7 @@ use super::block::Block;
 use super::message::{Curvature, NearRows, Side, Sums};
 use super::row_terms::{Losses, share, smoothed_sum};
 use super::wire::Symmetric;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{Dense, Matrix, vector};
 use crate::loss::Loss;
 
@@ -23,20 +23,8 @@ struct Chunk {
 
 /// Answers every question from the rows of one block, chunk by chunk, in row order.
 pub(super) fn look_at(block: &Block<'_>, ask: &PassAsk) -> Result<Vec<Sums>> {
-    block.check()?;
     let p = ask.factors.len();
-    if block.x.ncols() != p && !block.is_empty() {
-        return Err(Error::Mismatch(format!(
-            "partition {} has {} columns, the first look had {p}",
-            block.partition,
-            block.x.ncols()
-        )));
-    }
-    let classes = ask.class_factors.len();
-    if let Some(label) = block.labels.iter().find(|l| **l >= classes) {
-        let text = format!("partition {}: class {label} of {classes}", block.partition);
-        return Err(Error::Mismatch(text));
-    }
+    block.check_known(p, ask.class_factors.len())?;
     let mut answers: Vec<Sums> = ask.questions.iter().map(|q| Sums::empty(q, p)).collect();
     let height = (CHUNK_NUMBERS / p.max(1)).clamp(64, 2048);
     for first in (0..block.len()).step_by(height) {
@@ -101,10 +89,7 @@ impl Chunk {
             }
         };
         if !vector::all_finite(z.values()) {
-            return Err(Error::BadData(format!(
-                "partition {}: a number is not finite, or far larger than in the first look; did the data change between passes?",
-                block.partition
-            )));
+            return Err(block.changed());
         }
         Ok(Self { z, labels, weights })
     }

@@ -4,6 +4,7 @@ use super::ask::{Ask, BACK, Inner as Asked};
 use super::block::Block;
 use super::first_look::{FirstLook, first_look};
 use super::kernel::look_at;
+use super::kernels::KernelSums;
 use super::wire::{Reader, Symmetric, Wire, damaged, tagged, untagged, wire};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
@@ -20,6 +21,8 @@ pub(super) enum Inner {
     First(FirstLook),
     /// One for every question.
     Pass(Vec<Sums>),
+    /// Of a method with a kernel of its own.
+    Kernel(KernelSums),
 }
 
 /// Answers a question from the rows of one partition. One thread, no state: the same block and the same question give
@@ -28,6 +31,7 @@ pub fn look(block: &Block<'_>, ask: &Ask) -> Result<Message> {
     Ok(Message(match &ask.0 {
         Asked::First(ask) => Inner::First(first_look(block, ask)?),
         Asked::Pass(ask) => Inner::Pass(look_at(block, ask)?),
+        Asked::Kernel(ask) => Inner::Kernel(ask.look(block)?),
     }))
 }
 
@@ -40,6 +44,7 @@ impl Message {
                 let pairs = a.into_iter().zip(b);
                 Inner::Pass(pairs.map(|(a, b)| a.merge(b)).collect::<Result<_>>()?)
             }
+            (Inner::Kernel(a), Inner::Kernel(b)) => Inner::Kernel(a.merge(b)?),
             _ => return Err(Error::Mismatch("answers to different questions".into())),
         }))
     }
@@ -66,6 +71,10 @@ impl Wire for Inner {
                 out.push(1);
                 sums.put(out);
             }
+            Self::Kernel(sums) => {
+                out.push(2);
+                sums.put(out);
+            }
         }
     }
 
@@ -73,6 +82,7 @@ impl Wire for Inner {
         Ok(match from.byte()? {
             0 => Self::First(FirstLook::get(from)?),
             1 => Self::Pass(Vec::get(from)?),
+            2 => Self::Kernel(KernelSums::get(from)?),
             _ => return Err(damaged("an unknown answer")),
         })
     }
@@ -148,7 +158,7 @@ pub(super) struct Sums {
 
 wire!(Sums { value, value_before, back, primal, open, share, band, sides, curvature, near });
 
-fn add(total: &mut [f64], part: &[f64]) -> Result<()> {
+pub(super) fn add(total: &mut [f64], part: &[f64]) -> Result<()> {
     if total.len() != part.len() {
         return Err(damaged("parts of different length"));
     }
@@ -156,7 +166,7 @@ fn add(total: &mut [f64], part: &[f64]) -> Result<()> {
     Ok(())
 }
 
-fn add_matrix(total: &mut Dense, part: &Dense) -> Result<()> {
+pub(super) fn add_matrix(total: &mut Dense, part: &Dense) -> Result<()> {
     if total.nrows() != part.nrows() {
         return Err(damaged("matrices of different order"));
     }
@@ -230,7 +240,7 @@ impl Message {
     pub fn class_names(&self) -> Option<&[String]> {
         match &self.0 {
             Inner::First(look) => Some(&look.names),
-            Inner::Pass(_) => None,
+            Inner::Pass(_) | Inner::Kernel(_) => None,
         }
     }
 
@@ -238,7 +248,7 @@ impl Message {
     pub fn reorder_classes(&mut self, order: &[usize]) -> Result<()> {
         match &mut self.0 {
             Inner::First(look) => look.reorder(order),
-            Inner::Pass(_) => Err(Error::Mismatch("only the first look names classes".into())),
+            Inner::Pass(_) | Inner::Kernel(_) => Err(Error::Mismatch("only the first look names classes".into())),
         }
     }
 }
