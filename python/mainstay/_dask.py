@@ -29,8 +29,8 @@ def refuse(*given):
     if any(is_dask(data) for data in given):
         raise TypeError(
             "this takes no Dask data: pass X.compute() if the rows fit into memory; fit, predict, "
-            "predict_proba and decision_function of PenalizedClassifier, StableSVC, "
-            "StableLogisticRegression and ReGEC take X and y as Dask data"
+            "predict_proba and decision_function of the estimators listed under scale in the "
+            "documentation take X and y as Dask data"
         )
 
 
@@ -44,8 +44,7 @@ def fit(model, X, y, sample_weight=None):
     if not isinstance(columns, int) and all(isinstance(name, str) for name in columns):
         model.feature_names_in_ = np.array(columns, dtype=object)
     engine = _Engine(parts, model.n_features_in_)
-    by_sums = hasattr(model, "_fit_moments")
-    (_partitioned.fit_sums if by_sums else _partitioned.fit)(model, engine, label_dtype)
+    _partitioned.fit(model, engine, label_dtype)
     model._warn()
     return model
 
@@ -211,19 +210,27 @@ class _Engine:
         else:
             self.units = client.persist(self.units, retries=3)
 
-    def run(self, ask, classes, answer=_partitioned.answer, merge=_partitioned.merge):
+    def run(self, ask, classes):
         """Put ``ask`` to all partitions and merge their answers."""
         delayed = self.dask.delayed
         # A task of its own: it is sent once to every worker, not once for every partition.
         state = delayed(_keep, pure=False)(ask, classes)
-        look, join = delayed(_look, pure=False), delayed(merge, pure=False)
-        level = [look(unit, state, answer, merge) for unit in self.units]
+        if _partitioned.in_sequence(ask):
+            follow = delayed(_follow, pure=False)
+            for unit in self.units:
+                state = follow(unit, state)
+            return self._result(delayed(_last, pure=False)(state))
+        look, join = delayed(_look, pure=False), delayed(_partitioned.merge, pure=False)
+        level = [look(unit, state) for unit in self.units]
         while len(level) > 1:
             level = [join(level[i : i + FAN]) for i in range(0, len(level), FAN)]
+        return self._result(level[0])
+
+    def _result(self, task):
         client = _client()
         if client is None:
-            return self.dask.compute(level[0])[0]
-        return client.compute(level[0], retries=3).result()
+            return self.dask.compute(task)[0]
+        return client.compute(task, retries=3).result()
 
 
 def _keep(ask, classes):
@@ -248,9 +255,22 @@ def _block(index, part, columns, label, weight):
     return X, y, None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
 
 
-def _look(blocks, state, answer, merge):
+def _look(blocks, state):
     ask, classes = state
-    return merge([answer(ask, i, block, classes) for i, block in blocks])
+    return _partitioned.merge([_partitioned.answer(ask, i, block, classes) for i, block in blocks])
+
+
+def _follow(blocks, state):
+    """Go on through some partitions: what the next is asked, the classes and the last answer."""
+    ask, classes, *_ = state
+    message = None
+    for i, block in blocks:
+        ask, message = _partitioned.follow(ask, i, block, classes)
+    return ask, classes, message
+
+
+def _last(state):
+    return state[2]
 
 
 def _client():

@@ -30,6 +30,13 @@ pub(super) enum Form {
     Price(f64),
 }
 
+impl Form {
+    /// Whether rows of this weight, which no hyperplane gets right, use the budget up.
+    pub(super) fn spent_by(self, lost: f64) -> bool {
+        matches!(self, Self::Budget(target) if lost >= target)
+    }
+}
+
 /// A primal point.
 #[derive(Debug, Clone)]
 pub(super) struct Hyperplane {

@@ -99,7 +99,8 @@ impl Moments {
         if moments.is_finite() {
             return Ok(moments);
         }
-        let text = "the squares of a feature are beyond the range of floating point; rescale the features";
+        let text =
+            "the squares of a feature are beyond the range of floating point; rescale the features";
         Err(Error::Numerical(text.into()))
     }
 

@@ -1,11 +1,11 @@
 //! The robust plane by majorisation: the worst-case ratio falls in every iteration.
 
 use super::majoriser::Majoriser;
-use crate::partitioned::kernels::planes::{CLAMP, own_part};
 use super::robust_ratio::{Evaluated, RobustRatio, Side};
 use crate::control::Control;
 use crate::error::Result;
 use crate::linalg::vector;
+use crate::partitioned::kernels::planes::{CLAMP, own_part};
 use crate::uncertainty::ellipsoid::Spread;
 
 /// A plane and how the ratio fell on the way to it.

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{find, parse};
-use crate::error::{Error, Result};
-use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
 use crate::conic::ConicParams;
+use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
+use crate::error::{Error, Result};
 use crate::missing::MissingPerceptronParams;
 use crate::partitioned::{Driver, Spec, Task};
 use crate::penalized::{PenalizedParams, Penalty};
@@ -15,6 +15,15 @@ use crate::stable::{StableLogisticParams, StableSvcParams};
 pub fn driver(name: &str, params: &Value) -> Result<Driver> {
     let method = find(name)?;
     method.check_names(params)?;
+    let mut own = params.clone();
+    if super::calibrate::asked_for(&mut own)? {
+        return Err(Error::BadParams(
+            "`calibrate` = true learns from held-out rows in memory and has no fit over partitions; calibrate on a sample of \
+             the rows"
+                .into(),
+        ));
+    }
+    let params = &own;
     let identity = format!("{}{params}", method.name);
     match task(method.name, params)? {
         Some(task) => Ok(Driver::of_task(task, identity)),

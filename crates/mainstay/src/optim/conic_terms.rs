@@ -61,9 +61,8 @@ impl RowTerms {
     /// Gradient of $\sum c_i z_i$ in $(w, F)$, one direction of $F$ after the other.
     pub(crate) fn slope(&self, rows: &Rows<'_>) -> Vec<f64> {
         let n = rows.c.len();
-        let at_w: Vec<f64> = (0..n)
-            .map(|i| -2.0 * rows.c[i] * self.t[i] * (1.0 - self.z[i]) * rows.y[i])
-            .collect();
+        let at_w: Vec<f64> =
+            (0..n).map(|i| -2.0 * rows.c[i] * self.t[i] * (1.0 - self.z[i]) * rows.y[i]).collect();
         let mut at_f = self.rho.clone();
         for i in 0..n {
             vector::scale(at_f.row_mut(i), -2.0 * rows.c[i] * self.t[i] * self.t[i]);

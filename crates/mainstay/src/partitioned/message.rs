@@ -248,7 +248,9 @@ impl Message {
     pub fn reorder_classes(&mut self, order: &[usize]) -> Result<()> {
         match &mut self.0 {
             Inner::First(look) => look.reorder(order),
-            Inner::Pass(_) | Inner::Kernel(_) => Err(Error::Mismatch("only the first look names classes".into())),
+            Inner::Pass(_) | Inner::Kernel(_) => {
+                Err(Error::Mismatch("only the first look names classes".into()))
+            }
         }
     }
 }

@@ -50,6 +50,8 @@ pub use block::{Block, InMemory, Partitions, ROWS};
 pub use driver::Step;
 pub use engine::{FAN, MergeTree, fit, merge_all, pass};
 pub(crate) use first_look::FirstLook;
+#[cfg(test)]
+pub(crate) use kernels::look_alone;
 pub(crate) use kernels::{KernelAsk, KernelSums, RowUnits};
 pub use message::{Message, look};
 pub use spec::{Objective, Spec};

@@ -133,8 +133,11 @@ impl Tasked {
             (Said::First(look), None) => {
                 check(&look)?;
                 let fingerprint = look.fingerprint();
-                let places =
-                    self.resume.as_ref().map(|c| c.places(fingerprint, look.columns)).transpose()?;
+                let places = self
+                    .resume
+                    .as_ref()
+                    .map(|c| c.places(fingerprint, look.columns))
+                    .transpose()?;
                 self.task.settle(&look, places.as_deref())?;
                 self.known = Some((fingerprint, look.rows()));
             }

@@ -1,20 +1,17 @@
 //! One binary problem on its way to a proven gap: low-rank Newton with one look at the rows a step.
 
+use std::sync::Arc;
+
+use super::bounds::{Slope, UNIT, dual_sums, multiple};
+use super::sample::{Sample, solve_sample};
 use crate::conic::problem::{Form, Hyperplane, RowTerms, Rows};
-use crate::conic::spectrum::{DualSums, Spectrum};
-use crate::conic::strategy::{self, Task, leading};
-use crate::control::Control;
+use crate::conic::spectrum::Spectrum;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, Svd, vector};
-use crate::optim::Budget;
-use crate::partitioned::kernels::conic::{ConicQuestion, ConicSums, LADDER};
+use crate::partitioned::kernels::conic::{ConicQuestion, ConicSums};
 
 /// Unknowns $(p + 1)(r + 1)$ whose curvature a message holds: 64 MB.
 const MOST_UNKNOWNS: usize = 4000;
-/// Gap to which a sample is solved: its own error is far larger.
-const SAMPLE_TOL: f64 = 1e-4;
-/// Iterations spent on a sample.
-const SAMPLE_ITERATIONS: usize = 200;
 /// Directions of $V$ below this part of the largest are dropped.
 const NEGLIGIBLE: f64 = 1e-6;
 /// Part of the predicted decrease that a step must bring.
@@ -42,18 +39,6 @@ pub(super) struct Problem {
     pub most: usize,
 }
 
-/// Some rows in solver units.
-#[derive(Debug, Clone)]
-pub(super) struct Sample {
-    pub x: Dense,
-    pub labels: Vec<usize>,
-    pub c: Vec<f64>,
-    /// Total weight, class factors apart.
-    pub weight: f64,
-    /// Whether these are all rows.
-    pub whole: bool,
-}
-
 /// A point at which all is known that a step needs.
 #[derive(Debug)]
 struct Base {
@@ -74,13 +59,15 @@ struct Base {
 #[derive(Debug)]
 pub(super) struct Descent {
     problem: Problem,
-    sample: Sample,
+    sample: Arc<Sample>,
     y: Vec<f64>,
     /// Where the next pass looks.
     point: Hyperplane,
     base: Option<Base>,
     damping: f64,
     refusals: usize,
+    /// Whether $V$ has a direction that reaches every row with a feature.
+    widened: bool,
     /// Objective and weights of the best feasible point.
     best: Option<(f64, Vec<f64>)>,
     lower: f64,
@@ -91,7 +78,11 @@ pub(super) struct Descent {
 
 impl Descent {
     /// Starts at `start`, or else where the sample is optimal.
-    pub(super) fn new(problem: Problem, sample: &Sample, start: Option<Hyperplane>) -> Result<Self> {
+    pub(super) fn new(
+        problem: Problem,
+        sample: &Arc<Sample>,
+        start: Option<Hyperplane>,
+    ) -> Result<Self> {
         let sign = |l: &usize| if *l == problem.positive { 1.0 } else { -1.0 };
         let y: Vec<f64> = sample.labels.iter().map(sign).collect();
         let point = match start {
@@ -105,12 +96,13 @@ impl Descent {
         };
         Ok(Self {
             problem,
-            sample: sample.clone(),
+            sample: Arc::clone(sample),
             y,
             point,
             base: None,
             damping: 0.0,
             refusals: 0,
+            widened: false,
             best: None,
             lower: 0.0,
             price,
@@ -183,7 +175,7 @@ impl Descent {
                 self.damping = if self.damping < 1e-2 { 0.0 } else { self.damping / 8.0 };
             }
         } else if merit.is_infinite() {
-            return self.enlarge();
+            return self.enlarge(sums);
         }
         self.refusals = 0;
         self.advance(sums, merit, slope, &spectrum)
@@ -195,8 +187,11 @@ impl Descent {
         match self.problem.form {
             Form::Price(price) => Ok(w + v + price * sums.paid[UNIT]),
             Form::Budget(target) => {
-                if sums.stuck >= target && self.point.factor.nrows() == self.point.w.len() {
-                    return Err(lost(sums.stuck / self.problem.weight, target / self.problem.weight));
+                if sums.stuck >= target && self.widened {
+                    return Err(lost(
+                        sums.stuck / self.problem.weight,
+                        target / self.problem.weight,
+                    ));
                 }
                 Ok(match multiple(&sums.paid, target) {
                     Some(k) => w + k * v,
@@ -206,11 +201,18 @@ impl Descent {
         }
     }
 
-    /// No multiple of the ladder meets the budget: a larger $V$ of the same shape, with all directions in it.
-    fn enlarge(&mut self) -> Result<()> {
+    /// No multiple of the ladder meets the budget: a larger $V$ that leaves no row out.
+    fn enlarge(&mut self, sums: &ConicSums) -> Result<()> {
         let q = self.point.w.len();
-        let size = vector::norm_sq(self.point.factor.data()).max(vector::norm_sq(&self.point.w)).max(1.0);
-        self.point.factor = Dense::from_fn(q, q, |i, j| if i == j { 10.0 * size.sqrt() } else { 0.0 });
+        if self.problem.form.spent_by(sums.stuck) || self.point.factor.nrows() == 0 {
+            // A direction that no row but an empty one is orthogonal to, save by accident.
+            let mut data = self.point.factor.data().to_vec();
+            let size = data.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+            data.extend((0..q).map(|j| size * (1.5 + (j as f64 + 1.0).sin())));
+            self.point.factor = Dense::from_rows(data.len() / q, q, data);
+            self.widened = true;
+        }
+        vector::scale(self.point.factor.data_mut(), 100.0);
         self.refusals += 1;
         self.done = self.refusals > MOST_REFUSALS;
         check_order(&self.point)
@@ -227,7 +229,13 @@ impl Descent {
     }
 
     /// From a point that was accepted to the next.
-    fn advance(&mut self, sums: &ConicSums, merit: f64, slope: Slope, spectrum: &Spectrum) -> Result<()> {
+    fn advance(
+        &mut self,
+        sums: &ConicSums,
+        merit: f64,
+        slope: Slope,
+        spectrum: &Spectrum,
+    ) -> Result<()> {
         let Slope { gradient, normal, price } = slope;
         let mut hessian = sums.curvature.0.clone();
         vector::scale(hessian.data_mut(), price);
@@ -296,14 +304,18 @@ impl Descent {
         let real = -(3.0 * residual + 0.1 * self.problem.tol);
         let chosen: Vec<usize> =
             (0..spectrum.values.len()).filter(|&j| spectrum.values[j] < real).take(4).collect();
-        let basis = Svd::new(&self.point.factor).ok();
+        if chosen.is_empty() {
+            return None;
+        }
+        let some = self.point.factor.nrows() > 0;
+        let basis = if some { Svd::new(&self.point.factor).ok() } else { None };
         let rows = self.sample_rows();
         let terms = RowTerms::new(&rows, &self.point.w, &self.point.factor);
         let scale = self.problem.weight / self.sample.weight;
         let mut added = Vec::new();
         for &j in &chosen {
             let mut u = spectrum.vectors.row(j).to_vec();
-            if let Some(svd) = basis.as_ref().filter(|_| self.point.factor.nrows() > 0) {
+            if let Some(svd) = &basis {
                 for k in 0..svd.s.len().min(self.point.factor.nrows()) {
                     let direction = svd.v.column(k);
                     vector::axpy(-vector::dot(&direction, &u), &direction, &mut u);
@@ -319,11 +331,16 @@ impl Descent {
             let fourth = (0..image.len()).map(|i| {
                 let a2 = terms.a[i] * terms.a[i];
                 let q = (terms.s[i] + a2).max(f64::MIN_POSITIVE);
-                if a2 > 0.0 { rows.c[i] * (a2 / q) * (image[i] * image[i] / q).powi(2) } else { 0.0 }
+                if a2 > 0.0 {
+                    rows.c[i] * (a2 / q) * (image[i] * image[i] / q).powi(2)
+                } else {
+                    0.0
+                }
             });
             let quartic = price * scale * fourth.sum::<f64>();
             let best = (-spectrum.values[j] / (2.0 * quartic.max(f64::MIN_POSITIVE))).sqrt();
-            let most = vector::norm_sq(self.point.factor.data()).max(self.upper().min(1e300)).sqrt();
+            let most =
+                vector::norm_sq(self.point.factor.data()).max(self.upper().min(1e300)).sqrt();
             added.extend(u.iter().map(|v| v * best.min(most)));
         }
         let q = self.point.w.len();
@@ -347,76 +364,6 @@ impl Descent {
             self.point.factor = Dense::from_fn(kept, q, |k, j| svd.s[k] * svd.v[(j, k)]);
         }
     }
-}
-
-/// First-order information at a point.
-struct Slope {
-    gradient: Vec<f64>,
-    normal: Option<(Vec<f64>, f64)>,
-    price: f64,
-}
-
-impl Slope {
-    fn new(point: &Hyperplane, sums: &ConicSums, form: Form) -> Self {
-        let mut gradient: Vec<f64> =
-            point.w.iter().chain(point.factor.data()).map(|v| 2.0 * v).collect();
-        let (price, normal) = match form {
-            Form::Price(price) => (price, None),
-            Form::Budget(target) => {
-                let length = vector::norm(&sums.slope).max(f64::MIN_POSITIVE);
-                let normal: Vec<f64> = sums.slope.iter().map(|v| v / length).collect();
-                let price = (-vector::dot(&normal, &gradient) / length).max(0.0);
-                (price, Some((normal, (target - sums.paid[UNIT]) / length)))
-            }
-        };
-        vector::axpy(price, &sums.slope, &mut gradient);
-        Self { gradient, normal, price }
-    }
-}
-
-/// Place of 1 in the ladder.
-const UNIT: usize = 12;
-
-/// The least multiple of $V$ that chords of the ladder prove to meet the budget.
-fn multiple(paid: &[f64], target: f64) -> Option<f64> {
-    let within = paid.iter().position(|sum| *sum <= target)?;
-    if within == 0 {
-        return Some(LADDER[0]);
-    }
-    let (above, below) = (paid[within - 1], paid[within]);
-    let part = (above - target) / (above - below);
-    Some(LADDER[within - 1] + part * (LADDER[within] - LADDER[within - 1]))
-}
-
-/// The dual point $h = \lambda c t$, $g = \lambda c t^2$.
-fn dual_sums(sums: &ConicSums, price: f64) -> DualSums {
-    let times = |v: &[f64]| v.iter().map(|v| price * v).collect::<Vec<f64>>();
-    let mut gram = sums.gram.0.clone();
-    vector::scale(gram.data_mut(), price);
-    DualSums {
-        h: price * sums.totals[0],
-        g: price * sums.totals[1],
-        hx: times(&sums.pulls[0]),
-        gx: times(&sums.pulls[1]),
-        gram,
-    }
-}
-
-/// The optimum of the sample, whose weight stands for that of all rows.
-fn solve_sample(problem: &Problem, sample: &Sample, y: &[f64]) -> Result<Hyperplane> {
-    let share = sample.weight / problem.weight;
-    let form = match problem.form {
-        Form::Price(price) => Form::Price(price / share),
-        Form::Budget(target) => Form::Budget(target * share),
-    };
-    let rows = Rows { x: &sample.x, y, c: &sample.c, damping: &problem.damping };
-    let floor = problem.unit2.clamp(f64::MIN_POSITIVE, 1.0);
-    let tol = if sample.whole { 0.3 * problem.tol } else { SAMPLE_TOL.max(problem.tol) };
-    let control = Control::new();
-    let mut budget = Budget::new(tol, SAMPLE_ITERATIONS, &control);
-    let found = strategy::solve(&Task { rows, form, floor }, None, &mut budget)?;
-    let Hyperplane { w, factor } = found.plane;
-    Ok(Hyperplane { w, factor: leading(&factor) })
 }
 
 fn check_order(point: &Hyperplane) -> Result<()> {

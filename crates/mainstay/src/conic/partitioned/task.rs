@@ -1,6 +1,9 @@
 //! From the first look to the binary problems, and from their answers to the model.
 
-use super::descent::{Descent, Problem, Sample};
+use std::sync::Arc;
+
+use super::descent::{Descent, Problem};
+use super::sample::Sample;
 use crate::certificate::Certificate;
 use crate::conic::estimator::{ConicParams, DEFAULT_KAPPA};
 use crate::conic::problem::{Form, Hyperplane};
@@ -87,7 +90,7 @@ impl Task for ConicTask {
             let text = "`C` times the squared features overflows: rescale them";
             return Err(Error::Numerical(text.into()));
         }
-        let sample = sample_of(look, &units);
+        let sample = Arc::new(sample_of(look, &units));
         let classes = look.names.len();
         let positives = if classes == 2 { 1..2 } else { 0..classes };
         self.classes.clear();

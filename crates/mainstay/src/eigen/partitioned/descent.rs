@@ -53,12 +53,20 @@ struct Pair {
     shrinks: usize,
     /// Where the next pass looks.
     z: Vec<f64>,
-    /// The start, and the best plane so far with its ratio.
     start: Vec<f64>,
-    best: Option<(Vec<f64>, f64)>,
+    best: Option<Best>,
     steps: usize,
     rests: bool,
     stage: &'static str,
+}
+
+/// The best plane so far.
+#[derive(Debug)]
+struct Best {
+    z: Vec<f64>,
+    ratio: f64,
+    /// Whether it is better than the plane at infinity.
+    useful: bool,
 }
 
 /// The planes that were chosen.
@@ -121,7 +129,8 @@ impl Descents {
         let units = known.units.clone().isotropic();
         let inside = outside.clone().scaled(1.0 / units.scale[0]);
         let classes = planes.len();
-        let order = (0..classes).flat_map(|a| (0..classes).filter(move |b| *b != a).map(move |b| (a, b)));
+        let order =
+            (0..classes).flat_map(|a| (0..classes).filter(move |b| *b != a).map(move |b| (a, b)));
         let certain = outside.row(0).is_zero() || xi >= 1.0;
         let mut pairs = Vec::with_capacity(classes * (classes - 1));
         for (at, (classes, nominal)) in order.zip(planes.into_iter().flatten()).enumerate() {
@@ -171,7 +180,7 @@ impl Descents {
     /// Where every pair is.
     pub(super) fn places(&self) -> Vec<Place> {
         let place = |pair: &Pair| {
-            let z = pair.best.as_ref().map_or(&pair.z, |(z, _)| z);
+            let z = pair.best.as_ref().map_or(&pair.z, |best| &best.z);
             let (b, v) = z.split_last().map_or((0.0, Vec::new()), |(b, v)| (*b, v.to_vec()));
             Place::at(v, b)
         };
@@ -197,7 +206,7 @@ impl Descents {
         }
         let both = |pair: &Pair| {
             let nominal = self.units.inside(&pair.nominal.w, pair.nominal.gamma);
-            let robust = pair.best.as_ref().map_or_else(|| nominal.clone(), |(z, _)| z.clone());
+            let robust = pair.best.as_ref().map_or_else(|| nominal.clone(), |best| best.z.clone());
             [robust, nominal].map(|plane| ask(pair, plane, 1.0, false))
         };
         self.pairs.iter().flat_map(both).collect()
@@ -228,9 +237,9 @@ impl Descents {
             stages: Vec::new(),
         };
         for (pair, [robust, nominal]) in self.pairs.iter().zip(judged) {
-            let found = pair.best.as_ref().and_then(|(z, quotient)| {
-                let (w, gamma) = self.units.outside(z)?;
-                Some(Plane { w, gamma, quotient: *quotient })
+            let found = pair.best.as_ref().and_then(|best| {
+                let (w, gamma) = self.units.outside(&best.z)?;
+                Some(Plane { w, gamma, quotient: best.ratio })
             });
             let (plane, ratio) = match found {
                 Some(plane) if robust <= nominal => (plane, *robust),
@@ -255,24 +264,20 @@ impl Pair {
         self.steps += 1;
         let bottom = sums.bottom + self.denominator.value(&self.z);
         let found = (sums.top + self.numerator.value(&self.z)) / bottom;
-        let last = self.best.as_ref().map_or(f64::INFINITY, |(_, ratio)| *ratio);
+        let last = self.best.as_ref().map_or(f64::INFINITY, |best| best.ratio);
         let better = bottom > 0.0 && found < last;
         if better {
-            self.best = Some((self.z.clone(), found));
+            let infinity = sums.weights[0] / sums.weights[1];
+            let useful = sums.bottom > 0.0 && sums.top / sums.bottom < infinity * (1.0 - NO_BETTER);
+            self.best = Some(Best { z: self.z.clone(), ratio: found, useful });
         }
         let fell = better && found <= last * (1.0 - tol) && self.steps < max_iter;
         let next = sums.step.as_ref().filter(|_| fell).and_then(|s| self.step(s, bottom, inside));
-        if let Some(next) = next {
-            self.z = next;
-            return;
+        match next {
+            Some(next) => self.z = next,
+            None if self.best.as_ref().is_some_and(|best| best.useful) => self.rests = true,
+            None => self.shrink(),
         }
-        let infinity = sums.weights[0] / sums.weights[1];
-        let plain = if sums.bottom > 0.0 { sums.top / sums.bottom } else { f64::INFINITY };
-        if plain < infinity * (1.0 - NO_BETTER) || !better && self.best.is_some() {
-            self.rests = true;
-            return;
-        }
-        self.shrink();
     }
 
     /// Where the plane at infinity is best, ellipsoids that are smaller; at last none.

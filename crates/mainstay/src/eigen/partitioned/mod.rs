@@ -49,7 +49,9 @@ fn check_rule(rule: Rule, classes: usize) -> Result<()> {
         return Err(Error::param(
             "rule",
             "\"points\"",
-            format!("\"plane\" for {classes} classes in partitions, since \"points\" keeps all rows"),
+            format!(
+                "\"plane\" for {classes} classes in partitions, since \"points\" keeps all rows"
+            ),
         ));
     }
     Ok(())

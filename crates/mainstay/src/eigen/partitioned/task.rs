@@ -4,7 +4,9 @@ use super::check_rule;
 use super::descent::Descents;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
-use crate::eigen::estimator::{Family, NormRobustRegecParams, RegecParams, checked_reach, enough_rows};
+use crate::eigen::estimator::{
+    Family, NormRobustRegecParams, RegecParams, checked_reach, enough_rows,
+};
 use crate::eigen::moments::Moments;
 use crate::eigen::nominal::norm_robust;
 use crate::eigen::robust::RobustRegecParams;
@@ -57,9 +59,17 @@ enum Stage {
     Sums,
     /// The sums were too ill-conditioned: triangles of the rows are not.
     Rows,
-    Descent { moments: Moments, descents: Descents, route: Vec<String> },
+    Descent {
+        moments: Moments,
+        descents: Descents,
+        route: Vec<String>,
+    },
     /// Planes are there; their ratios are asked for.
-    Ratios { fitted: Box<Fitted>, units: PlaneUnits, rho: Vec<f64> },
+    Ratios {
+        fitted: Box<Fitted>,
+        units: PlaneUnits,
+        rho: Vec<f64>,
+    },
     Done(Box<Fitted>),
 }
 

@@ -19,7 +19,13 @@ impl MissingPerceptronParams {
                 "uniform or an array for data in partitions: mutual information needs all rows; learn it from a sample of them",
             ));
         }
-        let task = PerceptronTask { perceptron: self.check()?, state: None, done: 0, step: 0.0, classes: 0 };
+        let task = PerceptronTask {
+            perceptron: self.check()?,
+            state: None,
+            done: 0,
+            step: 0.0,
+            classes: 0,
+        };
         Ok(Box::new(task))
     }
 }
@@ -50,7 +56,11 @@ impl Task for PerceptronTask {
                     changes: place[1].point.v.clone(),
                     intercept_changes: place[1].point.b,
                 };
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of passes")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a count of passes"
+                )]
                 let done = place[0].point.theta as usize;
                 self.done = done.min(params.n_passes);
             }

@@ -74,6 +74,12 @@ impl KernelSums {
     }
 }
 
+/// The answer of one block, for tests of the methods.
+#[cfg(test)]
+pub(crate) fn look_alone(block: &Block<'_>, ask: &KernelAsk) -> Result<KernelSums> {
+    ask.look(block)
+}
+
 /// Writes and reads an enumeration of kernels, each under its number.
 macro_rules! numbered {
     ($name:ident { $($number:literal => $kernel:ident),* }) => {
