@@ -33,9 +33,8 @@ def refuse(*given):
     if any(is_dask(data) for data in given):
         raise TypeError(
             "this takes no Dask data: pass X.compute() if the rows fit into memory; fit, predict, "
-            "predict_proba and decision_function of PenalizedClassifier, StableSVC, "
-            "StableLogisticRegression, MissingFeatureSVC, EllipsoidSVC and ReGEC take X and y as "
-            "Dask data"
+            "predict_proba and decision_function of the estimators listed under scale in the "
+            "documentation take X and y as Dask data"
         )
 
 
@@ -54,8 +53,7 @@ def fit(model, X, y, sample_weight=None, uncertainty=None):
     if not isinstance(columns, int) and all(isinstance(name, str) for name in columns):
         model.feature_names_in_ = np.array(columns, dtype=object)
     engine = _Engine(parts, model.n_features_in_)
-    by_sums = hasattr(model, "_fit_moments")
-    (_partitioned.fit_sums if by_sums else _partitioned.fit)(model, engine, label_dtype)
+    _partitioned.fit(model, engine, label_dtype)
     model._warn()
     return model
 
@@ -312,23 +310,31 @@ class _Engine:
         else:
             self.units = client.persist(self.units, retries=3)
 
-    def run(self, ask, classes, answer=_partitioned.answer, merge=_partitioned.merge):
+    def run(self, ask, classes):
         """Put ``ask`` to all partitions and merge their answers."""
         delayed = self.dask.delayed
         # A task of its own: it is sent once to every worker, not once for every partition.
         state = delayed(_keep, pure=False)(ask, classes)
+        if _partitioned.in_sequence(ask):
+            follow = delayed(_follow, pure=False)
+            for unit in self.units:
+                state = follow(unit, state)
+            return self._result(delayed(_last, pure=False)(state))
         look, join = delayed(_look, pure=False), delayed(_join, pure=False)
-        level = [look(unit, state, self.depth, answer, merge) for unit in self.units]
+        level = [look(unit, state, self.depth) for unit in self.units]
         branch, many = FAN**self.depth, len(self.parts)
         held = [-(-min(self.size, many - i) // branch) for i in range(0, many, self.size)]
         while sum(held) > 1:
             groups = _groups(held)
-            level = [join([level[i] for i in some], cut, merge) for some, cut in groups]
+            level = [join([level[i] for i in some], cut) for some, cut in groups]
             held = [1] * len(level)
+        return self._result(level[0])[0]
+
+    def _result(self, task):
         client = _client()
         if client is None:
-            return self.dask.compute(level[0])[0][0]
-        return client.compute(level[0], retries=3).result()[0]
+            return self.dask.compute(task)[0]
+        return client.compute(task, retries=3).result()
 
 
 def _bundle(many, tasks, total):
@@ -383,24 +389,37 @@ def _block(index, part, columns, label, weight, names):
     return X, y, weights, errors
 
 
-def _look(blocks, state, depth, answer, merge):
+def _look(blocks, state, depth):
     """Answers of some partitions, each ``FAN**depth`` of them merged into one."""
     ask, classes = state
 
     def branch(blocks, depth):
         if depth == 0:
             index, block = blocks[0]
-            return answer(ask, index, block, classes)
+            return _partitioned.answer(ask, index, block, classes)
         size = FAN ** (depth - 1)
         parts = (blocks[i : i + size] for i in range(0, len(blocks), size))
-        return merge([branch(part, depth - 1) for part in parts])
+        return _partitioned.merge([branch(part, depth - 1) for part in parts])
 
     size = FAN**depth
     return [branch(blocks[i : i + size], depth) for i in range(0, len(blocks), size)]
 
 
-def _join(lists, cut, merge):
-    return [merge([message for some in lists for message in some][cut])]
+def _join(lists, cut):
+    return [_partitioned.merge([message for some in lists for message in some][cut])]
+
+
+def _follow(blocks, state):
+    """Go on through some partitions: what the next is asked, the classes and the last answer."""
+    ask, classes, *_ = state
+    message = None
+    for i, block in blocks:
+        ask, message = _partitioned.follow(ask, i, block, classes)
+    return ask, classes, message
+
+
+def _last(state):
+    return state[2]
 
 
 def _client():

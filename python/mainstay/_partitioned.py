@@ -2,7 +2,8 @@
 
 An engine has one method, ``run(ask, classes)``: it calls ``answer(ask, index, block, classes)`` for
 every partition and merges the answers in partition order, ``FAN`` at a time. The tree is the same
-for every engine, and so are the bits.
+for every engine, and so are the bits. Where ``in_sequence(ask)`` holds nothing is merged: every
+partition goes on where the one before it was.
 """
 
 import sys
@@ -38,9 +39,20 @@ def _aligned(block):
     return (part if part is None else np.require(part, requirements="CA") for part in block)
 
 
+def follow(ask, index, block, classes):
+    """Answer ``ask`` from one partition; also returns what the next partition is asked."""
+    message = answer(ask, index, block, classes)
+    return _core.ask_after(ask, message), message
+
+
 def merge(messages):
     """At most ``FAN`` answers in partition order as one."""
     return messages[0] if len(messages) == 1 else _core.merge_messages(list(messages))
+
+
+def in_sequence(ask):
+    """Whether every partition needs the answer of the one before it."""
+    return _core.in_sequence(ask)
 
 
 def fit(model, engine, label_dtype):
@@ -71,45 +83,6 @@ def _first_look(model, engine, ask, label_dtype):
     return _core.reorder_classes(first, order.tolist())
 
 
-def fit_sums(model, engine, label_dtype):
-    """Fit a method that needs nothing but sums over the rows of every class, in two passes."""
-    if model.class_weight == "balanced":
-        raise ValueError(
-            "`class_weight` = 'balanced' is not defined for partitions: give factors as a dict"
-        )
-    # The first look is the same for every method, and refuses what is not finite.
-    known = _core.Driver("l2", {})
-    ask, _ = known.next()
-    known.next(_first_look(model, engine, ask, label_dtype))
-    if len(model.classes_) > 2 and model.rule != "plane":
-        raise ValueError(
-            f"{len(model.classes_)} classes in partitions: `rule` = 'plane' is needed, since "
-            "'points' keeps all rows"
-        )
-    engine.counted(known.rows)
-    model._moments = engine.run(None, model.classes_, sums, merge_sums)
-    model._fit_moments()
-
-
-def sums(_, index, block, classes):
-    """Sum over the rows of every class of one partition; None if it is empty."""
-    X, y, weights, _ = _aligned(block)
-    if len(X) == 0:
-        return None
-    return _core.Moments(X, _codes(index, y, classes), len(classes), weights)
-
-
-def merge_sums(parts):
-    """Add sums in partition order."""
-    parts = [part for part in parts if part is not None]
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    total = _core.Moments.from_json(parts[0].to_json())  # a task may not change what it is given
-    for part in parts[1:]:
-        total.merge(part)
-    return total
-
-
 def _params_without_classes(model):
     """Parameters as far as they can be checked before the classes are known."""
     if isinstance(getattr(model, "class_weight", None), dict):
@@ -121,7 +94,7 @@ def _params_without_classes(model):
 def _tell(model, driver, start):
     if getattr(model, "verbose", 0):
         rate = driver.rows / max(time.perf_counter() - start, 1e-9)
-        gap = f", dual gap {driver.gap:.1e}" if driver.passes > 1 else ""
+        gap = f", dual gap {driver.gap:.1e}" if np.isfinite(driver.gap) else ""
         text = f"{type(model).__name__}: pass {driver.passes}{gap}, {rate:,.0f} rows a second"
         print(text, file=sys.stderr, flush=True)
 

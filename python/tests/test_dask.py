@@ -10,18 +10,23 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import mainstay
 from mainstay import (
     ConicSVC,
+    ConicSVCCV,
+    MissingFeaturePerceptron,
     NormRobustReGEC,
     PenalizedClassifier,
     ReGEC,
+    RobustReGEC,
     RolinClassifier,
     StableLogisticRegression,
     StableSVC,
     StableSVCCV,
     _dask,
+    _partitioned,
 )
 
 dask = pytest.importorskip("dask")
@@ -189,9 +194,8 @@ def test_estimators_without_a_partitioned_fit_name_an_alternative():
     ddf = dd.from_pandas(frame(), npartitions=2)
     for model, word in [
         (RolinClassifier(), "PenalizedClassifier"),
-        (ConicSVC(), "StableSVC"),
+        (ConicSVCCV(), "ConicSVC"),
         (StableSVCCV(), "StableSVC"),
-        (NormRobustReGEC(), "partial_fit"),
         (StableSVC(), "StableLogisticRegression"),
     ]:
         data = (
@@ -289,25 +293,25 @@ def test_curvature_of_some_rows_proves_the_same():
 
 @pytest.mark.parametrize("many", [1, 7, 8, 9, 40, 129, 1000, 5000])
 @pytest.mark.parametrize("tasks", [2, 4, 16])
-def test_partitions_are_shared_out_in_one_tree(many, tasks):
+def test_partitions_are_shared_out_in_one_tree(many, tasks, monkeypatch):
     """However many partitions a task takes, the tree of merges is that of one for each."""
 
     def merge(messages):
         return messages[0] if len(messages) == 1 else tuple(messages)
 
-    def answer(ask, index, block, classes):
-        return index
-
+    monkeypatch.setattr(_partitioned, "answer", lambda ask, index, block, classes: index)
+    monkeypatch.setattr(_partitioned, "merge", merge)
+    monkeypatch.setattr(_partitioned, "in_sequence", lambda ask: False)
     tree = list(range(many))
     while len(tree) > 1:
         tree = [merge(tree[i : i + 8]) for i in range(0, len(tree), 8)]
-    engine = _dask._Engine([(None, None, None, None)] * many, 1)
+    engine = _dask._Engine([(None,) * 5] * many, 1)
     size, depth = _dask._bundle(many, tasks, 0)
     assert -(-many // size) <= tasks
     engine._share_out(size, depth)
     engine.units = [[(i, None) for i in range(many)][j : j + size] for j in range(0, many, size)]
     with dask.config.set(scheduler="synchronous"):
-        assert engine.run(None, None, answer, merge) == tree[0]
+        assert engine.run(None, None) == tree[0]
     # Rows that are too many for a task are not put into one.
     assert _dask._bundle(many, tasks, many * 256e6) == (1, 0)
 
@@ -360,14 +364,15 @@ def test_arrays_may_begin_at_any_byte():
 def test_regec_needs_sums_alone():
     data = frame(classes=3)
     ddf = dd.from_pandas(data, npartitions=7)
-    model = ReGEC(rule="plane").fit(ddf, "label")
-    memory = ReGEC(rule="plane").fit(data[NAMES], data.label)
-    np.testing.assert_allclose(np.abs(model.planes_), np.abs(memory.planes_), rtol=1e-6, atol=1e-9)
-    assert (model.predict(ddf).compute() == memory.predict(data[NAMES])).mean() > 0.999
-    with pytest.raises(ValueError, match="'plane'"):
+    for model in (ReGEC(rule="plane"), NormRobustReGEC(0.1, rule="plane", class_weight="balanced")):
+        memory = clone(model).fit(data[NAMES], data.label)
+        model.fit(ddf, "label")
+        same = {"rtol": 1e-6, "atol": 1e-9}
+        np.testing.assert_allclose(np.abs(model.planes_), np.abs(memory.planes_), **same)
+        assert (model.predict(ddf).compute() == memory.predict(data[NAMES])).mean() > 0.999
+        assert model.n_iter_ == 2
+    with pytest.raises(ValueError, match="plane"):
         ReGEC().fit(ddf, "label")
-    with pytest.raises(ValueError, match="give factors"):
-        ReGEC(class_weight="balanced").fit(ddf, "label")
 
 
 @pytest.fixture(scope="module")
@@ -422,3 +427,33 @@ def test_stress_on_a_cluster_gives_the_same_table(processes):
     with joblib.parallel_config(backend="dask"):
         there = mainstay.stress(models, X, y, random_state=0, n_jobs=2, **ask)
     pd.testing.assert_frame_equal(here, there)
+
+
+def test_robust_regec_descends_one_step_a_pass():
+    data = frame()
+    model = RobustReGEC(0.1, xi=0.0).fit(dd.from_pandas(data, npartitions=5), "label")
+    memory = RobustReGEC(0.1, xi=0.0).fit(data[NAMES], data.label)
+    np.testing.assert_allclose(model.worst_case_ratio_, memory.worst_case_ratio_, rtol=1e-5)
+    with pytest.raises(ValueError, match="monotone"):
+        RobustReGEC(solver="paper").fit(dd.from_pandas(data, npartitions=2), "label")
+
+
+def test_a_perceptron_takes_one_partition_after_the_other():
+    data = frame()
+    model = MissingFeaturePerceptron(shuffle=False, n_passes=2)
+    ddf = dd.from_pandas(data, npartitions=140)  # several partitions share a task
+    model.fit(ddf, "label")
+    memory = clone(model).fit(data[NAMES], data.label)
+    np.testing.assert_array_equal(model.coef_, memory.coef_)
+    again = model.partial_fit(data[NAMES], data.label)  # a stream may go on
+    assert again is model
+
+
+def test_a_conic_svm_proves_its_gap():
+    data = frame()
+    ddf = dd.from_pandas(data, npartitions=4)
+    for params in ({"kappa": 0.2}, {"C": 0.05}):
+        model = ConicSVC(**params).fit(ddf, "label")
+        agree(model, ConicSVC(**params).fit(data[NAMES], data.label))
+    with pytest.raises(ValueError, match="linear"):
+        ConicSVC(kernel="rbf").fit(ddf, "label")

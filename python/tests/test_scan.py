@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import mainstay
@@ -83,6 +84,24 @@ def test_a_saved_model_predicts_files_by_name(folder, frame, tmp_path):
     again = mainstay.load(tmp_path / "model.json")
     X = frame[list("abcd")]
     assert np.array_equal(again.predict(X), model.predict(X))
+
+
+def test_methods_with_kernels_of_their_own_read_files_too(folder, frame):
+    X = frame[list("abcd")]
+    for model in (
+        mainstay.ReGEC(class_weight="balanced"),
+        mainstay.NormRobustReGEC(),
+        mainstay.RobustReGEC(0.1, xi=0.0),
+        mainstay.MissingFeaturePerceptron(shuffle=False),
+        mainstay.ConicSVC(kappa=0.3),
+    ):
+        alone = clone(model).fit(X, frame["label"])
+        model.fit(mainstay.scan(folder, columns=list("abcd")), "label")
+        assert (model.predict(X) == alone.predict(X)).mean() >= 0.995
+        if hasattr(alone, "dual_gap_"):
+            gap = (model.dual_gap_ + alone.dual_gap_) * max(1.0, abs(alone.objective_))
+            assert model.dual_gap_ <= 1e-6
+            assert abs(model.objective_ - alone.objective_) <= gap
 
 
 def test_mistakes_are_told(folder, frame):

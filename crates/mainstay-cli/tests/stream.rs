@@ -246,6 +246,32 @@ fn a_fit_in_passes_is_as_good_as_one_in_memory() {
     }
 }
 
+/// Methods with kernels of their own: where there is no objective to compare, the answers are.
+#[test]
+fn planes_perceptron_and_conic_svm_read_rows_in_passes() {
+    let case = Case::new("mean");
+    let (train, model) = (case.path("train.csv"), case.path("m.json"));
+    fs::write(&train, rows(1500, false)).unwrap();
+    let flags = ["-t", "outcome", "--id", "patient", "--drop", "note", "--impute", "mean"];
+    for method in [
+        &["-m", "regec", "-s", "rule=plane"][..],
+        &["-m", "norm-robust-regec", "-s", "rule=plane"],
+        &["-m", "robust-regec", "-s", "xi=0.5"],
+        &["-m", "missing-perceptron", "-s", "shuffle=false"],
+        &["-m", "conic", "-s", "kappa=0.3"],
+    ] {
+        let predicted = |more: &[&str]| {
+            let wanted = [&["fit", &train, "-o", &model][..], &flags, method, more].concat();
+            let (code, _, error) = said(&run(&wanted, Some(3000)));
+            assert_eq!(code, Some(0), "{method:?}: {error}");
+            said(&run(&["predict", &model, &train, "--impute", "mean"], None)).1
+        };
+        let (passes, memory) = (predicted(&["--stream"]), predicted(&[]));
+        let same = passes.lines().zip(memory.lines()).filter(|(a, b)| a == b).count();
+        assert!(same >= 1470, "{method:?}: {same} of 1501 lines are the same");
+    }
+}
+
 #[test]
 fn a_folder_is_one_table() {
     let case = Case::new("mean");

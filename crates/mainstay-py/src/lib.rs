@@ -245,7 +245,9 @@ mod _core {
         perceptron_partial_fit,
     };
     #[pymodule_export]
-    use super::partitioned::{Driver, look, merge_messages, message_classes, reorder_classes};
+    use super::partitioned::{
+        Driver, ask_after, in_sequence, look, merge_messages, message_classes, reorder_classes,
+    };
     #[pymodule_export]
     use super::scan::ScanRows;
     #[pymodule_export]

@@ -137,6 +137,23 @@ pub(crate) fn merge_messages(
     merged.map(|m| PyBytes::new(py, &m.to_bytes())).map_err(|e| to_python(&e))
 }
 
+/// Whether every partition needs the answer of the one before it.
+#[pyfunction]
+pub(crate) fn in_sequence(ask: &[u8]) -> PyResult<bool> {
+    Ask::from_bytes(ask).map(|ask| ask.in_sequence()).map_err(|e| to_python(&e))
+}
+
+/// What the partition behind the one that gave `message` is asked.
+#[pyfunction]
+pub(crate) fn ask_after<'py>(
+    py: Python<'py>,
+    ask: &[u8],
+    message: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let next = Ask::from_bytes(ask).and_then(|ask| Ok(ask.after(&Message::from_bytes(message)?)));
+    next.map(|ask| PyBytes::new(py, &ask.to_bytes())).map_err(|e| to_python(&e))
+}
+
 /// What the classes of a first look are called.
 #[pyfunction]
 pub(crate) fn message_classes(message: &[u8]) -> PyResult<Vec<String>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mainstay::Error;
 use mainstay::data::{EncoderOptions, Missing, Preparation};
-use mainstay::partitioned::{Ask, MergeTree, Partitions, look};
+use mainstay::partitioned::{Ask, pass};
 use mainstay_io::{ChunkOptions, Input, Scan};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -90,13 +90,8 @@ impl ScanRows {
         let ask = Ask::from_bytes(ask).map_err(|e| to_python(&e))?;
         let rows = Arc::clone(&self.rows);
         let message = run(py, self.threads, None, move |control| {
-            let (mut tree, mut index) = (MergeTree::new(), 0);
-            while let Some(block) = rows.block(index)? {
-                control.check()?;
-                tree.push(look(&block, &ask)?)?;
-                index += 1;
-            }
-            tree.finish()?.ok_or_else(|| Error::BadData("there is no row".into()))
+            let message = pass(&*rows, &ask, control)?;
+            message.ok_or_else(|| Error::BadData("there is no row".into()))
         })?;
         Ok(PyBytes::new(py, &message.to_bytes()))
     }

@@ -284,10 +284,9 @@ fn a_partition_that_raises_ends_the_fit_with_its_words() {
 fn methods_without_a_partitioned_form_name_an_alternative() {
     for (method, word) in [
         ("rolin", "PenalizedClassifier"),
-        ("conic", "StableSVC"),
+        ("conic-cv", "ConicSVC"),
         ("stable-svm-cv", "StableSVC"),
         ("missing-lp", "partial_fit"),
-        ("regec", "partial_fit"),
         ("ellipsoid-svm", "PenalizedClassifier"),
     ] {
         let told = methods::driver(method, &json!({})).unwrap_err().to_string();

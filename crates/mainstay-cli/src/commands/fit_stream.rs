@@ -217,7 +217,11 @@ impl Progress {
         let Some(bar) = &self.0 else { return };
         let speed = driver.rows().unwrap_or(0) as f64 / seconds.max(1e-9);
         let pass = driver.passes();
-        bar.line(&format!("pass {pass}: gap {:.1e}, {speed:.0} rows/s", driver.gap()));
+        let gap = match driver.gap() {
+            gap if gap.is_finite() => format!("gap {gap:.1e}, "),
+            _ => String::new(),
+        };
+        bar.line(&format!("pass {pass}: {gap}{speed:.0} rows/s"));
         bar.say(&format!("pass {}", pass + 1));
     }
 

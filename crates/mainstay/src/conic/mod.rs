@@ -19,6 +19,7 @@ mod estimator;
 mod hinge;
 mod interior;
 mod newton;
+mod partitioned;
 mod problem;
 mod space;
 mod spectrum;

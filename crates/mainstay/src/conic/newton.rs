@@ -187,17 +187,7 @@ impl State {
     }
 
     fn slope(&self, rows: &Rows<'_>, form: Form) -> Slope {
-        let terms = &self.terms;
-        let n = rows.c.len();
-        let at_w: Vec<f64> = (0..n)
-            .map(|i| -2.0 * rows.c[i] * terms.t[i] * (1.0 - terms.z[i]) * rows.y[i])
-            .collect();
-        let mut at_f = terms.rho.clone();
-        for i in 0..n {
-            vector::scale(at_f.row_mut(i), -2.0 * rows.c[i] * terms.t[i] * terms.t[i]);
-        }
-        let mut sum_z = rows.x.tr_mul_vec(&at_w);
-        sum_z.extend_from_slice(at_f.tr_mul(rows.x).data());
+        let sum_z = self.terms.slope(rows);
         let objective: Vec<f64> =
             self.w.iter().chain(self.factor.data()).map(|v| 2.0 * v).collect();
         let (price, normal) = match form {
@@ -216,36 +206,9 @@ impl State {
 
     /// Hessian of the Lagrangian, order p (r + 1).
     fn hessian(&self, rows: &Rows<'_>, price: f64) -> Dense {
-        let (p, r) = (rows.x.ncols(), self.factor.nrows());
-        let blocks = (r + 1) * (r + 2) / 2;
-        let terms = &self.terms;
-        let mut weights = Dense::zeros(rows.c.len(), blocks);
-        for i in 0..rows.c.len() {
-            let (a, s, rho) = (terms.a[i], terms.s[i], terms.rho.row(i));
-            if a <= 0.0 {
-                continue;
-            }
-            let a2 = a * a;
-            // Normalised by q: powers of it would leave the range of the numbers first.
-            let q = s + a2;
-            let (sq, aq) = (s / q, a2 / q);
-            let unit = price * rows.c[i] / q;
-            let out = weights.row_mut(i);
-            out[0] = 2.0 * unit * sq * (sq - 3.0 * aq);
-            let mut next = 1;
-            for k in 0..r {
-                out[next] = -4.0 * rows.y[i] * unit * (a / q) * rho[k] * (aq - sq);
-                next += 1;
-                for l in 0..=k {
-                    out[next] = 8.0 * unit * aq * (rho[k] / q) * rho[l];
-                    if k == l {
-                        out[next] -= 2.0 * unit * aq;
-                    }
-                    next += 1;
-                }
-            }
-        }
-        unstacked(&rows.x.stacked_grams(&weights), p, r)
+        let mut hessian = self.terms.curvature(rows, price);
+        hessian.add_diagonal(2.0);
+        hessian
     }
 
     /// One accepted step; `None` if no damping gives one.
@@ -359,22 +322,4 @@ fn tangential(factor: &Cholesky, slope: &Slope) -> Vec<f64> {
     }
     vector::scale(&mut step, -1.0);
     step
-}
-
-/// The Hessian from its blocks, which come in the order of the lower triangle, row by row.
-fn unstacked(grams: &Dense, p: usize, r: usize) -> Dense {
-    let mut hessian = Dense::zeros(p * (r + 1), p * (r + 1));
-    let mut block = 0;
-    for k in 0..=r {
-        for l in 0..=k {
-            for i in 0..p {
-                let from = grams.row(block * p + i);
-                hessian.row_mut(k * p + i)[l * p..(l + 1) * p].copy_from_slice(from);
-            }
-            block += 1;
-        }
-    }
-    hessian.mirror_lower();
-    hessian.add_diagonal(2.0);
-    hessian
 }

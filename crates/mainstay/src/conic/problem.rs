@@ -18,20 +18,8 @@
 //! Cepeda, Gomez, Han (2024), *Robust support vector machines via conic optimization*, (17), Theorem 2
 //! and Appendix C.
 
-use crate::linalg::{Dense, vector};
-
-/// Signed, weighted rows in solver units (see [`super::design`]).
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rows<'a> {
-    /// One row per sample, the constant feature included.
-    pub x: &'a Dense,
-    /// +1 or -1.
-    pub y: &'a [f64],
-    /// Positive weights ($c$).
-    pub c: &'a [f64],
-    /// Squared column scales, the natural metric for damping a step.
-    pub damping: &'a [f64],
-}
+use crate::linalg::Dense;
+pub(super) use crate::optim::conic_terms::{RowTerms, Rows};
 
 /// Which of the two problems.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +28,13 @@ pub(super) enum Form {
     Budget(f64),
     /// (17) with the given price $\lambda$ of every unit of $\sum c_i z_i$.
     Price(f64),
+}
+
+impl Form {
+    /// Whether rows of this weight, which no hyperplane gets right, use the budget up.
+    pub(super) fn spent_by(self, lost: f64) -> bool {
+        matches!(self, Self::Budget(target) if lost >= target)
+    }
 }
 
 /// A primal point.
@@ -62,21 +57,6 @@ pub(super) struct Dual {
     pub price: f64,
 }
 
-/// Per-row quantities at $(w, V)$, $V = F^\top F$.
-#[derive(Debug, Clone)]
-pub(super) struct RowTerms {
-    /// $a_i = (1 - y_i x_i^\top w)_+$.
-    pub a: Vec<f64>,
-    /// $F x_i$, one row per sample.
-    pub rho: Dense,
-    /// $s_i = \|F x_i\|^2$.
-    pub s: Vec<f64>,
-    /// $t_i = a_i/q_i$.
-    pub t: Vec<f64>,
-    /// $z_i = a_i t_i$.
-    pub z: Vec<f64>,
-}
-
 impl Dual {
     /// The weakest proof for `n` rows: that the objective is not below minus the price of the budget.
     pub(super) fn trivial(n: usize, form: Form) -> Self {
@@ -85,33 +65,6 @@ impl Dual {
             Form::Price(price) => price,
         };
         Self { h: vec![0.0; n], g: vec![0.0; n], price }
-    }
-}
-
-impl RowTerms {
-    /// Cost n p (rank + 1).
-    pub(super) fn new(rows: &Rows<'_>, w: &[f64], factor: &Dense) -> Self {
-        let margins = rows.x.mul_vec(w);
-        let a = margins.iter().zip(rows.y).map(|(m, y)| (1.0 - y * m).max(0.0)).collect();
-        let rho = rows.x.mul_tr(factor);
-        let s = (0..rho.nrows()).map(|i| vector::norm_sq(rho.row(i))).collect();
-        let mut terms = Self { a, rho, s, t: Vec::new(), z: Vec::new() };
-        terms.update();
-        terms
-    }
-
-    /// The same point with $V$ multiplied by `scale`.
-    pub(super) fn rescale(&mut self, scale: f64) {
-        vector::scale(self.rho.data_mut(), scale.sqrt());
-        vector::scale(&mut self.s, scale);
-        self.update();
-    }
-
-    /// Where $a = 0$ the indicator is 0, even at the kink $q = 0$.
-    fn update(&mut self) {
-        let slope = |(a, s): (&f64, &f64)| if *a > 0.0 { a / (s + a * a) } else { 0.0 };
-        self.t = self.a.iter().zip(&self.s).map(slope).collect();
-        self.z = self.a.iter().zip(&self.t).map(|(a, t)| a * t).collect();
     }
 }
 

@@ -21,18 +21,45 @@ pub(super) struct Spectrum {
     pub vectors: Dense,
 }
 
+/// What the bound needs to know of $h$ and $g$.
+pub(super) struct DualSums {
+    /// $\sum h_i$.
+    pub h: f64,
+    /// $\sum g_i$.
+    pub g: f64,
+    /// $\sum h_i y_i x_i$.
+    pub hx: Vec<f64>,
+    /// $\sum g_i y_i x_i$.
+    pub gx: Vec<f64>,
+    /// $\sum g_i x_i x_i^\top$.
+    pub gram: Dense,
+}
+
 impl Spectrum {
     /// With $h = k\lambda c t$, $g = k^2\lambda c t^2$, the best of a few $k \le 1$ that make $S \succ 0$.
     pub(super) fn new(rows: &Rows<'_>, at: &RowTerms, price: f64, form: Form) -> Result<Self> {
         let h: Vec<f64> = rows.c.iter().zip(&at.t).map(|(c, t)| price * c * t).collect();
         let g: Vec<f64> = h.iter().zip(&at.t).map(|(h, t)| h * t).collect();
-        let eigen = SymmetricEigen::new(&rows.x.weighted_gram(&g))?;
-        let signed = |v: &[f64]| -> Vec<f64> {
+        let image = |v: &[f64]| -> Vec<f64> {
             let v: Vec<f64> = v.iter().zip(rows.y).map(|(v, y)| v * y).collect();
-            eigen.vectors.tr_mul_vec(&rows.x.tr_mul_vec(&v))
+            rows.x.tr_mul_vec(&v)
         };
-        let (hx, gx) = (signed(&h), signed(&g));
-        let (sum_h, sum_g): (f64, f64) = (h.iter().sum(), g.iter().sum());
+        let sums = DualSums {
+            h: h.iter().sum(),
+            g: g.iter().sum(),
+            hx: image(&h),
+            gx: image(&g),
+            gram: rows.x.weighted_gram(&g),
+        };
+        Self::of_sums(&sums, price, form)
+    }
+
+    /// The same from sums over the rows.
+    pub(super) fn of_sums(sums: &DualSums, price: f64, form: Form) -> Result<Self> {
+        let eigen = SymmetricEigen::new(&sums.gram)?;
+        let hx = eigen.vectors.tr_mul_vec(&sums.hx);
+        let gx = eigen.vectors.tr_mul_vec(&sums.gx);
+        let (sum_h, sum_g) = (sums.h, sums.g);
         let paid = match form {
             Form::Budget(target) => price * target,
             Form::Price(_) => 0.0,

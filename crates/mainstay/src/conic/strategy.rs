@@ -166,7 +166,7 @@ pub(super) fn solve_path(
 }
 
 /// The rows that matter: an interior point's factor has full rank, most of it rounding.
-fn leading(factor: &Dense) -> Dense {
+pub(super) fn leading(factor: &Dense) -> Dense {
     let lengths: Vec<f64> = (0..factor.nrows()).map(|k| vector::norm(factor.row(k))).collect();
     let longest = lengths.iter().fold(0.0, |m: f64, v| m.max(*v));
     let kept: Vec<usize> =

@@ -23,8 +23,10 @@ use crate::uncertainty::ellipsoid::Ellipsoids;
 /// One robust plane and what there is to say about it.
 #[derive(Debug, Clone)]
 pub(super) struct PairFit {
-    plane: Plane,
+    pub plane: Plane,
     n_iter: usize,
+    /// Where the ellipsoids are too large: the part of them that the plane is robust against.
+    pub works: Option<f64>,
     warning: Option<String>,
     /// What found the plane.
     stage: &'static str,
@@ -130,6 +132,7 @@ impl<'a> ClassPairs<'a> {
                 return Ok(PairFit {
                     plane: nominal.clone(),
                     n_iter: 1,
+                    works: None,
                     warning: None,
                     stage: strategy::NOMINAL,
                 });
@@ -164,7 +167,8 @@ impl<'a> ClassPairs<'a> {
         let problem = self.robust_ratio(pair, share);
         let found = robust_plane(problem, &self.units, (nominal, start), (tol, max_iter), control)?;
         let warning = found.works.map(|works| too_large(pair, works));
-        Ok(PairFit { plane: found.plane, n_iter: found.n_iter, warning, stage: found.stage })
+        let (works, n_iter) = (found.works, found.n_iter);
+        Ok(PairFit { plane: found.plane, n_iter, works, warning, stage: found.stage })
     }
 
     /// The robust plane, or the nominal one should its worst case over the whole ellipsoids be better.
@@ -212,7 +216,7 @@ impl<'a> ClassPairs<'a> {
              solver=\"monotone\" always converges"
                 .to_owned()
         });
-        Ok(PairFit { plane, n_iter, warning, stage: strategy::PAPER })
+        Ok(PairFit { plane, n_iter, works: None, warning, stage: strategy::PAPER })
     }
 
     /// The xi with the lowest mean objective over random realisations, all planes taken together.

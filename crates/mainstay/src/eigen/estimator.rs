@@ -85,6 +85,15 @@ pub(super) fn prepare(data: &Dataset) -> Result<Cow<'_, Dataset>> {
     for (i, &label) in data.labels().iter().enumerate() {
         counts[label] += usize::from(data.weights().is_none_or(|w| w[i] > 0.0));
     }
+    enough_rows(&counts)?;
+    if data.len().saturating_mul(data.n_features()) > MERGE_LIMIT {
+        return Ok(Cow::Borrowed(data));
+    }
+    Ok(Cow::Owned(Merged::new(data).data))
+}
+
+/// An error if a class has too few rows of positive weight for a plane.
+pub(super) fn enough_rows(counts: &[usize]) -> Result<()> {
     if let Some(class) = counts.iter().position(|&c| c < 2)
         && (counts[class] == 0 || counts.len() == 2)
     {
@@ -93,10 +102,7 @@ pub(super) fn prepare(data: &Dataset) -> Result<Cow<'_, Dataset>> {
             counts[class]
         )));
     }
-    if data.len().saturating_mul(data.n_features()) > MERGE_LIMIT {
-        return Ok(Cow::Borrowed(data));
-    }
-    Ok(Cow::Owned(Merged::new(data).data))
+    Ok(())
 }
 
 /// What class weights do. A factor on all rows of a class cancels in the quotient, so it acts where
@@ -106,7 +112,7 @@ pub(super) fn reach(class_weight: &ClassWeight, data: &Dataset) -> Result<Vec<f6
     checked_reach(&factors)
 }
 
-fn checked_reach(factors: &[f64]) -> Result<Vec<f64>> {
+pub(super) fn checked_reach(factors: &[f64]) -> Result<Vec<f64>> {
     for &factor in factors {
         let rule = "positive and finite for every class";
         require(factor > 0.0 && factor.is_finite(), "class_weight", factor, rule)?;
@@ -142,7 +148,7 @@ impl Regec {
         let (planes, _) = planes_of(moments, self.0.regularization, self.0.delta, control)?;
         let fitted = Family { moments, planes, reach }.finish(None)?;
         let Model::Planes(model) = &fitted.model else { return Ok(fitted) };
-        match moments.ratios(&borrowed(model)) {
+        match moments.ratios(&model.borrowed()) {
             Some(ratios) => Ok(fitted.with("worst_case_ratio", ratios)),
             None => Ok(fitted),
         }
@@ -215,7 +221,7 @@ pub(super) fn with_ratios(
 ) -> Result<Fitted> {
     let Model::Planes(model) = &fitted.model else { return Ok(fitted) };
     let side = |k: usize, label: usize| if k == label { Side::Own } else { Side::Other };
-    let ratios = worst_case_ratios(data, ellipsoids, &borrowed(model), side, control)?;
+    let ratios = worst_case_ratios(data, ellipsoids, &model.borrowed(), side, control)?;
     Ok(fitted.with("worst_case_ratio", ratios))
 }
 
@@ -227,14 +233,10 @@ fn with_plain_ratios(
     control: &Control,
 ) -> Result<Fitted> {
     let Model::Planes(model) = &fitted.model else { return Ok(fitted) };
-    match moments.ratios(&borrowed(model)) {
+    match moments.ratios(&model.borrowed()) {
         Some(ratios) => Ok(fitted.with("worst_case_ratio", ratios)),
         None => with_ratios(fitted, data, None, control),
     }
-}
-
-fn borrowed(model: &Planes) -> Vec<(&[f64], f64)> {
-    model.planes.iter().map(Vec::as_slice).zip(model.offsets.iter().copied()).collect()
 }
 
 /// Parameters of [`NormRobustRegec`]; `check` is the only door to `fit`.

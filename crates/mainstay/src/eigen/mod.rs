@@ -14,6 +14,7 @@ mod moments;
 mod monotone;
 mod nominal;
 mod paper;
+mod partitioned;
 mod problem;
 mod robust;
 mod robust_ratio;

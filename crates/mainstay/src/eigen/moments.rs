@@ -89,6 +89,26 @@ impl Moments {
         Self::in_units(data, PlaneUnits::learn(data.features(), data.weights()), false, control)
     }
 
+    /// Sums that were taken elsewhere: rows of positive weight and Gram matrix of every class.
+    pub(super) fn of_grams(
+        units: PlaneUnits,
+        counts: Vec<usize>,
+        grams: Vec<Vec<f64>>,
+    ) -> Result<Self> {
+        let moments = Self { units, counts, store: Store::Grams(grams) };
+        if moments.is_finite() {
+            return Ok(moments);
+        }
+        let text =
+            "the squares of a feature are beyond the range of floating point; rescale the features";
+        Err(Error::Numerical(text.into()))
+    }
+
+    /// The same with rows, or triangles that stand for them.
+    pub(super) fn of_rows(units: PlaneUnits, counts: Vec<usize>, rows: Vec<Vec<f64>>) -> Self {
+        Self { units, counts, store: Store::Rows(rows) }
+    }
+
     fn is_finite(&self) -> bool {
         let (Store::Grams(parts) | Store::Rows(parts)) = &self.store;
         parts.iter().flatten().all(|v| v.is_finite())

@@ -5,10 +5,8 @@ use super::robust_ratio::{Evaluated, RobustRatio, Side};
 use crate::control::Control;
 use crate::error::Result;
 use crate::linalg::vector;
+use crate::partitioned::kernels::planes::{CLAMP, own_part};
 use crate::uncertainty::ellipsoid::Spread;
-
-/// Relative closeness to a kink at which majorisers are cut off.
-const CLAMP: f64 = 1e-7;
 
 /// A plane and how the ratio fell on the way to it.
 #[derive(Debug, Clone)]
@@ -108,11 +106,7 @@ impl RobustRatio<'_> {
     /// numerator.
     fn numerator_majoriser(&self, at: &Evaluated) -> (Vec<f64>, Spread) {
         let (f, (d, rho)) = (self.share, &at.own);
-        let theta: Vec<f64> = d
-            .iter()
-            .zip(rho)
-            .map(|(d, r)| (d.abs() / (d.abs() + r).max(1e-300)).clamp(CLAMP, 1.0 - CLAMP))
-            .collect();
+        let theta: Vec<f64> = d.iter().zip(rho).map(|(d, r)| own_part(*d, *r)).collect();
         let exact = |k: usize| rho[k] == 0.0;
         let gram: Vec<f64> = (0..d.len())
             .map(|k| self.own.weights[k] / if exact(k) { 1.0 } else { theta[k] })
@@ -152,7 +146,7 @@ struct Tangent {
 
 /// Minimises $z^\top \hat G z$ with $l^\top z - z^\top Q z/2 \ge 1 + c_0$: the $\tau$ at which the constraint is tight, by
 /// Newton's method within a bracket.
-fn minimise(form: &Majoriser, l: &[f64], constant: f64, start: f64) -> Option<Vec<f64>> {
+pub(super) fn minimise(form: &Majoriser, l: &[f64], constant: f64, start: f64) -> Option<Vec<f64>> {
     let mut tau = start;
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut best = None;

@@ -148,7 +148,12 @@ impl Estimator for RobustRegec {
 
 impl RobustRegec {
     /// The xi of the grid with the best accuracy on held-out rows drawn on their ellipsoids.
-    fn cross_validate(&self, data: &Dataset, reach: &[f64], control: &Control) -> Result<f64> {
+    pub(super) fn cross_validate(
+        &self,
+        data: &Dataset,
+        reach: &[f64],
+        control: &Control,
+    ) -> Result<f64> {
         const DRAWS: usize = 5;
         let fewest = (0..data.n_classes())
             .map(|k| data.labels().iter().filter(|&&l| l == k).count())

@@ -24,7 +24,7 @@ pub(super) const SMALLER_ELLIPSOIDS: &str = "smaller ellipsoids";
 
 /// A worst-case ratio this close to that of the plane at infinity means that no plane among the rows is better
 /// (errata B9).
-const NO_BETTER: f64 = 1e-3;
+pub(super) const NO_BETTER: f64 = 1e-3;
 
 /// Halvings of the interval in which the largest size that works is searched: to 1/256.
 const HALVINGS: usize = 8;

@@ -355,4 +355,6 @@ fn check_penalty(params: &Value, penalty: Penalty) -> Result<()> {
 }
 
 #[cfg(test)]
+mod kernel_tests;
+#[cfg(test)]
 mod tests;

@@ -3,10 +3,12 @@
 use serde_json::Value;
 
 use super::{find, parse};
+use crate::conic::ConicParams;
+use crate::eigen::{NormRobustRegecParams, RegecParams, RobustRegecParams};
 use crate::ellipsoid::EllipsoidParams;
 use crate::error::{Error, Result};
-use crate::missing::MissingFeatureSvcParams;
-use crate::partitioned::{Driver, Plan};
+use crate::missing::{MissingFeatureSvcParams, MissingPerceptronParams};
+use crate::partitioned::{Driver, Plan, Task};
 use crate::penalized::{PenalizedParams, Penalty};
 use crate::stable::{StableLogisticParams, StableSvcParams};
 
@@ -14,8 +16,32 @@ use crate::stable::{StableLogisticParams, StableSvcParams};
 pub fn driver(name: &str, params: &Value) -> Result<Driver> {
     let method = find(name)?;
     method.check_names(params)?;
-    let plan = plan(method.name, params)?;
-    Ok(Driver::new(plan, format!("{}{params}", method.name)))
+    let mut own = params.clone();
+    if super::calibrate::asked_for(&mut own)? {
+        return Err(Error::BadParams(
+            "`calibrate` = true learns from held-out rows in memory and has no fit over partitions; calibrate on a sample of \
+             the rows"
+                .into(),
+        ));
+    }
+    let params = &own;
+    let identity = format!("{}{params}", method.name);
+    match task(method.name, params)? {
+        Some(task) => Ok(Driver::of_task(task, identity)),
+        None => plan(method.name, params).map(|plan| Driver::new(plan, identity)),
+    }
+}
+
+/// Methods with kernels of their own.
+fn task(name: &str, params: &Value) -> Result<Option<Box<dyn Task>>> {
+    Ok(Some(match name {
+        "regec" => parse::<RegecParams>(params)?.partitioned()?,
+        "norm-robust-regec" => parse::<NormRobustRegecParams>(params)?.partitioned()?,
+        "robust-regec" => parse::<RobustRegecParams>(params)?.partitioned()?,
+        "missing-perceptron" => parse::<MissingPerceptronParams>(params)?.partitioned()?,
+        "conic" => parse::<ConicParams>(params)?.partitioned()?,
+        _ => return Ok(None),
+    }))
 }
 
 fn plan(name: &str, params: &Value) -> Result<Plan> {
@@ -50,13 +76,7 @@ fn alternative(name: &str) -> &'static str {
         "missing-lp" | "missing-cv" => {
             "fit it to a sample of the rows, or use MissingFeaturePerceptron.partial_fit on one partition after the other"
         }
-        "missing-perceptron" | "regec" => "use partial_fit on one partition after the other",
-        "norm-robust-regec" => {
-            "fit it to a sample of the rows, or use ReGEC, which takes Dask data and batches (partial_fit)"
-        }
-        "conic" | "conic-cv" => {
-            "fit it to a sample of the rows, or use StableSVC or PenalizedClassifier(loss=\"modified_huber\")"
-        }
+        "conic-cv" => "choose kappa on a sample of the rows and fit ConicSVC with it",
         _ => {
             "fit it to a sample of the rows, or use PenalizedClassifier, StableSVC or StableLogisticRegression"
         }

@@ -23,6 +23,11 @@ pub struct Planes {
 }
 
 impl Planes {
+    /// Normal and offset of every plane.
+    pub(crate) fn borrowed(&self) -> Vec<(&[f64], f64)> {
+        self.planes.iter().map(Vec::as_slice).zip(self.offsets.iter().copied()).collect()
+    }
+
     /// Number of features.
     pub fn n_features(&self) -> usize {
         self.planes.first().map_or(0, Vec::len)

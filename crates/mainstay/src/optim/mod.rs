@@ -5,16 +5,20 @@
 //! primal and dual point so far ([`bracket`]), step lengths and centring ([`step`]), how much a fit
 //! may still spend ([`budget`]), and cross-validation along warm-started paths ([`grid`], [`choice`]). Penalised
 //! losses ([`program`]) share their Newton system ([`normal_equations`]), and the hinge loss, its relatives and
-//! the hard margin their interior point ([`hinge_qp`]). Second-order cones share their scaling ([`cone`]).
+//! the hard margin their interior point ([`hinge_qp`]). Second-order cones share their scaling ([`cone`]). What
+//! fits in memory and over partitions have in common beyond that: the terms of the conic loss (`conic_terms`) and the
+//! perceptron's update (`perceptron`).
 
 pub mod bracket;
 pub mod budget;
 pub mod choice;
 pub mod cone;
+pub(crate) mod conic_terms;
 pub mod design;
 pub mod grid;
 pub mod hinge_qp;
 pub mod normal_equations;
+pub(crate) mod perceptron;
 pub mod program;
 pub mod step;
 

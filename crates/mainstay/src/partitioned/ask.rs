@@ -1,6 +1,8 @@
 //! What the driver asks of every partition.
 
 use super::ellipsoid::EllipsoidAsk;
+use super::kernels::KernelAsk;
+use super::message::{Inner as Said, Message};
 use super::missing::MissingAsk;
 use super::wire::{Reader, Wire, damaged, tagged, untagged, wire};
 use crate::error::Result;
@@ -24,6 +26,8 @@ pub(super) enum Inner {
     Missing(MissingAsk),
     /// The same for rows that are ellipsoids.
     Ellipsoid(EllipsoidAsk),
+    /// What a method with a kernel of its own asks.
+    Kernel(KernelAsk),
 }
 
 /// Size of the sample.
@@ -56,7 +60,7 @@ wire!(PassAsk { factors, means, class_factors, thin, questions });
 
 /// A point of one binary problem, in solver units.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// Weight of every column of z.
     pub v: Vec<f64>,
     /// Intercept.
@@ -181,6 +185,10 @@ impl Wire for Inner {
                 out.push(3);
                 ask.put(out);
             }
+            Self::Kernel(ask) => {
+                out.push(4);
+                ask.put(out);
+            }
         }
     }
 
@@ -190,6 +198,7 @@ impl Wire for Inner {
             1 => Self::Pass(PassAsk::get(from)?),
             2 => Self::Missing(MissingAsk::get(from)?),
             3 => Self::Ellipsoid(EllipsoidAsk::get(from)?),
+            4 => Self::Kernel(KernelAsk::get(from)?),
             _ => return Err(damaged("an unknown question")),
         })
     }
@@ -199,6 +208,20 @@ impl Ask {
     /// The ask as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         tagged(TAG, &self.0)
+    }
+
+    /// Whether every partition needs the answer of the one before it: nothing is merged then.
+    pub fn in_sequence(&self) -> bool {
+        matches!(&self.0, Inner::Kernel(ask) if ask.in_sequence())
+    }
+
+    /// What the partition behind the one that answered is asked; the same unless they follow each other.
+    #[must_use]
+    pub fn after(&self, answer: &Message) -> Self {
+        match (&self.0, &answer.0) {
+            (Inner::Kernel(ask), Said::Kernel(sums)) => Self(Inner::Kernel(ask.after(sums))),
+            _ => self.clone(),
+        }
     }
 
     /// The ask behind such bytes.

@@ -43,13 +43,20 @@ struct Before {
 
 /// Where a fit is: all that a checkpoint must hold of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub point: Point,
     pub width: f64,
     pub positive_only: bool,
 }
 
 wire!(Place { point, width, positive_only });
+
+impl Place {
+    /// A place that is a point alone.
+    pub(crate) fn at(v: Vec<f64>, b: f64) -> Self {
+        Self { point: Point { v, b, theta: 0.0 }, width: 1.0, positive_only: false }
+    }
+}
 
 /// One binary problem under way.
 #[derive(Debug, Clone)]

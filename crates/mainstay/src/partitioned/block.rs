@@ -124,6 +124,33 @@ impl<'a> Block<'a> {
     }
 }
 
+impl Block<'_> {
+    /// Checks that the block has the columns and classes that the first look found.
+    pub(super) fn check_known(&self, columns: usize, classes: usize) -> Result<()> {
+        self.check()?;
+        if self.x.ncols() != columns && !self.is_empty() {
+            return Err(Error::Mismatch(format!(
+                "partition {} has {} columns, the first look had {columns}",
+                self.partition,
+                self.x.ncols()
+            )));
+        }
+        if let Some(label) = self.labels.iter().find(|l| **l >= classes) {
+            let text = format!("partition {}: class {label} of {classes}", self.partition);
+            return Err(Error::Mismatch(text));
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a block whose numbers are not finite in solver units.
+    pub(super) fn changed(&self) -> Error {
+        Error::BadData(format!(
+            "partition {}: a number is not finite, or far larger than in the first look; did the data change between passes?",
+            self.partition
+        ))
+    }
+}
+
 /// Rows in partitions that can be read again and again.
 ///
 /// An engine asks for the blocks of a pass in ascending order from 0 until there is none; where

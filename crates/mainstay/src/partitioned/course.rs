@@ -16,7 +16,7 @@ const MOST_COLUMNS: usize = 4000;
 pub(super) const MOST_PASSES: usize = 200;
 
 /// One kind of fit, between its passes. [`Driver`](super::Driver) does what all kinds share.
-pub(super) trait Course: Debug + Send + Sync {
+pub(super) trait Course: Debug + Send {
     /// From the first look to the problems; `starts` are the places of a checkpoint, one for every problem.
     fn settle(&mut self, look: &FirstLook, starts: Option<&[Place]>) -> Result<()>;
     /// What all partitions are asked next; none once the fit is done.
@@ -29,14 +29,6 @@ pub(super) trait Course: Debug + Send + Sync {
     fn gap(&self) -> f64;
     /// The model after so many passes.
     fn finish(&self, passes: usize) -> Result<Fitted>;
-    /// The same fit once more.
-    fn copy(&self) -> Box<dyn Course>;
-}
-
-impl Clone for Box<dyn Course> {
-    fn clone(&self) -> Self {
-        self.copy()
-    }
 }
 
 /// One class against the rest, as far as the first look knows it.

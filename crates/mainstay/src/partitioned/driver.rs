@@ -7,6 +7,7 @@ use super::losses::LossFit;
 use super::message::{Inner as Said, Message};
 use super::one_versus_rest::OneVersusRest;
 use super::spec::Plan;
+use super::task::Task;
 use crate::error::{Error, Result};
 use crate::model::Fitted;
 
@@ -26,7 +27,7 @@ pub enum Step {
 }
 
 /// A fit over partitions. It reads nothing and keeps nothing that grows with the number of rows.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Driver {
     course: Box<dyn Course>,
     /// What makes the problem this one: method and parameters.
@@ -53,6 +54,15 @@ impl Driver {
             Plan::Missing(plan) => Box::new(OneVersusRest::new(plan)),
             Plan::Ellipsoid(plan) => Box::new(OneVersusRest::new(plan)),
         };
+        Self::of(course, identity)
+    }
+
+    /// A fit of a method with kernels of its own.
+    pub(crate) fn of_task(task: Box<dyn Task>, identity: String) -> Self {
+        Self::of(Box::new(task), identity)
+    }
+
+    fn of(course: Box<dyn Course>, identity: String) -> Self {
         Self { course, identity, curvature_rows: None, resume: None, settled: None, passes: 0 }
     }
 

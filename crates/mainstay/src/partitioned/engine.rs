@@ -65,8 +65,11 @@ pub fn merge_all(messages: Vec<Message>) -> Result<Option<Message>> {
     messages.try_fold(first, Message::merge).map(Some)
 }
 
-/// One pass over all partitions.
-fn pass(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Option<Message>> {
+/// One pass over all partitions: their merged answer to `ask`; `None` if there is no partition.
+pub fn pass(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Option<Message>> {
+    if ask.in_sequence() {
+        return follow(source, ask, control);
+    }
     let mut tree = MergeTree::new();
     let answer = |index: usize| {
         control.check()?;
@@ -88,6 +91,19 @@ fn pass(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Option<
         }
         next += window;
     }
+}
+
+/// A pass in which every partition goes on where the one before it was: the last answer.
+fn follow(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Option<Message>> {
+    let (mut ask, mut last, mut index) = (ask.clone(), None, 0);
+    while let Some(block) = source.block(index)? {
+        control.check()?;
+        let answer = look(&block, &ask)?;
+        ask = ask.after(&answer);
+        last = Some(answer);
+        index += 1;
+    }
+    Ok(last)
 }
 
 /// Fits over all partitions of `source`; `after` sees the driver after every pass.

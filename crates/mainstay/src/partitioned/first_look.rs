@@ -3,12 +3,13 @@
 use super::ask::FirstAsk;
 use super::block::Block;
 use super::wire::{Reader, Wire, wire};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix};
 
 /// Counts and moments of one class.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ClassMoments {
+pub(crate) struct ClassMoments {
     /// Rows.
     pub rows: usize,
     /// Total weight.
@@ -45,7 +46,7 @@ impl ClassMoments {
 
 /// One row of the sample.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Drawn {
+pub(crate) struct Drawn {
     /// The rows with the smallest numbers are the sample: it does not depend on how partitions are merged.
     pub draw: u64,
     pub label: usize,
@@ -59,7 +60,7 @@ wire!(Drawn { draw, label, weight, values, errors });
 
 /// A number that is not finite.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct BadCell {
+pub(crate) struct BadCell {
     pub partition: usize,
     pub row: usize,
     pub column: usize,
@@ -70,7 +71,7 @@ wire!(BadCell { partition, row, column, value });
 
 /// The answer to the first question.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct FirstLook {
+pub(crate) struct FirstLook {
     pub columns: usize,
     /// Numbers that make the error of a row; 0 where rows have none.
     pub errors: usize,
@@ -273,12 +274,12 @@ impl FirstLook {
     }
 
     /// Total rows.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.classes.iter().map(|c| c.rows).sum()
     }
 
     /// Moments of all rows, those of a class counting `factors` times.
-    pub(super) fn overall(&self, factors: &[f64]) -> ClassMoments {
+    pub(crate) fn overall(&self, factors: &[f64]) -> ClassMoments {
         let mut all = ClassMoments::empty(self.columns);
         for (class, factor) in self.classes.iter().zip(factors) {
             all.merge(class, *factor);
@@ -287,7 +288,7 @@ impl FirstLook {
     }
 
     /// The rows of the sample as a matrix.
-    pub(super) fn sample_matrix(&self) -> Dense {
+    pub(crate) fn sample_matrix(&self) -> Dense {
         let values = self.sample.iter().flat_map(|d| d.values.iter().copied()).collect();
         Dense::from_rows(self.sample.len(), self.columns, values)
     }
@@ -296,6 +297,17 @@ impl FirstLook {
     pub(super) fn sample_errors(&self) -> Option<Dense> {
         let values = self.sample.iter().flat_map(|d| d.errors.iter().copied()).collect();
         (self.errors > 0).then(|| Dense::from_rows(self.sample.len(), self.errors, values))
+    }
+
+    /// The rows of the sample as a data set; `None` if a class is not among them.
+    pub(crate) fn sample_data(&self) -> Result<Option<Dataset>> {
+        let labels: Vec<usize> = self.sample.iter().map(|d| d.label).collect();
+        if (0..self.names.len()).any(|class| !labels.contains(&class)) {
+            return Ok(None);
+        }
+        let weights = self.sample.iter().map(|d| d.weight).collect();
+        let data = Dataset::new(self.sample_matrix().into(), labels, self.names.len())?;
+        data.with_weights(weights).map(Some)
     }
 
     /// What tells this data set from another: a checkpoint remembers it.

@@ -8,7 +8,7 @@ use super::first_look::draw;
 use super::message::{Curvature, NearRows, Side, Sums};
 use super::row_terms::{Losses, share, smoothed_sum};
 use super::wire::Symmetric;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{Dense, Matrix, vector};
 use crate::loss::Loss;
 
@@ -39,20 +39,8 @@ pub(super) fn each_chunk(
     ask: &PassAsk,
     mut see: impl FnMut(&Chunk) -> Result<()>,
 ) -> Result<()> {
-    block.check()?;
     let p = ask.factors.len();
-    if block.x.ncols() != p && !block.is_empty() {
-        return Err(Error::Mismatch(format!(
-            "partition {} has {} columns, the first look had {p}",
-            block.partition,
-            block.x.ncols()
-        )));
-    }
-    let classes = ask.class_factors.len();
-    if let Some(label) = block.labels.iter().find(|l| **l >= classes) {
-        let text = format!("partition {}: class {label} of {classes}", block.partition);
-        return Err(Error::Mismatch(text));
-    }
+    block.check_known(p, ask.class_factors.len())?;
     let height = (CHUNK_NUMBERS / p.max(1)).clamp(64, 2048);
     for first in (0..block.len()).step_by(height) {
         see(&Chunk::new(block, first..block.len().min(first + height), ask)?)?;
@@ -126,10 +114,7 @@ impl Chunk {
             }
         };
         if !vector::all_finite(z.values()) {
-            return Err(Error::BadData(format!(
-                "partition {}: a number is not finite, or far larger than in the first look; did the data change between passes?",
-                block.partition
-            )));
+            return Err(block.changed());
         }
         let thinned = (ask.thin > 1).then(|| {
             let chosen = |row: &usize| draw(block.partition, rows.start + row) % ask.thin == 0;

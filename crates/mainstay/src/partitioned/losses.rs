@@ -133,10 +133,6 @@ impl Course for LossFit {
         fitted.route = vec!["partitions".into()];
         Ok(fitted)
     }
-
-    fn copy(&self) -> Box<dyn Course> {
-        Box::new(self.clone())
-    }
 }
 
 impl LossFit {

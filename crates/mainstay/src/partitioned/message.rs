@@ -5,6 +5,7 @@ use super::block::Block;
 use super::ellipsoid::{self, EllipsoidSums};
 use super::first_look::{FirstLook, first_look};
 use super::kernel::look_at;
+use super::kernels::KernelSums;
 use super::missing::{self, MissingSums};
 use super::wire::{Reader, Symmetric, Wire, damaged, tagged, untagged, wire};
 use crate::error::{Error, Result};
@@ -26,6 +27,8 @@ pub(super) enum Inner {
     Missing(Vec<MissingSums>),
     /// One for every question about ellipsoids.
     Ellipsoid(Vec<EllipsoidSums>),
+    /// Of a method with a kernel of its own.
+    Kernel(KernelSums),
 }
 
 /// Answers a question from the rows of one partition. One thread, no state: the same block and the same question give
@@ -38,6 +41,7 @@ pub fn look(block: &Block<'_>, ask: &Ask) -> Result<Message> {
         Asked::Ellipsoid(ask) => {
             Inner::Ellipsoid(ellipsoid::look(block, &ask.rows, &ask.questions)?)
         }
+        Asked::Kernel(ask) => Inner::Kernel(ask.look(block)?),
     }))
 }
 
@@ -65,6 +69,7 @@ impl Message {
             (Inner::Ellipsoid(a), Inner::Ellipsoid(b)) => {
                 Inner::Ellipsoid(in_pairs(a, b, |a, b| a.merge(&b))?)
             }
+            (Inner::Kernel(a), Inner::Kernel(b)) => Inner::Kernel(a.merge(b)?),
             _ => return Err(different()),
         }))
     }
@@ -99,6 +104,10 @@ impl Wire for Inner {
                 out.push(3);
                 sums.put(out);
             }
+            Self::Kernel(sums) => {
+                out.push(4);
+                sums.put(out);
+            }
         }
     }
 
@@ -108,6 +117,7 @@ impl Wire for Inner {
             1 => Self::Pass(Vec::get(from)?),
             2 => Self::Missing(Vec::get(from)?),
             3 => Self::Ellipsoid(Vec::get(from)?),
+            4 => Self::Kernel(KernelSums::get(from)?),
             _ => return Err(damaged("an unknown answer")),
         })
     }
@@ -183,7 +193,7 @@ pub(super) struct Sums {
 
 wire!(Sums { value, value_before, back, primal, open, share, band, sides, curvature, near });
 
-fn add(total: &mut [f64], part: &[f64]) -> Result<()> {
+pub(super) fn add(total: &mut [f64], part: &[f64]) -> Result<()> {
     if total.len() != part.len() {
         return Err(damaged("parts of different length"));
     }

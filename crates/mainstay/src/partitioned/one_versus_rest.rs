@@ -316,8 +316,4 @@ impl<R: Recipe> Course for OneVersusRest<R> {
         fitted.route = vec!["partitions".into()];
         Ok(fitted)
     }
-
-    fn copy(&self) -> Box<dyn Course> {
-        Box::new(self.clone())
-    }
 }

@@ -173,7 +173,7 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
 
 /// A symmetric matrix, of which the lower triangle travels.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Symmetric(pub Dense);
+pub(crate) struct Symmetric(pub Dense);
 
 impl Wire for Symmetric {
     fn put(&self, out: &mut Vec<u8>) {

@@ -3,7 +3,6 @@
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::perceptron_update::{Learner, UpdateRule};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result, require};
@@ -11,6 +10,7 @@ use crate::folds::generator;
 use crate::linalg::Matrix;
 use crate::missing::values::{ValueRule, Values};
 use crate::model::{Estimator, Fitted, Linear, Link, Model, Output};
+use crate::optim::perceptron::{Learner, UpdateRule, learn_row};
 use crate::uncertainty::Deletions;
 
 /// Parameters of [`MissingPerceptron`]; `check` is the only door to `fit`.
@@ -82,10 +82,10 @@ pub struct MissingPerceptron(MissingPerceptronParams);
 /// Everything a stream needs to go on: one learner per binary problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PerceptronState {
-    values: Vec<f64>,
-    learners: Vec<Learner>,
+    pub(super) values: Vec<f64>,
+    pub(super) learners: Vec<Learner>,
     /// Rounds so far.
-    rounds: u64,
+    pub(super) rounds: u64,
 }
 
 impl MissingPerceptron {
@@ -133,7 +133,7 @@ impl MissingPerceptron {
     }
 
     /// $\tau\sqrt m$.
-    fn step_scale(&self, p: usize) -> f64 {
+    pub(super) fn step_scale(&self, p: usize) -> f64 {
         let extra = usize::from(self.0.fit_intercept);
         self.0.c * ((p + extra) as f64 / (1 + extra) as f64).sqrt()
     }
@@ -150,19 +150,15 @@ impl MissingPerceptron {
         /// Rounds between looks at the control.
         const STRIDE: u64 = 4096;
         let set = Deletions::leaving_something(state.values.clone(), self.0.budget)?;
-        let rule = UpdateRule::new(&set, &self.0);
-        let binary = state.learners.len() == 1;
+        let rule = UpdateRule::new(&set, self.0.margin, self.0.c, self.0.fit_intercept);
         let mut items = Vec::new();
         for &i in order {
             if state.rounds.is_multiple_of(STRIDE) {
                 control.check()?;
             }
             let step = step(state.rounds);
-            for (k, learner) in state.learners.iter_mut().enumerate() {
-                let positive = labels[i] == if binary { 1 } else { k };
-                let y = if positive { 1.0 } else { -1.0 };
-                learner.learn(x.row(i), y, step, state.rounds, &rule, &mut items);
-            }
+            let row = (x.row(i), labels[i]);
+            learn_row(&mut state.learners, row, (step, state.rounds), &rule, &mut items);
             state.rounds += 1;
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Section 3 of the paper: a perceptron on a cube that learns online, against deletions.
 //!
-//! [`estimator`]: parameters, streams and passes; [`perceptron_update`]: what one row changes.
+//! [`estimator`]: parameters, streams and passes; what one row changes is `optim::perceptron`'s.
 
 mod estimator;
-mod perceptron_update;
+mod partitioned;
 
 pub use estimator::{MissingPerceptron, MissingPerceptronParams, PerceptronState};

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::estimator::MissingPerceptronParams;
 use crate::linalg::{Row, vector::vectorized};
 use crate::uncertainty::{Deletions, Gain, gains};
 
@@ -12,7 +11,8 @@ use crate::uncertainty::{Deletions, Gain, gains};
 /// the sum of the changes times their rounds, the hypotheses before $T$ rounds sum to $Tw - c$; weights that do not change
 /// need no work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Learner {
+pub(crate) struct Learner {
+    /// Weight of every feature.
     pub weights: Vec<f64>,
     pub intercept: f64,
     /// Sum of the changes of every weight, each times its round.
@@ -21,7 +21,7 @@ pub(super) struct Learner {
 }
 
 impl Learner {
-    pub(super) fn new(p: usize) -> Self {
+    pub(crate) fn new(p: usize) -> Self {
         Self {
             weights: vec![0.0; p],
             intercept: 0.0,
@@ -31,7 +31,7 @@ impl Learner {
     }
 
     /// Mean of the hypotheses before each of `rounds` rounds.
-    pub(super) fn average(&self, rounds: u64) -> (Vec<f64>, f64) {
+    pub(crate) fn average(&self, rounds: u64) -> (Vec<f64>, f64) {
         let rounds = rounds.max(1) as f64;
         let weights = self.weights.iter().zip(&self.changes).map(|(w, c)| w - c / rounds).collect();
         (weights, self.intercept - self.intercept_changes / rounds)
@@ -39,7 +39,7 @@ impl Learner {
 }
 
 /// What a round needs besides the learner and the row.
-pub(super) struct UpdateRule<'a> {
+pub(crate) struct UpdateRule<'a> {
     set: &'a Deletions,
     demand: f64,
     c: f64,
@@ -50,20 +50,37 @@ pub(super) struct UpdateRule<'a> {
 }
 
 impl<'a> UpdateRule<'a> {
-    pub(super) fn new(set: &'a Deletions, params: &MissingPerceptronParams) -> Self {
-        let demand = params.margin / set.kept();
+    /// For a margin of `margin` and weights within `c` of zero.
+    pub(crate) fn new(set: &'a Deletions, margin: f64, c: f64, intercept: bool) -> Self {
+        let demand = margin / set.kept();
         let least = set.values().iter().fold(f64::INFINITY, |m, v| m.min(*v));
         let most = set.values().iter().fold(0.0, |m, v| f64::max(m, *v));
         // Equal values: every deleted unit of value also relieves the demand.
         let relief = if most <= least { demand * set.budget() } else { 0.0 };
         let reach = if least == 0.0 { f64::INFINITY } else { set.budget() / least };
-        Self { set, demand, c: params.c, intercept: params.fit_intercept, reach, relief }
+        Self { set, demand, c, intercept, reach, relief }
+    }
+}
+
+/// One round of all learners: a class against the rest each, or the second of two classes against the first. `round`
+/// counts from 0.
+pub(crate) fn learn_row(
+    learners: &mut [Learner],
+    (row, label): (Row<'_>, usize),
+    (step, round): (f64, u64),
+    rule: &UpdateRule<'_>,
+    items: &mut Vec<Gain>,
+) {
+    let binary = learners.len() == 1;
+    for (k, learner) in learners.iter_mut().enumerate() {
+        let positive = label == if binary { 1 } else { k };
+        learner.learn(row, if positive { 1.0 } else { -1.0 }, step, round, rule, items);
     }
 }
 
 impl Learner {
     /// One round: the worst deletion, and the update if it causes a loss. `round` counts from 0.
-    pub(super) fn learn(
+    fn learn(
         &mut self,
         row: Row<'_>,
         y: f64,
