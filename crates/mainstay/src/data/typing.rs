@@ -241,6 +241,10 @@ fn ornament(word: &str) -> Option<String> {
     if word.strip_suffix('%').is_some_and(number) {
         return Some("has a percent sign".into());
     }
+    let limit = word.strip_prefix(['<', '>', '≤', '≥', '~']);
+    if limit.is_some_and(|rest| number(rest.strip_prefix('=').unwrap_or(rest))) {
+        return Some("is a limit, not a value".into());
+    }
     let body = word.strip_prefix(['-', '+']).unwrap_or(word);
     if let Some((head, tail)) = body.split_once(',') {
         let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
@@ -371,6 +375,8 @@ mod tests {
         assert!(message(&["1,200", "3,400", "900"]).contains("thousands separator"));
         assert!(message(&["1'200", "3'400"]).contains("thousands separator"));
         assert!(message(&["1,5", "2,25"]).contains("decimal comma (--decimal ,)"));
+        // Below the limit of detection: neither a number nor one category among a hundred.
+        assert!(message(&["0.7", "<0.5", "< 0.5", "3"]).contains("`<0.5` is a limit, not a value"));
         assert!(message(&["12 kg", "80kg"]).contains("has a unit (`kg`)"));
         assert!(message(&ages(&["80 y"])).contains("it has a unit (`y`)"));
         for words in [&["1a", "2b", "3a"][..], &["10-19", "20-29"], &["red", "5%"], &["T1", "T2"]] {
