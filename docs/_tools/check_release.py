@@ -1,7 +1,4 @@
-"""Check version, changelog, and the wheel and sdist in a folder, then use the wheel as a reader of the README would.
-
-    python docs/_tools/check_release.py FOLDER
-"""
+"""Check version, changelog, and the wheel and sdist in a folder, then use the wheel as a reader of the README would."""
 
 import datetime
 import re

@@ -26,7 +26,11 @@ def shown(value, form):
 
 def filled(text, found):
     """The text with every figure as measured."""
-    put = lambda m: f"{m[0][: m.start(3) - m.start()]}{shown(found[m[1]], m[2])}<!--=-->"  # noqa: E731
+
+    def put(place):
+        start = place[0][: place.start(3) - place.start()]
+        return f"{start}{shown(found[place[1]], place[2])}<!--=-->"
+
     return PLACE.sub(put, text)
 
 
@@ -48,4 +52,6 @@ def check():
     for page in pages():
         text = page.read_text(encoding="utf-8")
         if filled(text, found) != text:
-            raise SystemExit(f"{page.name}: figures differ from {MEASURED.name}: cargo xtask bench guide")
+            raise SystemExit(
+                f"{page.name}: figures differ from {MEASURED.name}: cargo xtask bench guide"
+            )
