@@ -2,7 +2,8 @@
 
     cargo xtask bench                 everything
     cargo xtask bench penalized       one group
-    cargo xtask bench --data DIR      also the cases on real data (see docs/datasets.md)
+    cargo xtask bench --data DIR      also the cases on real data (files as docs/reproduce.md describes them)
+    cargo xtask bench guide --data DIR    the figures on the guide's pages
 
 Run it on an otherwise idle machine.
 """
@@ -26,10 +27,15 @@ GROUPS = ["penalized", "rolin", "conic", "missing", "stable", "measurement", "re
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("groups", nargs="*", default=GROUPS, help=f"of {', '.join(GROUPS)}")
+    parser.add_argument("groups", nargs="*", default=GROUPS, help=f"guide, or of {', '.join(GROUPS)}")
     parser.add_argument("--data", type=Path, default=os.environ.get("MAINSTAY_DATA"))
     args = parser.parse_args()
-    for group in args.groups or GROUPS:
+    groups = args.groups or GROUPS
+    if "guide" in groups:
+        if args.data is None:
+            parser.error("guide needs --data DIR")
+        importlib.import_module("guide").write(args.data)
+    for group in (group for group in groups if group != "guide"):
         module = importlib.import_module(f"cases_{group}")
         print(f"== {group}", flush=True)
         results = []

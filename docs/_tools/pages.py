@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import matplotlib as mpl
+import numbers_in_pages
 import which
 
 import mainstay
@@ -60,6 +61,7 @@ def write(app, config):
     put(MADE / "which.svg", which.picture())
     for name in ("CHANGELOG", "CONTRIBUTING", "DESIGN"):
         put(MADE / f"{name.lower()}.md", rooted(name))
+    numbers_in_pages.check()
     fonts(config)
 
 

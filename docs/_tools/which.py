@@ -23,6 +23,12 @@ ROUTES = [
         "StableLogisticRegression",
         "guide/unlucky-subsets.html",
     ),
+    (
+        "Several of these, and I can say how much",
+        "RobustLogisticRegression",
+        "methods/robust-logistic.html",
+    ),
+    ("I want to know how good my model really is", "validate", "guide/validation.html"),
     ("None of these", "PenalizedClassifier: the baseline", "guide/baselines.html"),
 ]
 HEIGHT, WIDTH = 52, 760

@@ -3,11 +3,13 @@
 import ast
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from sklearn.datasets import load_breast_cancer
 import mainstay
 from mainstay import _core
 
+ROOT = Path(__file__).parents[2]
 MODULES = ["mainstay"] + [
     f"mainstay.{m.name}" for m in pkgutil.iter_modules(mainstay.__path__) if m.name != "_core"
 ]
@@ -96,3 +99,34 @@ def test_the_compiled_defaults_are_those_of_the_signature(cls):
         for key, value in compiled.items():
             default = list(python[key]) if isinstance(python[key], tuple) else python[key]
             assert key in chosen or value == default, f"{name}: {key}"
+
+
+@pytest.fixture(scope="module")
+def readme():
+    """The tool that runs and rewrites the README; it is not part of an installed package."""
+    tools = ROOT / "docs" / "_tools"
+    if not tools.exists():
+        pytest.skip("the repository is not there")
+    spec = importlib.util.spec_from_file_location("readme", tools / "readme.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_readme_shows_what_its_program_prints(readme):
+    code, shown = readme.PYTHON.search(readme.README.read_text(encoding="utf-8")).groups()
+    assert readme.printed("-c", code) == shown
+
+
+def test_the_readme_of_the_package_index_is_up_to_date(readme):
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.INDEX.read_text(encoding="utf-8") == readme.for_index(text)
+    for path in re.findall(r"\]\((?!https?:|#)([^)]+)\)", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_the_readme_states_the_versions_that_are_promised():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    python = re.search(r'requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text("utf-8"))
+    rust = re.search(r'rust-version = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8"))
+    assert f"Python {python[1]}+ · Rust {rust[1]}+ · MIT licence" in text

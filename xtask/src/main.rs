@@ -21,7 +21,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   docs     build the documentation into target/docs/site; --fast leaves the
            gallery unexecuted and the Rust reference out, --no-install uses the package in .venv
   release --dry-run  every step of a release short of uploading
-  bench    measure us and the peers in one run and rewrite BENCHMARKS.md
+  bench    measure us and the peers in one run and rewrite BENCHMARKS.md; `bench guide
+           --data DIR` measures the figures on the guide's pages
   fuzz     run every fuzz target for a minute (needs nightly and cargo-fuzz)";
 
 fn main() -> ExitCode {

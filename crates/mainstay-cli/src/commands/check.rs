@@ -105,7 +105,8 @@ fn command(args: &Check, survey: &Survey) -> String {
     }
     words.extend(input::encoding_flags(&args.encoding));
     words.extend(input::reading_flags(&args.reading));
-    let useless = survey.columns.iter().filter(|c| c.constant || c.leak);
+    // What stops `fit` is left out too, so that the command runs as it stands; the remarks say how to mend it instead.
+    let useless = survey.columns.iter().filter(|c| c.constant || c.leak || c.problem.is_some());
     let useless: Vec<&str> = useless.map(|c| c.name.as_str()).collect();
     if !useless.is_empty() && useless.len() < survey.columns.len() {
         words.extend(["--drop".into(), useless.join(",")]);

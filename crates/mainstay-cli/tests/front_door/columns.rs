@@ -92,6 +92,14 @@ fn nasty_files_give_the_expected_columns_or_one_line() {
         ("index.csv", index.clone().into_bytes(), &[], Ok(&["x"])),
         ("index2.csv", index.into_bytes(), &["--keep-feature", "column1"], Ok(&["column1", "x"])),
         ("ids.csv", plain(&("id", &|i| format!("P{}", 900 - i))), &[], Ok(&["x"])),
+        // Rows that came twice do not make an identifier a hundred categories, nor an index a measurement.
+        ("twice.csv", twice(), &[], Ok(&["x"])),
+        (
+            "limit.csv",
+            plain(&("crp", &|i| ["<0.5", "0.7", "3"][i % 3].into())),
+            &[],
+            Err(&["`<0.5` is a limit"]),
+        ),
         ("numbers.csv", plain(&("id", &|i| format!("{}", 7000 + i * i))), &[], Ok(&["x"])),
         ("iso.csv", dates(|i| format!("2024-02-{:02}", 1 + i % 20)), &[], Ok(&["x", "when"])),
         ("day.csv", dates(|i| format!("{:02}/03/2024", 1 + i % 20)), &[], Ok(&["x", "when"])),
@@ -123,6 +131,16 @@ fn nasty_files_give_the_expected_columns_or_one_line() {
     for case in cases {
         meets(&folder, case);
     }
+}
+
+/// A table with a saved index and identifiers, put together from two that share two rows.
+fn twice() -> Vec<u8> {
+    let text = table(
+        ",",
+        &[("", &|i| i.to_string()), ("id", &|i| format!("P{i}")), ("x", &measure), ("y", &label)],
+    );
+    let rows: Vec<&str> = text.lines().collect();
+    [&rows[..], &rows[1..3]].concat().join("\n").into_bytes()
 }
 
 /// Fits the file, and compares its features or the line that stops it with what is expected.

@@ -30,9 +30,17 @@ fn check_says_what_becomes_of_every_column_and_what_to_type() {
     assert!(command.ends_with("--target y --drop after,same -o model.json"), "{command}");
     let text = out(&mainstay(&["check", &path, "--target", "y"]));
     assert!(
-        text.contains("left out: all its values differ") && text.contains("next: mainstay fit "),
+        text.contains("left out: its values differ") && text.contains("next: mainstay fit "),
         "{text}"
     );
+    // A column that would stop `fit` is named, and the command that follows runs without it.
+    let dates = table(
+        ",",
+        &[("when", &|i| format!("03/0{}/2024", 1 + i % 9)), ("x", &measure), ("y", &label)],
+    );
+    let dates = folder.write("dates.csv", dates);
+    let text = out(&mainstay(&["check", &dates, "--target", "y"]));
+    assert!(text.contains("2024-01-03 or 2024-03-01") && text.contains("--drop when -o"), "{text}");
     let fitted = out(&mainstay(&["fit", &path, "--target", "y"]));
     assert!(fitted.contains("`after` alone tells the class of every row"), "{fitted}");
 }

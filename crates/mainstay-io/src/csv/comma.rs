@@ -93,7 +93,8 @@ impl<'a> Commas<'a> {
         if let Some((row, column)) = odd {
             let problem = format!(
                 "row {row}, column `{column}`: a number with a point in a file of decimal commas; is it a decimal point \
-                 or does it separate thousands? Write all numbers alike"
+                 or does it separate thousands? Write all numbers alike, or read the column as words with --categorical \
+                 {column}"
             );
             return Err(Error::file(self.name, problem));
         }

@@ -47,7 +47,7 @@ pub(super) fn take(
 /// The first number among names that are more likely a row of data.
 ///
 /// Names may be numbers that count up: years, or the places of unnamed columns. Others are taken for data if they
-/// are most of the cells.
+/// are most of the cells, or if several are there in no order and one of them has decimals.
 fn number_for_a_name(names: &[String]) -> Option<&str> {
     let numbers: Vec<(&str, f64)> = names
         .iter()
@@ -59,7 +59,8 @@ fn number_for_a_name(names: &[String]) -> Option<&str> {
     let whole = numbers.iter().all(|(_, v)| v.fract() == 0.0);
     let ascending = numbers.windows(2).all(|pair| pair[0].1 < pair[1].1);
     let names_count_up = whole && ascending && numbers.len() > 1;
-    (2 * numbers.len() > names.len() && !names_count_up).then_some(first)
+    let most = 2 * numbers.len() > names.len() && !names_count_up;
+    (most || !(whole || ascending)).then_some(first)
 }
 
 #[cfg(test)]
@@ -78,5 +79,7 @@ mod tests {
         assert_eq!(found(&["country", "1990", "2000", "2010"]), None);
         assert_eq!(found(&["column1", "0", "1", "2"]), None);
         assert_eq!(found(&["age", "sex", "1"]), None);
+        assert_eq!(found(&["P-1", "67", "33.5", "3.18", "f", "A", "no"]).as_deref(), Some("67"));
+        assert_eq!(found(&["dose", "unit", "who", "why", "0.5", "2"]), None);
     }
 }

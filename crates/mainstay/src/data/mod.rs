@@ -10,6 +10,7 @@ mod label;
 mod learner;
 mod merge;
 mod moments;
+mod ornament;
 mod prepare;
 mod standardize;
 mod survey;

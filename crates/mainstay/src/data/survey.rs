@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
+use super::encoder::COUNTS;
 use super::{
-    Cells, Classes, Column, ColumnPlan, Encoder, EncoderOptions, Encoding, Missing, Table,
+    Cells, Classes, Column, ColumnPlan, Encoder, EncoderOptions, Encoding, LeftOut, Missing, Table,
     Treatment,
 };
 use crate::error::{Error, Result};
@@ -20,7 +21,7 @@ const TOP: usize = 3;
 pub struct Survey {
     /// Number of rows.
     pub rows: usize,
-    /// Rows that are equal to an earlier one in every column, identifiers aside.
+    /// Rows that are equal to an earlier one in every column, a saved index and columns named as identifiers aside.
     pub duplicate_rows: usize,
     /// The classes, if a target was named.
     pub target: Option<TargetSurvey>,
@@ -95,7 +96,7 @@ impl Survey {
             labels.as_ref().zip(known.as_ref()).map(|(labels, known)| known.survey(labels));
         let mut survey = Self {
             rows: table.nrows(),
-            duplicate_rows: duplicates(table),
+            duplicate_rows: duplicates(table, &left_out),
             target,
             columns,
             remarks: Vec::new(),
@@ -270,13 +271,15 @@ fn top(values: &[Option<Value<'_>>]) -> Vec<(String, usize)> {
 }
 
 /// Rows that are equal to an earlier one.
-fn duplicates(table: &Table) -> usize {
+fn duplicates(table: &Table, left_out: &[LeftOut]) -> usize {
+    let index = |c: &&Column| left_out.iter().any(|l| l.why == COUNTS && l.column == c.name);
+    let columns: Vec<&Column> = table.columns().iter().filter(|c| !index(c)).collect();
     let row = |i: usize| -> Vec<u64> {
         let cell = |column: &Column| match &column.cells {
             Cells::Numbers(values) => (values[i] + 0.0).to_bits(),
             Cells::Words(list) => u64::from(list.codes()[i]),
         };
-        table.columns().iter().map(cell).collect()
+        columns.iter().copied().map(cell).collect()
     };
     let mut seen = HashSet::new();
     (0..table.nrows()).filter(|&i| !seen.insert(row(i))).count()

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::dates::{self, DateOrder, Finding};
+use super::ornament::{akin, ornament};
 use super::{Cells, Column, MISSING, WordList};
 use crate::error::{Error, Result};
 
@@ -225,7 +226,7 @@ fn shown(word: &str) -> String {
 /// The first cell and what is wrong with it, if nearly all cells are numbers with the same ornament.
 fn decoration<'a>(used: &[(&'a str, usize)], all: usize) -> Option<(&'a str, String)> {
     let (first, what) = used.iter().find_map(|(w, _)| Some((*w, ornament(w)?)))?;
-    let alike = |word: &str| word.parse::<f64>().is_ok() || ornament(word).as_ref() == Some(&what);
+    let alike = |word: &str| is_number(word) || ornament(word).is_some_and(|o| akin(&o, &what));
     let count: usize = used.iter().filter(|(w, _)| alike(w)).map(|(_, n)| n).sum();
     (count as f64 >= SHARE * all as f64).then_some((first, what))
 }
@@ -233,39 +234,6 @@ fn decoration<'a>(used: &[(&'a str, usize)], all: usize) -> Option<(&'a str, Str
 /// Whether nearly all cells are numbers with the same ornament: badly written, but no names.
 pub(super) fn is_decorated(used: &[(&str, usize)]) -> bool {
     decoration(used, used.iter().map(|(_, n)| n).sum()).is_some()
-}
-
-/// What a number carries that it should not.
-fn ornament(word: &str) -> Option<String> {
-    let number = |text: &str| text.trim().parse::<f64>().is_ok();
-    if word.strip_suffix('%').is_some_and(number) {
-        return Some("has a percent sign".into());
-    }
-    let body = word.strip_prefix(['-', '+']).unwrap_or(word);
-    if let Some((head, tail)) = body.split_once(',') {
-        let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
-        let grouped = body.split(',').skip(1).all(|g| digits(g.split('.').next().unwrap_or(g)));
-        let threes = body.split(',').skip(1).all(|g| g.split('.').next().unwrap_or(g).len() == 3);
-        if digits(head) && grouped && threes {
-            return Some("has a thousands separator (or a decimal comma: --decimal ,)".into());
-        }
-        if digits(head) && digits(tail) {
-            return Some("has a decimal comma (--decimal ,)".into());
-        }
-    }
-    let joined: String =
-        body.chars().filter(|c| !matches!(c, '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
-    if joined.len() < body.len() && number(&joined) {
-        return Some("has a thousands separator".into());
-    }
-    let end = body.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-    let unit = body[end..].trim();
-    let letters = unit.chars().all(|c| c.is_alphabetic() || "/°²³µ$€£".contains(c));
-    if number(&body[..end]) && !unit.is_empty() && letters {
-        return Some(format!("has a unit (`{unit}`)"));
-    }
-    let currency = body.strip_prefix(['$', '€', '£'])?;
-    number(currency).then(|| "has a currency sign".into())
 }
 
 /// The cells of a column of numbers as numbers, NaN for gaps.
@@ -370,7 +338,10 @@ mod tests {
         assert!(message(&["12%", "7 %", "3%"]).contains("`12%` has a percent sign"));
         assert!(message(&["1,200", "3,400", "900"]).contains("thousands separator"));
         assert!(message(&["1'200", "3'400"]).contains("thousands separator"));
+        assert!(message(&["85.500,50", "900,5", "1.200,00"]).contains("thousands separator"));
         assert!(message(&["1,5", "2,25"]).contains("decimal comma (--decimal ,)"));
+        // Below the limit of detection: neither a number nor one category among a hundred.
+        assert!(message(&["0.7", "<0.5", "< 0.5", "3"]).contains("`<0.5` is a limit, not a value"));
         assert!(message(&["12 kg", "80kg"]).contains("has a unit (`kg`)"));
         assert!(message(&ages(&["80 y"])).contains("it has a unit (`y`)"));
         for words in [&["1a", "2b", "3a"][..], &["10-19", "20-29"], &["red", "5%"], &["T1", "T2"]] {

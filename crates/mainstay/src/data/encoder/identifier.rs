@@ -12,8 +12,10 @@ const FEW: usize = 2;
 /// Names that a saved data-frame index gets.
 const NAMELESS: [&str; 3] = ["column1", "Unnamed: 0", "index"];
 
+/// Why a saved index is left out.
+pub(in crate::data) const COUNTS: &str = "it counts the rows, as a saved index does";
 /// Why a column of distinct values is left out.
-const DIFFER: &str = "all its values differ, as those of an identifier do";
+const DIFFER: &str = "its values differ from row to row, as those of an identifier do";
 
 /// What is known of a column that may name rows.
 pub(super) struct Facts<'a> {
@@ -23,7 +25,7 @@ pub(super) struct Facts<'a> {
     pub(super) words: bool,
     /// Whether it counts the rows; asked of the first column only.
     pub(super) counts_up: &'a dyn Fn() -> bool,
-    /// Whether all its values differ, see [`all_differ`].
+    /// Whether its values differ, see [`all_differ`].
     pub(super) all_differ: &'a dyn Fn() -> bool,
 }
 
@@ -66,7 +68,7 @@ impl<'a> Listing<'a> {
             return;
         }
         let why = if first && NAMELESS.contains(&column.name) && (column.counts_up)() {
-            "it counts the rows, as a saved index does"
+            COUNTS
         } else if self.nrows >= MIN_ROWS && (column.all_differ)() {
             self.numbers += usize::from(!column.words);
             DIFFER
@@ -90,25 +92,28 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// Whole numbers, each one more than the last.
+/// Numbers, each one more than the last; not everywhere, since tables are put together from several.
 fn counts_up(column: &Column) -> bool {
-    match &column.cells {
-        Cells::Numbers(values) => {
-            values.len() > 2 && values.windows(2).all(|pair| pair[1] - pair[0] == 1.0)
-        }
-        Cells::Words(_) => false,
-    }
+    let Cells::Numbers(values) = &column.cells else { return false };
+    let steps = values.windows(2).filter(|pair| pair[1] - pair[0] == 1.0).count();
+    values.len() > 2 && mostly(steps, values.len() - 1)
 }
 
-/// Words or whole numbers of which no two are equal, in all rows but perhaps a tenth.
+/// Whether nine tenths of something are so: a few rows may come twice, or have no value.
+pub(super) fn mostly(part: usize, all: usize) -> bool {
+    10 * part >= 9 * all
+}
+
+/// Words that are nearly all different, or whole numbers of which no two are equal, in all rows but perhaps a tenth.
+/// Among many whole numbers a few are equal by chance, so that these say nothing.
 fn all_differ(column: &Column) -> bool {
-    let enough = |present: usize| 10 * present >= 9 * column.len();
+    let enough = |present: usize| mostly(present, column.len());
     match &column.cells {
         Cells::Words(list) => {
             let present = list.used().map(|(_, n)| n).sum();
-            let names = |word: &str| !looks_like_value(word);
             enough(present)
-                && list.used().all(|(word, n)| n == 1 && names(word))
+                && mostly(list.used().count(), present)
+                && !list.used().any(|(word, _)| looks_like_value(word))
                 && !typing::is_decorated(&list.used().collect::<Vec<_>>())
         }
         Cells::Numbers(values) => {

@@ -17,7 +17,7 @@ pub use learner::EncoderLearner;
 pub use rule::Encoding;
 use rule::{Rule, typed};
 
-pub(super) use identifier::left_out;
+pub(super) use identifier::{COUNTS, left_out};
 pub use options::{EncoderOptions, Missing};
 pub use plan::{ColumnPlan, LeftOut, Treatment};
 

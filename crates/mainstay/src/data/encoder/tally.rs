@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::identifier::looks_like_value;
+use super::identifier::{looks_like_value, mostly};
 use super::rule::{Encoding, empty, infinite, learn_categories};
 use super::{EncoderOptions, Missing};
 use crate::data::dates::{self, DateOrder};
@@ -26,8 +26,8 @@ pub(super) struct Tally {
     /// The words read as dates, one entry for each of [`ORDERS`].
     days: [Sums; 3],
     distinct: Distinct,
-    /// Whether every number was one more than the one before.
-    counts_up: bool,
+    /// How many numbers were one more than the one before.
+    steps: usize,
     last: Option<f64>,
     /// Whether a chunk of numbers held one.
     holds_numbers: bool,
@@ -156,7 +156,7 @@ impl Tally {
             numbers: Sums::new(count_each),
             days: [(); 3].map(|()| Sums::new(count_each)),
             distinct: Distinct::Seen(HashSet::new()),
-            counts_up: true,
+            steps: 0,
             last: None,
             holds_numbers: false,
             words: None,
@@ -179,7 +179,7 @@ impl Tally {
             }
             Cells::Numbers(values) => {
                 for value in values {
-                    self.counts_up &= self.last.is_none_or(|last| value - last == 1.0);
+                    self.steps += usize::from(self.last.is_some_and(|last| value - last == 1.0));
                     self.last = Some(*value);
                     if !value.is_nan() {
                         self.holds_numbers = true;
@@ -224,12 +224,12 @@ impl Tally {
     }
 
     pub(super) fn counts_up(&self) -> bool {
-        self.words.is_none() && self.rows > 2 && self.counts_up
+        self.words.is_none() && self.rows > 2 && mostly(self.steps, self.rows - 1)
     }
 
-    /// Whether no two values are equal, as [`super::identifier`] means it.
+    /// Whether values differ from row to row, as [`super::identifier`] means it.
     pub(super) fn all_differ(&self) -> bool {
-        let enough = |present: usize| 10 * present >= 9 * self.rows;
+        let enough = |present: usize| mostly(present, self.rows);
         match &self.words {
             None => {
                 let whole = !matches!(self.distinct, Distinct::No);
@@ -238,8 +238,8 @@ impl Tally {
             Some(words) => {
                 let used: Vec<(&str, usize)> =
                     words.alike.iter().map(|a| (a.word.as_str(), a.count)).collect();
-                let once = words.counts.values().all(|n| *n == 1);
-                enough(words.all) && once && !words.values && !typing::is_decorated(&used)
+                let differ = mostly(words.counts.len(), words.counts.values().sum());
+                enough(words.all) && differ && !words.values && !typing::is_decorated(&used)
             }
         }
     }
