@@ -134,7 +134,9 @@ impl<'a> Fit<'a> {
         let unit = Standardize { means: vec![0.0; p], scales: vec![1.0; p] };
         let seed = seed_of(self.scene.seed, self.scene.repeat, Some(threat));
         match threat {
-            Threat::MissingFeatures => missing_features(&self.test, &unit, level, seed),
+            Threat::MissingFeatures => {
+                missing_features(&self.test, &unit, level, seed).map(|x| self.as_the_model_sees(x))
+            }
             Threat::CorruptedFeatures => corrupted_features(&self.test, &unit, level, seed),
             Threat::MeasurementError => measurement_error(&self.test, &unit, level, seed),
             Threat::AdversarialDeletion => {
@@ -147,10 +149,23 @@ impl<'a> Fit<'a> {
                 let place = |k: &usize| self.present.iter().position(|other| other == k);
                 let labels: Vec<Option<usize>> = self.scene.truth.iter().map(place).collect();
                 let set = Deletions::new(vec![1.0; p], spoiled(level, p) as f64)?;
-                adversarial_deletion(&self.test, &labels, linear, &unit, &set, Attack::Exact)
+                let damaged =
+                    adversarial_deletion(&self.test, &labels, linear, &unit, &set, Attack::Exact);
+                damaged.map(|x| self.as_the_model_sees(x))
             }
             _ => Ok(self.test.clone()),
         }
+    }
+
+    /// Deleted cells are at their means; a model that fills missing cells its own way sees that they are missing.
+    fn as_the_model_sees(&self, damaged: Dense) -> Dense {
+        if !self.model.fills_gaps() {
+            return damaged;
+        }
+        let x = &self.test;
+        Dense::from_fn(x.nrows(), x.ncols(), |i, j| {
+            if damaged[(i, j)] == x[(i, j)] { x[(i, j)] } else { f64::NAN }
+        })
     }
 
     /// Fills the cell with every metric that is defined.
