@@ -29,9 +29,9 @@ impl Time<'_> {
 }
 
 fn now(control: &Control) -> Result<f64> {
-    control.now().ok_or_else(|| {
-        Error::BadParams("a budget of seconds needs a control with a clock".into())
-    })
+    control
+        .now()
+        .ok_or_else(|| Error::BadParams("a budget of seconds needs a control with a clock".into()))
 }
 
 impl Session {

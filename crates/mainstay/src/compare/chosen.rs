@@ -13,9 +13,7 @@ use crate::metrics::{
 };
 use crate::model::{Estimator, Model, StandardizeFirst, TrainingSummary};
 use crate::trust::{ClassCoefficients, coefficients};
-use crate::validate::{
-    CalibrationCurve, Instability, Kind, MetricRow, Validation, ValidationPlan,
-};
+use crate::validate::{CalibrationCurve, Instability, Kind, MetricRow, Validation, ValidationPlan};
 
 /// Bootstrap refits behind intervals of weights, optimism and instability.
 const BOOTSTRAP: usize = 60;
@@ -247,5 +245,90 @@ fn unsteadiness(found: Instability) -> Unsteadiness {
         flips: found.flips,
         often: often / found.rows.len().max(1) as f64,
         rows: rows.into_iter().step_by(every).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folds::generator;
+    use crate::linalg::Dense;
+    use crate::methods;
+    use rand::RngExt;
+    use serde_json::json;
+
+    fn appraised(data: &Dataset, method: &str, params: &serde_json::Value) -> Result<Chosen> {
+        let estimator = methods::find(method)?.estimator(params)?;
+        let names = |letter: &str, n: usize| (0..n).map(|k| format!("{letter}{k}")).collect();
+        let (features, classes): (Vec<String>, Vec<String>) =
+            (names("f", data.n_features()), names("c", data.n_classes()));
+        let candidate = Candidate {
+            method,
+            estimator: estimator.as_ref(),
+            calibrated: params.get("calibrate").is_some(),
+            data,
+            features: &features,
+            classes: &classes,
+            groups: None,
+            seed: 1,
+        };
+        candidate.appraise(&Control::new())
+    }
+
+    /// Features that say nothing about labels drawn by coin.
+    fn noise(n: usize, p: usize) -> Dataset {
+        let mut rng = generator(5);
+        let x = Dense::from_fn(n, p, |_, _| rng.random_range(-1.0..1.0));
+        let labels = (0..n).map(|_| usize::from(rng.random_range(0.0..1.0) < 0.5)).collect();
+        Dataset::new(x.into(), labels, 2).unwrap()
+    }
+
+    /// A nearly free fit of 30 weights to 60 coin tosses looks perfect on its own rows; nothing here may.
+    #[test]
+    fn figures_are_of_rows_that_the_fit_has_not_seen() {
+        let found = appraised(&noise(60, 30), "l2", &json!({"alpha": 1e-4})).unwrap();
+        let auc = found.curves[0].auc.unwrap();
+        assert!((0.2..0.8).contains(&auc), "{auc}");
+        let right: usize = (0..2).map(|k| found.confusion[k][k]).sum();
+        assert_eq!(found.confusion.iter().flatten().sum::<usize>(), 60);
+        assert!((12..=48).contains(&right), "{right}");
+        let apparent = found.metrics.iter().find(|m| m.metric == Metric::Auc).unwrap();
+        assert!(apparent.apparent.unwrap() > 0.95);
+        assert!((apparent.cross_validated.unwrap() - 0.5).abs() < 0.3);
+        assert_eq!(found.thresholds.len(), USUAL_THRESHOLDS.len());
+        assert_eq!(found.probabilities, ProbabilitySource::Loss);
+        assert_eq!(found.coefficients[0].features.len(), 30);
+        assert!(found.coefficients[0].features.iter().all(|f| f.steadiness.is_some()));
+        // Fits to redrawn coin tosses hardly agree.
+        assert!(found.unsteadiness.unwrap().mean_absolute_error.unwrap() > 0.1);
+        let text = serde_json::to_string(&found.curves).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<ClassCurves>>(&text).unwrap(), found.curves);
+    }
+
+    #[test]
+    fn scores_without_probabilities_are_calibrated_or_have_no_thresholds() {
+        let data = noise(50, 3);
+        let plain = json!({"loss": "hinge", "alpha": 0.1});
+        let bare = appraised(&data, "l2", &plain).unwrap();
+        assert_eq!(bare.probabilities, ProbabilitySource::None);
+        assert!(bare.thresholds.is_empty() && bare.calibration.is_none());
+        assert!(!bare.curves[0].roc.is_empty());
+        let mut calibrated = plain;
+        calibrated["calibrate"] = json!(true);
+        let found = appraised(&data, "l2", &calibrated).unwrap();
+        assert_eq!(found.probabilities, ProbabilitySource::Calibrated);
+        assert!(!found.thresholds.is_empty());
+    }
+
+    #[test]
+    fn a_class_of_one_row_is_refused_and_small_classes_have_fewer_folds() {
+        let with = |rare: usize| {
+            let x = Dense::from_fn(30, 2, |i, j| ((i * 5 + j * 3) % 7) as f64);
+            let labels = (0..30).map(|i| usize::from(i < rare)).collect();
+            Dataset::new(x.into(), labels, 2).unwrap()
+        };
+        let told = appraised(&with(1), "l2", &json!({"alpha": 0.1})).unwrap_err().to_string();
+        assert!(told.contains("single row"), "{told}");
+        assert_eq!(appraised(&with(3), "l2", &json!({"alpha": 0.1})).unwrap().folds, 3);
     }
 }

@@ -125,7 +125,8 @@ impl Fits<'_> {
         };
         let own = self.own_roster.then(|| calibrated(name, data.n_features())).transpose()?;
         let own = own.flatten();
-        let groups = self.plan.groups.as_ref().map(|g| rows.iter().map(|&i| g[i]).collect::<Vec<_>>());
+        let groups =
+            self.plan.groups.as_ref().map(|g| rows.iter().map(|&i| g[i]).collect::<Vec<_>>());
         let candidate = Candidate {
             method: name,
             estimator: own.as_deref().unwrap_or(entrant.estimator.as_ref()),

@@ -12,6 +12,7 @@ mod constant;
 mod details;
 mod doubts;
 mod duplicates;
+mod elsewhere;
 mod extent;
 mod finish;
 mod labels;
@@ -23,6 +24,7 @@ mod session;
 mod summary;
 mod survey;
 mod told;
+mod tuning;
 mod wording;
 
 pub use advice::SURE;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::outcome::{MethodInfo, Role};
+use super::tuning::{Choice, Tuned};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -41,6 +42,8 @@ struct Recipe {
     no_probabilities: bool,
     /// The recipe whose fits are part of this one's.
     same_fits_as: Option<&'static str>,
+    /// What it chooses by cross-validation.
+    choice: Choice,
 }
 
 /// A method and what happens to the rows first.
@@ -60,6 +63,11 @@ impl Estimator for Prepared {
             }
         }
     }
+
+    fn settled(&self, fitted: &Fitted, rows: usize) -> Option<Box<dyn Estimator>> {
+        let estimator = self.estimator.settled(fitted, rows)?;
+        Some(Box::new(Self { first: self.first, estimator }))
+    }
 }
 
 /// The three baselines and the robust families, for data with `p` features.
@@ -78,8 +86,8 @@ pub fn roster(p: usize) -> Result<(Vec<MethodInfo>, Vec<Entrant>)> {
         let inner: Box<dyn Estimator> = match shared.iter().find(|(name, _)| *name == lent) {
             Some((_, memo)) => Box::new(memo.clone()),
             None => {
-                let found = methods::find(recipe.method)?.estimator(&recipe.settings)?;
-                let memo = Memo::new(found);
+                let settings = recipe.settings.clone();
+                let memo = Memo::new(Box::new(Tuned::new(recipe.method, settings, recipe.choice)?));
                 shared.push((recipe.name, memo.clone()));
                 Box::new(memo)
             }
@@ -151,6 +159,7 @@ fn robust(
         first: First::Nothing,
         no_probabilities: true,
         same_fits_as: None,
+        choice: Choice::Nothing,
     }
 }
 
@@ -167,6 +176,7 @@ fn baselines() -> Vec<Recipe> {
         role: Role::Baseline,
         method,
         no_probabilities: name == "linear-svm",
+        choice: Choice::Alpha,
         ..robust(
             name,
             title,
@@ -184,7 +194,9 @@ fn baselines() -> Vec<Recipe> {
 
 fn by_the_papers() -> Vec<Recipe> {
     let tuned = |what: &str, judged: &str| {
-        format!("worst 30 %, 60 % or all of the rows and 4 {what}, {judged} in 3-fold cross-validation")
+        format!(
+            "worst 30 %, 60 % or all of the rows and 4 {what}, {judged} in 3-fold cross-validation"
+        )
     };
     vec![
         Recipe {
@@ -196,14 +208,18 @@ fn by_the_papers() -> Vec<Recipe> {
                 json!({"n_repeats": 2, "normalize": true}),
             )
         },
-        robust(
-            "conic-cv",
-            "conic-loss SVM",
-            "share of wrong labels: 5 values from 0.02 to 0.35, fewest errors in 3-fold cross-validation",
-            conic(),
-        ),
+        Recipe {
+            choice: Choice::Kappa,
+            ..robust(
+                "conic-cv",
+                "conic-loss SVM",
+                "share of wrong labels: 5 values from 0.02 to 0.35, fewest errors in 3-fold cross-validation",
+                conic(),
+            )
+        },
         Recipe {
             no_probabilities: false,
+            choice: Choice::WorstAndAlpha,
             ..robust(
                 "stable-logistic-cv",
                 "stable logistic regression",
@@ -211,12 +227,15 @@ fn by_the_papers() -> Vec<Recipe> {
                 json!({"ks": [0.3, 0.6, 1.0], "alphas": [1e-4, 1e-3, 1e-2, 1e-1], "cv": 3, "tol": 1e-3}),
             )
         },
-        robust(
-            "stable-svm-cv",
-            "stable SVM",
-            tuned("values of C", "fewest errors"),
-            json!({"ks": [0.3, 0.6, 1.0], "Cs": [1e-3, 1e-2, 1e-1, 1.0], "cv": 3, "tol": 1e-3}),
-        ),
+        Recipe {
+            choice: Choice::WorstAndC,
+            ..robust(
+                "stable-svm-cv",
+                "stable SVM",
+                tuned("values of C", "fewest errors"),
+                json!({"ks": [0.3, 0.6, 1.0], "Cs": [1e-3, 1e-2, 1e-1, 1.0], "cv": 3, "tol": 1e-3}),
+            )
+        },
     ]
 }
 
@@ -226,17 +245,21 @@ fn for_lost_features(p: usize) -> Vec<Recipe> {
     let budget = if lost < p { lost as f64 } else { 0.5 * p as f64 };
     let percent = 100.0 * LOST;
     vec![
-        robust(
-            "missing-cv",
-            "missing-feature SVM",
-            format!(
-                "expects {budget} of {p} features to go missing in the worst way; 2 values of C, fewest errors on \
-                 damaged rows in 3-fold cross-validation"
-            ),
-            json!({"budget": budget, "budgets": [budget], "Cs": [0.3, 3.0], "cv": 3, "tol": 1e-2}),
-        ),
+        Recipe {
+            choice: Choice::BoxAndBudget,
+            ..robust(
+                "missing-cv",
+                "missing-feature SVM",
+                format!(
+                    "expects {budget} of {p} features to go missing in the worst way; 2 values of C, fewest errors on \
+                     damaged rows in 3-fold cross-validation"
+                ),
+                json!({"budget": budget, "budgets": [budget], "Cs": [0.3, 3.0], "cv": 3, "tol": 1e-2}),
+            )
+        },
         Recipe {
             no_probabilities: false,
+            choice: Choice::Alpha,
             ..robust(
                 "robust-logistic",
                 "robust logistic regression",
@@ -251,16 +274,19 @@ fn for_lost_features(p: usize) -> Vec<Recipe> {
 }
 
 fn for_errors() -> Vec<Recipe> {
-    vec![robust(
-        "ellipsoid-svm-cv",
-        "ellipsoid SVM",
-        format!(
-            "allows for an error of {KNOWN_ERROR} standard deviations; 4 values of C, fewest errors on rows with that \
-             noise in 3-fold cross-validation"
-        ),
-        json!({"uncertainty": KNOWN_ERROR, "scales": [1.0], "Cs": [0.01, 0.1, 1.0, 10.0], "cv": 3, "tol": 1e-4,
-               "max_iter": 100}),
-    )]
+    vec![Recipe {
+        choice: Choice::C,
+        ..robust(
+            "ellipsoid-svm-cv",
+            "ellipsoid SVM",
+            format!(
+                "allows for an error of {KNOWN_ERROR} standard deviations; 4 values of C, fewest errors on rows with \
+                 that noise in 3-fold cross-validation"
+            ),
+            json!({"uncertainty": KNOWN_ERROR, "scales": [1.0], "Cs": [0.01, 0.1, 1.0, 10.0], "cv": 3, "tol": 1e-4,
+                   "max_iter": 100}),
+        )
+    }]
 }
 
 /// What is done to the rows, then a method from above.
@@ -270,6 +296,7 @@ fn recipes_of_two() -> Vec<Recipe> {
             method: "l2",
             first: First::Gaussian,
             no_probabilities: false,
+            choice: Choice::Alpha,
             same_fits_as: Some("l2"),
             ..robust(
                 "l2-gaussian",
@@ -281,6 +308,7 @@ fn recipes_of_two() -> Vec<Recipe> {
         Recipe {
             method: "conic-cv",
             first: First::DropFar,
+            choice: Choice::Kappa,
             same_fits_as: Some("conic-cv"),
             ..robust(
                 "far-conic-cv",
@@ -299,4 +327,48 @@ fn guests() -> Vec<Recipe> {
         format!("allows for an error of {KNOWN_ERROR} standard deviations; nothing is tuned"),
         json!({"uncertainty": KNOWN_ERROR}),
     )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Dense;
+
+    #[test]
+    fn the_roster_has_the_recipes_of_two_and_not_regec() {
+        let (infos, entrants) = roster(30).unwrap();
+        let names: Vec<&str> = infos.iter().map(|m| m.name.as_str()).collect();
+        for wanted in ["l2-gaussian", "robust-logistic", "far-conic-cv"] {
+            assert!(names.contains(&wanted), "{names:?}");
+        }
+        assert!(!names.contains(&"robust-regec"));
+        assert!(names.iter().zip(&entrants).all(|(name, entrant)| *name == entrant.name));
+        assert_eq!(on_request("robust-regec").unwrap().0.name, "robust-regec");
+        assert!(on_request("l3").is_err_and(|e| e.to_string().contains("robust-regec")));
+        // Every method without probabilities can be given some.
+        for name in names {
+            let own = recipes(30).into_iter().find(|r| r.name == name).unwrap();
+            assert_eq!(calibrated(name, 30).unwrap().is_some(), own.no_probabilities, "{name}");
+        }
+    }
+
+    /// On complete rows imputation changes nothing: the fit is the plain one, done once.
+    #[test]
+    fn logistic_regression_with_imputation_is_the_plain_fit_on_complete_rows() {
+        let rows = small();
+        let (_, entrants) = roster(rows.n_features()).unwrap();
+        let fit = |name: &str| {
+            let own = entrants.iter().find(|e| e.name == name).unwrap();
+            own.estimator.fit(&rows, &Control::new()).unwrap()
+        };
+        let (plain, filled) = (fit("l2"), fit("l2-gaussian"));
+        assert_eq!(plain.model.linear(), filled.model.linear());
+        assert!(filled.model.fills_gaps() && !plain.model.fills_gaps());
+    }
+
+    fn small() -> Dataset {
+        let x = Dense::from_fn(60, 3, |i, j| ((i * (5 + 2 * j) + j) % 11) as f64 / 5.0 - 1.0);
+        let labels = (0..60).map(|i| usize::from((i * 5) % 11 > 4)).collect();
+        Dataset::new(x.into(), labels, 2).unwrap()
+    }
 }

@@ -107,6 +107,16 @@ impl Session {
         Ok(())
     }
 
+    /// Says what became of the rows and cells of the user's table.
+    pub fn set_handled(&mut self, handled: Handled) {
+        self.subject.handled = handled;
+    }
+
+    /// The rows of a repeat to learn from and to be judged on.
+    pub fn rows(&self, repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+        self.plan.rows(self.subject.data.labels(), repeat)
+    }
+
     /// What is done in every repeat.
     pub fn plan(&self) -> &Plan {
         &self.plan

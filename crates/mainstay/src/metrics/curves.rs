@@ -36,7 +36,8 @@ pub struct ThresholdRow {
 /// Points on a straight line between two others are left out.
 pub fn roc_curve(judged: &Judged<'_>, class: usize) -> Result<Vec<[f64; 2]>, Undefined> {
     let steps = Steps::new(&Side::new(judged, class))?;
-    let points = steps.each().map(|(hits, alarms)| [alarms / steps.negative, hits / steps.positive]);
+    let points =
+        steps.each().map(|(hits, alarms)| [alarms / steps.negative, hits / steps.positive]);
     Ok(corners(std::iter::once([0.0, 0.0]).chain(points).collect()))
 }
 
@@ -85,8 +86,7 @@ impl Steps {
     fn new(side: &Side<'_>) -> Result<Self, Undefined> {
         let (positive, negative) = side.both_sizes()?;
         let scores = side.scores()?;
-        let mut order: Vec<usize> =
-            (0..side.len()).filter(|&i| side.weight(i) > 0.0).collect();
+        let mut order: Vec<usize> = (0..side.len()).filter(|&i| side.weight(i) > 0.0).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
         let weigh = |tie: &[usize]| {
             tie.iter().fold((0.0, 0.0), |(p, n), &i| {
@@ -136,7 +136,11 @@ mod tests {
         let made = Predictions {
             predicted,
             scores: Some(Dense::from_rows(6, 1, p.to_vec())),
-            probabilities: Some(Dense::from_fn(6, 2, |i, k| if k == 1 { p[i] } else { 1.0 - p[i] })),
+            probabilities: Some(Dense::from_fn(
+                6,
+                2,
+                |i, k| if k == 1 { p[i] } else { 1.0 - p[i] },
+            )),
         };
         (vec![1, 1, 0, 1, 0, 0], made)
     }
@@ -147,7 +151,8 @@ mod tests {
         let judged = Judged::new(&truth, 2, &made).unwrap();
         let roc = roc_curve(&judged, 1).unwrap();
         let third = 1.0 / 3.0;
-        let expected = [[0.0, 0.0], [0.0, 2.0 * third], [third, 2.0 * third], [third, 1.0], [1.0, 1.0]];
+        let expected =
+            [[0.0, 0.0], [0.0, 2.0 * third], [third, 2.0 * third], [third, 1.0], [1.0, 1.0]];
         assert_eq!(roc.len(), expected.len());
         for (a, b) in roc.iter().zip(expected) {
             assert!((a[0] - b[0]).abs() < 1e-12 && (a[1] - b[1]).abs() < 1e-12, "{roc:?}");

@@ -52,6 +52,10 @@ impl Estimator for Memo {
         known.insert(key, fitted.clone());
         Ok(fitted)
     }
+
+    fn settled(&self, fitted: &Fitted, rows: usize) -> Option<Box<dyn Estimator>> {
+        self.estimator.settled(fitted, rows)
+    }
 }
 
 /// A number that data sets which differ in a bit share by chance alone; `part` makes another one.

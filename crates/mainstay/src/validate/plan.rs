@@ -113,9 +113,7 @@ impl ValidationPlan {
             jobs.push((place(b, self.bootstrap), job));
         }
         let splits = match groups {
-            Some(groups) => {
-                stratified_groups(labels, groups, self.folds, self.repeats, self.seed)
-            }
+            Some(groups) => stratified_groups(labels, groups, self.folds, self.repeats, self.seed),
             None => stratified(labels, self.folds, self.repeats, self.seed),
         };
         let per_repeat = splits.len() / self.repeats;
