@@ -9,10 +9,23 @@ import numpy as np
 
 from mainstay import _core
 from mainstay._base import _Progress, _seed
+from mainstay._guests import add_guests, checked
 from mainstay._stress import CLEAN, StressInterrupted, _together, as_table
-from mainstay._tables import drop_columns, encoded, frame_names, index_of, is_frame, row_names
+from mainstay._tables import (
+    drop_columns,
+    encoded,
+    frame_names,
+    index_of,
+    is_frame,
+    is_plain,
+    row_names,
+    table_of,
+)
 from mainstay._told import told
 from mainstay.threats import _codes, _labels, _matrix
+
+# Methods of ours in a comparison, for sharing out the time.
+_OURS = 12
 
 
 class ComparisonResult:
@@ -28,7 +41,9 @@ class ComparisonResult:
     details : dict
         Everything that was found, as the command line's ``--json`` has it: ``data``,
         ``settings``, ``methods``, ``threats``, ``cells`` (with the ``problem`` of empty ones),
-        ``curves``, ``advice``, ``coefficients``, ``suspects``, ``worst_rows``, ``radii``.
+        ``curves``, ``advice``, ``chosen`` (the advised model on held-out rows: metrics, curves,
+        thresholds, confusion, weights with intervals), ``audit`` (of the labels), ``coefficients``,
+        ``suspects``, ``worst_rows``, ``radii``.
     """
 
     def __init__(self, comparison):
@@ -70,8 +85,9 @@ class ComparisonResult:
         ----------
         threat : str
             One of the eight threats.
-        metric : {"accuracy", "log_loss"} or the metric of the comparison, default=None
-            What is drawn; None is the metric of the comparison.
+        metric : str or None, default=None
+            What is drawn: any metric of the cells, nothing is run again. None is the metric of the
+            comparison. Metrics other than that, accuracy and log loss are drawn without intervals.
         ax : matplotlib axes, default=None
             Where to draw; None makes a new figure.
 
@@ -84,9 +100,9 @@ class ComparisonResult:
             raise ValueError(f"no threat {threat!r}; there are: {', '.join(known)}")
         own = self.metric
         metric = own if metric is None else metric
-        if metric not in ("accuracy", "log_loss", own):
-            raise ValueError(f'`metric` = {metric!r}: must be "accuracy", "log_loss" or "{own}"')
-        field = "value" if metric == own else metric
+        if metric not in self._metrics():
+            names = ", ".join(self._metrics())
+            raise ValueError(f"`metric` = {metric!r}: must be one of {names}")
         if ax is None:
             try:
                 import matplotlib.pyplot as plt
@@ -95,16 +111,11 @@ class ComparisonResult:
                     "plotting needs matplotlib: pip install 'mainstay[plot]'"
                 ) from error
             _, ax = plt.subplots()
-        curves = self.details["curves"]
-        clean = {c["method"]: c["points"] for c in curves if c["threat"] == CLEAN}
         for k, method in enumerate(self.details["methods"]):
-            name = method["name"]
-            curve = next(c for c in curves if c["threat"] == threat and c["method"] == name)
-            points = [p for p in [*clean[name], *curve["points"]] if p[field] is not None]
+            points = self._points(method["name"], threat, metric)
             if not points:
                 continue
-            level = [p["level"] for p in points]
-            mean, low, high = ([p[field][e] for p in points] for e in ("mean", "low", "high"))
+            level, mean, low, high = zip(*points, strict=True)
             style = "--" if method["role"] == "baseline" else "-"
             ax.plot(level, mean, style, marker="osD^v<>ph*"[k % 10], label=method["title"])
             ax.fill_between(level, low, high, alpha=0.08)
@@ -114,15 +125,48 @@ class ComparisonResult:
         ax.legend(fontsize="small")
         return ax
 
-    def to_html(self, path):
+    def _metrics(self):
+        """Name every metric that some cell holds."""
+        named = (m for cell in self.details["cells"] for m in cell.get("metrics", {}))
+        return list(dict.fromkeys(["accuracy", "log_loss", *named]))
+
+    def _points(self, method, threat, metric):
+        """Level, mean and the ends of its interval, undamaged first."""
+        found = []
+        for curve in self.details["curves"]:
+            if curve["method"] != method or curve["threat"] not in (CLEAN, threat):
+                continue
+            for point in curve["points"]:
+                at = (curve["threat"], point["level"])
+                shown = self._shown(point, (method, *at), metric)
+                found += [] if shown is None else [(point["level"], *shown)]
+        return sorted(found)
+
+    def _shown(self, point, place, metric):
+        field = {self.metric: "value", "accuracy": "accuracy", "log_loss": "log_loss"}.get(metric)
+        if field is not None:
+            shown = point[field]
+            return None if shown is None else [shown[e] for e in ("mean", "low", "high")]
+        values = [
+            cell["metrics"][metric]
+            for cell in self.details["cells"]
+            if (cell["method"], cell["threat"], cell["level"]) == place
+            and metric in cell.get("metrics", {})
+        ]
+        return [float(np.mean(values))] * 3 if values else None
+
+    def to_html(self, path, *, tripod=False):
         """Write the report: one HTML file that needs nothing else.
 
         Parameters
         ----------
         path : str or path
             Where to write it; an existing file is replaced in one step.
+        tripod : bool, default=False
+            Add a checklist along TRIPOD+AI: what the program knows is filled in, what only the
+            authors can say is left open by name.
         """
-        _core.write_text(os.fspath(path), self._comparison.html())
+        _core.write_text(os.fspath(path), self._comparison.html(tripod=bool(tripod)))
 
     def scoreboard(self):
         """Mean of the metric by method and threat, averaged over the levels of a threat.
@@ -187,6 +231,8 @@ def compare(
     threats=None,
     groups=None,
     few_levels=False,
+    estimators=None,
+    include=(),
     verbose=0,
     ids=None,
     encoder=None,
@@ -194,7 +240,8 @@ def compare(
     """Find out which threat hurts this data, which method holds, and what that costs.
 
     Three baselines (L2 and L1 logistic regression, linear SVM) and the robust methods, each tuned
-    inside the training rows, on clean data and under all eight threats at their usual levels.
+    inside the training rows, on clean data and under all eight threats at their usual levels, and
+    your own estimators beside them if you give any.
 
     Parameters
     ----------
@@ -238,6 +285,13 @@ def compare(
     few_levels : bool, default=False
         Run one level of every threat to the training rows. A budget too short for five splits of
         all levels does the same.
+    estimators : classifier, list or dict of classifiers, default=None
+        Your own: any scikit-learn classifier. They are fitted to the splits and the damage that our
+        methods had, after these and to raw features (scaling is the business of your pipeline), and
+        judged, charted and advised alike. The budget is shared out by the number of methods; yours
+        are never left out for want of time.
+    include : sequence of str, default=()
+        Methods of ours that do not take part by themselves: "robust-regec".
     verbose : int, default=0
         1 shows progress.
     ids : str, list of str or array-like of shape (n_samples,), default=None
@@ -287,7 +341,13 @@ def compare(
             )
         rows, codes, classes = _rows(X, y, encoder)[:3]
         return told(rows, codes, len(classes), expect, repeats, seed, n_jobs, verbose)
-    session, bound = _session(X, y, seed, groups, encoder)
+    guests = [] if estimators is None else checked(estimators)
+    filled = _filled(X, encoder)
+    rows, codes, classes, features = _rows(X, y, encoder)
+    names_of_classes = [str(c) for c in classes.tolist()]
+    session = _core.Session(rows, codes, features, names_of_classes, "data", seed)
+    bound = _together(rows, codes, len(classes), groups)
+    session.add(list(include), filled)
     if max_rows is not None and not (isinstance(max_rows, numbers.Integral) and max_rows >= 4):
         raise ValueError(f"`max_rows` = {max_rows!r}: must be an integer of at least 4, or None")
     if isinstance(without, str):
@@ -299,13 +359,22 @@ def compare(
     asked = {"max_rows": max_rows, "metric": metric, "threats": threats}
     asked = [f"{key}={value!r}" for key, value in asked.items() if value is not None]
     asked += ["groups=groups"] if groups is not None else []
+    asked += [f"include={list(include)!r}"] if include else []
+    asked += ["estimators=estimators"] if guests else []
+
+    def finish():
+        if guests and session.repeats:
+            add_guests(session, guests, rows, _labels(y), codes, _columns(X), seed, n_jobs)
+        return _finish(session, seed, n_jobs, asked, names)
+
+    share = _OURS / (_OURS + len(guests))
     with _Progress("compare", verbose) as progress:
         try:
-            session.run(repeats, float(budget_seconds), n_jobs=n_jobs, progress=progress)
+            session.run(repeats, share * budget_seconds, n_jobs=n_jobs, progress=progress)
         except KeyboardInterrupt:
             partial = _finish(session, seed, n_jobs, asked, names)
             raise StressInterrupted(partial) from None
-    return _finish(session, seed, n_jobs, asked, names)
+    return finish()
 
 
 def _index_names(X):
@@ -328,11 +397,21 @@ def _rows(X, y, encoder):
     return rows, codes, classes, features
 
 
-def _session(X, y, seed, groups, encoder):
-    rows, codes, classes, features = _rows(X, y, encoder)
-    names = [str(c) for c in classes.tolist()]
-    session = _core.Session(rows, codes, features, names, "data", seed)
-    return session, _together(rows, codes, len(classes), groups)
+def _columns(X):
+    """Column names of a pandas frame of numbers, which the user's estimators may rely on."""
+    return list(X.columns) if hasattr(X, "iloc") and is_plain(X) else None
+
+
+def _filled(X, encoder):
+    """Cells of a frame that will be filled, by column, and with what."""
+    if not is_frame(X):
+        return None
+    rule = "mean" if encoder is None else getattr(encoder, "impute", None)
+    if rule not in ("mean", "median", "most_frequent", "most-frequent"):
+        return None
+    gone = zip(frame_names(X), table_of(X).gaps(), strict=True)
+    with_what = f"the {str(rule).replace('_', ' ')} of the column (its most frequent category)"
+    return [(str(name), count) for name, count in gone if count], with_what
 
 
 def _finish(session, seed, n_jobs, asked, ids):

@@ -247,7 +247,10 @@ def _like(scene, X):
 
 def _cells(scene, name, model, repeat, damage):
     """Fit once; the rows of the table that this fit fills, and what went wrong."""
-    train, test = _core.stress_split(scene["codes"], repeat, scene["seed"], scene["groups"])
+    if "splits" in scene:
+        train, test = scene["splits"][repeat]
+    else:
+        train, test = _core.stress_split(scene["codes"], repeat, scene["seed"], scene["groups"])
     X_train, y_train = scene["X"][train], scene["y"][train]
     X_test, y_test = scene["X"][test], scene["y"][test]
     cells, notes = [], []

@@ -29,6 +29,73 @@ def interval(mean, half=0.01):
     return {"mean": mean, "low": mean - half, "high": mean + half}
 
 
+def chosen():
+    """Everything that is told of the advised model, for one class against the rest."""
+    share = np.linspace(0.0, 1.0, 11)
+    points = [
+        {"predicted": p, "observed": p**1.2, "low": max(0, p**1.2 - 0.1), "high": min(1, p + 0.1)}
+        for p in share
+    ]
+    weights = [
+        {
+            "feature": HOSTILE if j == 0 else f"feature {j}",
+            "weight": 1.0 / (j + 1),
+            "per_sd": 2.0 / (j + 1),
+            "odds_ratio": None,
+            "odds_ratio_per_sd": None,
+            "steadiness": {"low": -0.1, "high": 1.2, "same_sign": 0.9},
+        }
+        for j in range(30)
+    ]
+    thresholds = [
+        {
+            "threshold": t,
+            "called": 1 - t,
+            "sensitivity": 1 - t / 2,
+            "specificity": t,
+            "ppv": None if t > 0.8 else 0.5 + t / 2,
+            "npv": 0.9,
+            "net_benefit": 0.3 - 0.3 * t,
+            "net_benefit_all": 0.33 - 0.67 * t / (1 - t),
+        }
+        for t in (0.1, 0.3, 0.5, 0.7, 0.9)
+    ]
+    steady = [{"probability": p, "low": 0.8 * p, "high": min(1, p + 0.1)} for p in share]
+    return {
+        "method": "conic",
+        "rows": 90,
+        "folds": 5,
+        "repeats": 2,
+        "refits": 60,
+        "probabilities": "calibrated",
+        "metrics": [],
+        "curves": [
+            {
+                "class": HOSTILE,
+                "prevalence": 0.33,
+                "roc": [[0, 0], [0.1, 0.7], [0.4, 0.9], [1, 1]],
+                "auc": 0.86,
+                "pr": [[0.1, 1], [0.7, 0.8], [1, 0.33]],
+                "pr_auc": 0.8,
+            }
+        ],
+        "thresholds": thresholds,
+        "confusion": [[20, 5, 5], [3, 25, 2], [1, 1, 28]],
+        "calibration": {"bandwidth": 0.1, "points": points},
+        "unsteadiness": {"mean_absolute_error": 0.07, "flips": 0.05, "often": 0.1, "rows": steady},
+        "coefficients": [
+            {
+                "class": HOSTILE,
+                "intercept": 0.1,
+                "intercept_steadiness": None,
+                "at_the_mean": 0.0,
+                "features": weights,
+            }
+        ],
+        "notes": [],
+    }
+
+
 def comparison():
     """Three threats, four methods, three classes; the first column's name is a script."""
     features = [HOSTILE, "b" * 300, '"quoted"', *(f"feature {j}" for j in range(27))]
@@ -104,6 +171,7 @@ def comparison():
             for label in (HOSTILE, "b'")
         ],
         "suspects": [{"row": 3, "label": HOSTILE, "score": 0.9, "predicted": "b'"}],
+        "chosen": chosen(),
         "worst_rows": [{"row": 5, "label": '"c"', "weight": 1.0, "loss": 2.5}],
         "radii": [
             {
@@ -142,7 +210,8 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(_core.Comparison.from_json(json.dumps(comparison())).html(), encoding="utf-8")
+    page = _core.Comparison.from_json(json.dumps(comparison())).html(tripod=True)
+    path.write_text(page, encoding="utf-8")
     return path.as_uri()
 
 
@@ -169,8 +238,9 @@ def test_everything_is_in_sight_at_any_width(browser, address, width, scheme):
         "return [...document.querySelectorAll('svg.chart')].map(s => s.getBoundingClientRect())"
         ".map(r => [r.width, r.height, r.left, r.right])"
     )
-    # Two threats (the third has no numbers), the cost, two scores, two certificates.
-    assert len(sizes) == 7
+    # Two threats (the third has no numbers), the cost, two scores, two certificates; of the advised
+    # model ROC, precision-recall, calibration, net benefit, weights, steadiness.
+    assert len(sizes) == 13
     for wide, high, left, right in sizes:
         assert wide > 200
         assert high > 80
@@ -190,6 +260,15 @@ def test_a_script_in_a_name_stays_text(browser, address):
     assert HOSTILE in browser.find_element("css selector", "h1").text
     assert "no class had two rows left" in browser.find_element("css selector", ".empty").text
     assert browser.get_log("browser") == []
+
+
+def test_the_checklist_names_what_is_left_to_the_authors(browser, address):
+    show(browser, address, 390)
+    items = browser.find_elements("css selector", "#tripod tbody tr")
+    assert len(items) > 25
+    left = [item.find_elements("css selector", "td")[1].text for item in items]
+    assert sum(text != "–" for text in left) > 15
+    assert "Fairness" in browser.find_element("css selector", "#tripod").text
 
 
 def test_nothing_is_fetched(browser, address):
@@ -236,6 +315,6 @@ def test_tables_of_numbers_unfold(browser, address):
     for summary in browser.find_elements("css selector", "article summary"):
         browser.execute_script("arguments[0].click()", summary)
     tables = browser.find_elements("css selector", "article details[open] table")
-    assert len(tables) == 7
+    assert len(tables) == 13
     assert all(table.is_displayed() for table in tables)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390

@@ -10,17 +10,19 @@ use crate::data_args::Labels;
 #[command(after_help = "Examples:
   mainstay compare                                        the embedded breast cancer data
   mainstay compare patients.csv --target outcome --report out.html
+  mainstay compare patients.csv --target outcome --report out.html --tripod
   mainstay compare patients.csv --target outcome --budget 600 -o cells.csv
   mainstay compare patients.csv --target outcome --threat label_noise --metric auc --groups patient
   mainstay compare patients.csv --target outcome --expect missing=0.3 --expect errors=0.5
   mainstay compare patients.csv --target outcome --json | jq .advice.headline
 
-Three baselines (L2 and L1 logistic regression, linear SVM) and seven robust methods, each tuned inside the
+Three baselines (L2 and L1 logistic regression, linear SVM) and nine robust methods, each tuned inside the
 training rows, on clean data and under eight threats. `mainstay stress --help` lists the threats. The budget
 decides how many splits are run (2 to 20), runs one level of a threat where there is no time for five splits of all
-(--few-levels), and leaves out methods that are too slow for it; the command that
+(--few-levels), and then leaves out methods that are too slow for it; the command that
 repeats a run exactly, with --repeats, --few-levels, --without and --seed, is printed at its end. Training sets are cut to
-30,000 cells, 200 to 1000 rows (--max-rows). With --report or -o finished cells survive Ctrl-C: the same command goes on where it stopped.")]
+30,000 cells, 200 to 1000 rows (--max-rows). The report shows the advised model on held-out rows: ROC and precision-recall
+curve, calibration, thresholds, confusion, weights with intervals, steadiness. With --report or -o finished cells survive Ctrl-C: the same command goes on where it stopped.")]
 pub(crate) struct Compare {
     /// CSV (also .gz), Parquet, Arrow, spreadsheet or LIBSVM file; `-` is standard input; none: the embedded data
     pub(crate) data: Option<PathBuf>,
@@ -44,6 +46,12 @@ pub(crate) struct Compare {
     /// than a third of the free memory]
     #[arg(long, value_name = "N")]
     pub(crate) sample: Option<usize>,
+    /// Add a checklist along TRIPOD+AI to the report, filled in as far as the program can
+    #[arg(long, requires = "report")]
+    pub(crate) tripod: bool,
+    /// A method to add that does not take part by itself: robust-regec (may be repeated)
+    #[arg(long = "with", value_name = "METHOD")]
+    pub(crate) with: Vec<String>,
     /// A method to leave out (may be repeated)
     #[arg(long, value_name = "METHOD")]
     pub(crate) without: Vec<String>,

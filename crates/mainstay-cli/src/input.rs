@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use mainstay::data::{
-    Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Missing, NanRule, Preparation, Table,
+    Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Handled, Missing, NanRule,
+    Preparation, Table,
 };
 use mainstay::linalg::Matrix;
 use mainstay_io::{ChunkSize, Input, ModelFile, ReadOptions, Source};
@@ -31,6 +32,8 @@ pub(crate) struct Labelled {
     pub(crate) kept: Option<Vec<usize>>,
     /// What identifies the rows.
     pub(crate) ids: Vec<Column>,
+    /// What became of the rows and cells of the file.
+    pub(crate) handled: Handled,
 }
 
 impl Labelled {
@@ -153,7 +156,8 @@ pub(crate) fn learn(
             let codes = classes.codes(&rows.labels)?;
             let data = Dataset::new(Matrix::Sparse(rows.features), codes, classes.names().len())?;
             let (encoder, target, kept, ids) = (None, None, None, Vec::new());
-            Ok(Labelled { data, classes, encoder, target, notes, kept, ids })
+            let handled = Handled { rows_read: Some(data.len()), ..Handled::default() };
+            Ok(Labelled { data, classes, encoder, target, notes, kept, ids, handled })
         }
         Input::Table(table) => {
             let target = match wanted.target {
@@ -296,6 +300,7 @@ fn learn_table(
         notes,
         kept: Some(prepared.places),
         ids: prepared.ids,
+        handled: prepared.handled,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mainstay::data::Dataset;
+use mainstay::data::{Dataset, Handled};
 use mainstay_io::{ChunkOptions, Scan, ScanRows};
 
 use crate::args::Labels;
@@ -67,5 +67,14 @@ fn draw(path: &Path, from: &Labels, count: usize, console: &Console) -> Outcome<
         notes,
         kept: Some(drawn.places),
         ids: Vec::new(),
+        handled: handled(rows.rows(), taken),
     })
+}
+
+/// Rows that were seen, and those that were not drawn.
+fn handled(seen: usize, taken: usize) -> Handled {
+    let rest = seen - taken.min(seen);
+    let rows_left_out =
+        if rest > 0 { vec![("not drawn (--sample)".into(), rest)] } else { Vec::new() };
+    Handled { rows_read: Some(seen), rows_left_out, ..Handled::default() }
 }

@@ -3,7 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mainstay::compare::{self, Extent, Subject};
+use mainstay::compare::{self, Cell, Extent, MethodInfo, Role, Subject};
+use mainstay::data::Handled;
 use mainstay::metrics::Metric;
 use mainstay::stress::Threat;
 use numpy::PyReadonlyArray1;
@@ -34,7 +35,8 @@ impl Session {
         let rows = Rows::new(x, &y, classes.len(), None, None)?;
         let found = rows.dataset().and_then(|data| {
             let rows = (1..=data.len()).collect();
-            compare::Session::new(Subject { data, name, features, classes, rows }, seed)
+            let handled = Handled::default();
+            compare::Session::new(Subject { data, name, features, classes, rows, handled }, seed)
         });
         Ok(Self { inner: Arc::new(Mutex::new(found.map_err(|e| to_python(&e))?)) })
     }
@@ -99,6 +101,61 @@ impl Session {
         .map_err(|e: mainstay::Error| to_python(&e))
     }
 
+    /// Adds methods that take part on request alone; says how many cells of the user's table were filled.
+    #[pyo3(signature = (include, filled=None))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        include: Vec<String>,
+        filled: Option<(Vec<(String, usize)>, String)>,
+    ) -> PyResult<()> {
+        let inner = Arc::clone(&self.inner);
+        py.detach(move || {
+            let mut session = lock(&inner)?;
+            if let Some((cells_filled, with)) = filled {
+                let filled_with = (!cells_filled.is_empty()).then_some(with);
+                session.set_handled(Handled { cells_filled, filled_with, ..Handled::default() });
+            }
+            include.iter().try_for_each(|name| session.include(name))
+        })
+        .map_err(|e: mainstay::Error| to_python(&e))
+    }
+
+    /// Adds the cells of an estimator of the user's own, as JSON.
+    fn add_guest(
+        &self,
+        py: Python<'_>,
+        name: String,
+        title: String,
+        cells: String,
+    ) -> PyResult<()> {
+        let cells: Vec<Cell> =
+            serde_json::from_str(&cells).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let tuning = "your own estimator, as you gave it".into();
+        let method = MethodInfo { name, title, role: Role::Guest, tuning };
+        let inner = Arc::clone(&self.inner);
+        py.detach(move || lock(&inner)?.add_guest(method, cells))
+            .map_err(|e: mainstay::Error| to_python(&e))
+    }
+
+    /// The threats of every repeat with their levels.
+    #[getter]
+    fn trials(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<f64>)>> {
+        let inner = Arc::clone(&self.inner);
+        py.detach(move || {
+            let session = lock(&inner)?;
+            let trials = session.plan().trials.iter();
+            Ok(trials.map(|t| (t.threat.name().into(), t.levels.clone())).collect())
+        })
+        .map_err(|e: mainstay::Error| to_python(&e))
+    }
+
+    /// The rows of a repeat to learn from and to be judged on.
+    fn rows(&self, py: Python<'_>, repeat: usize) -> PyResult<(Vec<usize>, Vec<usize>)> {
+        let inner = Arc::clone(&self.inner);
+        py.detach(move || lock(&inner)?.rows(repeat)).map_err(|e: mainstay::Error| to_python(&e))
+    }
+
     /// Methods without results, because they are too slow or on request.
     #[getter]
     fn left_out(&self, py: Python<'_>) -> PyResult<Vec<String>> {
@@ -153,9 +210,12 @@ pub(crate) struct Comparison(Arc<compare::Comparison>);
 
 #[pymethods]
 impl Comparison {
-    /// The report: one HTML page.
-    fn html(&self, py: Python<'_>) -> PyResult<String> {
-        let page = py.detach(|| catch_unwind(AssertUnwindSafe(|| mainstay_report::html(&self.0))));
+    /// The report: one HTML page, with a checklist along TRIPOD+AI if asked for.
+    #[pyo3(signature = (tripod=false))]
+    fn html(&self, py: Python<'_>, tripod: bool) -> PyResult<String> {
+        let options = mainstay_report::Options { tripod };
+        let write = || mainstay_report::html_with(&self.0, options);
+        let page = py.detach(|| catch_unwind(AssertUnwindSafe(write)));
         match page {
             Ok(page) => page.map_err(|e| PyRuntimeError::new_err(e.to_string())),
             // What a session finds fits together; a text given to `from_json` need not.

@@ -7,6 +7,8 @@
 mod answer;
 mod boards;
 mod charts;
+mod chosen;
+mod handled;
 mod page;
 mod rows;
 pub mod scale;
@@ -14,14 +16,29 @@ mod scoreboard;
 mod story;
 pub mod svg;
 mod text;
+mod tripod;
 
 use mainstay::compare::Comparison;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 
-const TEMPLATE: &str = include_str!("../templates/report.html");
-const STYLE: &str = include_str!("../templates/style.css");
+/// Templates by name; names that end in .html are escaped automatically.
+const TEMPLATES: [(&str, &str); 6] = [
+    ("style.css", include_str!("../templates/style.css")),
+    ("parts.html", include_str!("../templates/parts.html")),
+    ("chosen.html", include_str!("../templates/chosen.html")),
+    ("data.html", include_str!("../templates/data.html")),
+    ("tripod.html", include_str!("../templates/tripod.html")),
+    ("report.html", include_str!("../templates/report.html")),
+];
+
+/// What a page may hold beyond the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// A checklist along TRIPOD+AI, filled in as far as the program can.
+    pub tripod: bool,
+}
 
 /// The page could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -36,12 +53,17 @@ pub enum ReportError {
 ///
 /// The same comparison gives the same text: no clock and nothing random goes in.
 pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
+    html_with(comparison, Options::default())
+}
+
+/// As [`html`], with more in it.
+pub fn html_with(comparison: &Comparison, options: Options) -> Result<String, ReportError> {
     let mut engine = Environment::new();
     engine.set_undefined_behavior(UndefinedBehavior::Strict);
     engine.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    engine.add_template("style.css", STYLE)?;
-    // Names that end in .html are escaped automatically.
-    engine.add_template("report.html", TEMPLATE)?;
-    let page = Serde(page::Page::new(comparison));
+    for (name, text) in TEMPLATES {
+        engine.add_template(name, text)?;
+    }
+    let page = Serde(page::Page::new(comparison, options));
     Ok(engine.get_template("report.html")?.render(page)?)
 }

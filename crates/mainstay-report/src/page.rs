@@ -4,13 +4,17 @@ use mainstay::compare::Comparison;
 use mainstay::metrics::Metric;
 use serde::Serialize;
 
+use crate::Options;
 use crate::answer::Answer;
 use crate::boards::{self, Board};
 use crate::charts::{Chart, coefficients, cost, degradation, survival};
-use crate::rows::RowList;
+use crate::chosen::ChosenPage;
+use crate::handled::HandledPage;
+use crate::rows::{AuditPage, RowList};
 use crate::scoreboard::Scoreboard;
 use crate::story::Story;
 use crate::text;
+use crate::tripod::{self, Group};
 
 /// Feature names listed before the rest are counted.
 const FEATURES: usize = 200;
@@ -22,6 +26,9 @@ const SCORES: usize = 2;
 pub(crate) struct Page {
     name: String,
     answer: Answer,
+    chosen: ChosenPage,
+    tripod: Vec<Group>,
+    audit: Option<AuditPage>,
     curves: Vec<Chart>,
     scoreboard: Scoreboard,
     boards: Vec<Board>,
@@ -68,6 +75,7 @@ struct Data {
     more_features: usize,
     classes: Vec<Class>,
     warnings: Vec<String>,
+    handled: HandledPage,
 }
 
 #[derive(Debug, Serialize)]
@@ -96,7 +104,7 @@ struct Settings {
 }
 
 impl Page {
-    pub(crate) fn new(comparison: &Comparison) -> Self {
+    pub(crate) fn new(comparison: &Comparison, options: Options) -> Self {
         let story = Story(comparison);
         let scale = degradation::shared_scale(story);
         let threats = comparison.threats.iter().enumerate();
@@ -108,6 +116,9 @@ impl Page {
         Self {
             name: text::name(&comparison.data.name),
             answer: Answer::new(story),
+            chosen: ChosenPage::new(story),
+            tripod: if options.tripod { tripod::checklist(story) } else { Vec::new() },
+            audit: comparison.audit.as_ref().map(AuditPage::new),
             curves: threats
                 .map(|(k, t)| degradation::chart(story, t, &format!("curve-{k}"), &scale))
                 .collect(),
@@ -148,6 +159,7 @@ fn data(comparison: &Comparison) -> Data {
             })
             .collect(),
         warnings: data.warnings.iter().map(|w| text::paragraph(w)).collect(),
+        handled: HandledPage::new(data),
     }
 }
 

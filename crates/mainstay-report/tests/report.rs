@@ -5,7 +5,7 @@ mod fixture;
 
 use fixture::{HOSTILE, empty, hostile, realistic};
 use mainstay::compare::Comparison;
-use mainstay_report::html;
+use mainstay_report::{Options, html, html_with};
 
 /// One tag of the page: name, attributes as written, whether it ends an element.
 #[derive(Debug)]
@@ -128,8 +128,9 @@ fn every_chart_has_a_text_alternative_and_a_table() {
     let page = html(&realistic()).unwrap();
     let tags = tags(&page);
     let charts = tags.iter().filter(|t| attribute(t, "class") == Some("chart")).count();
-    // Eight threats, the cost, one score, two certificates.
-    assert_eq!(charts, 12);
+    // Eight threats, the cost, one score, two certificates; of the advised model ROC, precision-recall, calibration,
+    // net benefit, weights, steadiness.
+    assert_eq!(charts, 18);
     assert_eq!(page.matches("<summary>The numbers as a table</summary>").count(), charts);
     let pictures: Vec<&str> = tags.iter().filter_map(|t| attribute(t, "aria-labelledby")).collect();
     assert_eq!(pictures.len(), charts);
@@ -153,11 +154,14 @@ fn empty_charts_say_why() {
     assert!(page.contains("This threat was not run."));
     assert!(page.contains("Why some numbers are missing"));
     let page = html(&empty()).unwrap();
-    assert!(page.contains("No label stands out."));
+    assert!(!page.contains("No label stands out"), "nothing was tested");
+    assert!(page.contains("Not run: this comparison was made without looking at labels."));
+    let tested = Comparison { audit: realistic().audit, ..empty() };
+    assert!(html(&tested).unwrap().contains("No label stands out among 569 rows"));
     let skipped = Comparison { suspects_not_run: Some("no <time>".into()), ..empty() };
     let page = html(&skipped).unwrap();
     assert!(page.contains("Not run: no &lt;time&gt;."));
-    assert!(!page.contains("No label stands out."));
+    assert!(!page.contains("No label stands out"));
     let page = html(&empty()).unwrap();
     assert!(page.contains("plain is enough here"));
 }
@@ -166,6 +170,41 @@ fn empty_charts_say_why() {
 fn weights_beyond_the_largest_twenty_are_counted() {
     assert!(html(&realistic()).unwrap().contains("10 features with smaller weights left out"));
     assert!(html(&hostile()).unwrap().contains("180 features with smaller weights left out"));
+}
+
+#[test]
+fn the_advised_model_is_shown_with_thresholds_confusion_and_what_became_of_the_table() {
+    let page = html(&realistic()).unwrap();
+    for told in [
+        "The advised model: Conic-loss SVM",
+        "200 (94.3 %)",
+        "0.970 to 0.990",
+        "calibrated on held-out parts",
+        "rows left out: the label is missing",
+        "&lt;b&gt;age&lt;&#x2f;b&gt;",
+        "rows equal to an earlier one",
+    ] {
+        assert!(page.contains(told), "{told}");
+    }
+    // A PPV without anybody called has no number.
+    assert!(page.contains("<td>–</td>"));
+    let none = Comparison { chosen: None, chosen_not_run: Some("no <time>".into()), ..realistic() };
+    let page = html(&none).unwrap();
+    assert!(page.contains("Not run: no &lt;time&gt;.") && !page.contains("Confusion matrix"));
+}
+
+#[test]
+fn the_checklist_is_there_only_if_asked_for() {
+    assert!(!html(&realistic()).unwrap().contains("id=\"tripod\""));
+    for (kind, comparison) in pages() {
+        let page = html_with(&comparison, Options { tripod: true }).unwrap();
+        assert!(page.contains("id=\"tripod\""), "{kind}");
+        for name in ["Fairness", "Ethical approval", "Missing data", "Sample size", "Funding"] {
+            assert!(page.contains(name), "{kind}: {name}");
+        }
+    }
+    let page = html_with(&realistic(), Options { tripod: true }).unwrap();
+    assert!(page.contains("7 cells in 1 column filled with the mean of the column."));
 }
 
 #[test]

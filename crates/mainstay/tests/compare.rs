@@ -8,7 +8,7 @@ use mainstay::compare::{
     Bootstrap, Cell, Comparison, Extent, Interval, MAX_REPEATS, MIN_REPEATS, MethodInfo, Role,
     Session, Subject, another_repeat, roster, survey,
 };
-use mainstay::data::{Dataset, Outliers, make_label_noise, make_outliers};
+use mainstay::data::{Dataset, Handled, Outliers, make_label_noise, make_outliers};
 use mainstay::linalg::Dense;
 use mainstay::stress::{CLEAN, Entrant, Plan, Threat, Trial};
 use mainstay::{Control, methods};
@@ -22,6 +22,7 @@ fn subject(data: Dataset) -> Subject {
         features: names("f", data.n_features()),
         classes: names("c", data.n_classes()),
         rows: (1..=data.len()).collect(),
+        handled: Handled::default(),
         data,
     }
 }

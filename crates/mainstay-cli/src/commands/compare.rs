@@ -10,7 +10,7 @@ use mainstay::data::Encoder;
 use mainstay::folds::Together;
 use mainstay::metrics::Metric;
 use mainstay::stress::{CLEAN, Threat};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Compare;
 use crate::commands::stress;
@@ -24,47 +24,12 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     if !args.expect.is_empty() {
         return super::told::run(args, console);
     }
-    if args.budget.is_nan() || args.budget <= 0.0 {
-        return Err(Failure::say(format!("--budget {}: must be a positive number", args.budget)));
-    }
-    if args.repeats == Some(0) {
-        return Err(Failure::say("--repeats 0: must be at least 1"));
-    }
     let start = Instant::now();
-    let seed = console.seed.unwrap_or(0);
-    let metric = args.metric.as_deref().map(stress::ranking_metric).transpose()?;
-    let threats: Vec<Threat> =
-        args.threats.iter().map(|name| Threat::find(name)).collect::<Result<_, _>>()?;
-    let (mut labelled, groups) =
-        sampled::read(args.data.as_deref(), &args.input, args.sample, console)?;
-    let together = Together::new(&labelled.data, groups.as_deref())?;
-    labelled.notes.extend(together.note);
-    let identity = json!({
-        "command": "compare", "version": env!("CARGO_PKG_VERSION"), "seed": seed,
-        "data": stress::fingerprint(&labelled), "without": args.without,
-        "max_rows": args.max_rows, "few_levels": args.few_levels, "threats": threats, "groups": together.groups,
-    });
-    let name = args.data.as_ref().map_or_else(
-        || "embedded demo (breast cancer Wisconsin)".into(),
-        |path| path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
-    );
-    let notes = labelled.notes.clone();
-    let ids = ids(&labelled);
-    let mut session = Session::new(subject(labelled, name), seed)?;
-    if let Some(rows) = args.max_rows {
-        session.set_max_rows(rows)?;
-    }
-    session.leave_out(&args.without)?;
-    session.set_groups(together.groups)?;
-    if let Some(metric) = metric {
-        session.set_metric(metric)?;
-    }
-    if !threats.is_empty() {
-        session.set_threats(&threats)?;
-    }
-    if args.few_levels {
-        session.set_few_levels();
-    }
+    check(args)?;
+    let input = Input::read(args, console)?;
+    let identity = input.identity(args, console);
+    let (notes, ids) = (input.labelled.notes.clone(), ids(&input.labelled));
+    let mut session = input.session(args, console)?;
     let output = args.report.as_deref().or(args.output.as_deref());
     console.make_way(&[args.report.as_deref(), args.output.as_deref()]);
     let journal = Journal::open(input::named(output), &identity, console)?;
@@ -78,21 +43,12 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
         Err(Error::Interrupted) => return Err(journal.resume_hint("interrupted")),
         Err(error) => return Err(journal.resume_hint(&error.to_string())),
     }
-    let command = command(args, seed, &session);
-    let found = match session.finish(&command, &control) {
-        Ok(mut found) => {
-            found.name_rows(|row| ids.get(&row).cloned());
-            found
-        }
-        Err(error) => return Err(journal.resume_hint(&error.to_string())),
-    };
-    if let Some(path) = &args.output {
-        table::write(&stress::tidy(&found.cells)?, Some(path), console)?;
-    }
-    if let Some(path) = &args.report {
-        let page = mainstay_report::html(&found).map_err(|e| Failure::say(e.to_string()))?;
-        mainstay_io::write_file(path, |out| out.write_all(page.as_bytes()))?;
-    }
+    let command = command(args, console.seed.unwrap_or(0), &session);
+    let mut found = session
+        .finish(&command, &control)
+        .map_err(|error| journal.resume_hint(&error.to_string()))?;
+    found.name_rows(|row| ids.get(&row).cloned());
+    write(args, &found, console)?;
     let mut text = text(&found, &notes);
     if let Some(path) = &args.report {
         let _ = writeln!(text, "\nreport: {}", path.display());
@@ -100,6 +56,86 @@ pub(crate) fn run(args: &Compare, console: &Console) -> Outcome {
     console.print(&text, &found)?;
     journal.close();
     Ok(Ending::Done)
+}
+
+fn check(args: &Compare) -> Outcome<()> {
+    if args.budget.is_nan() || args.budget <= 0.0 {
+        return Err(Failure::say(format!("--budget {}: must be a positive number", args.budget)));
+    }
+    if args.repeats == Some(0) {
+        return Err(Failure::say("--repeats 0: must be at least 1"));
+    }
+    Ok(())
+}
+
+/// What is compared, and how.
+struct Input {
+    labelled: Labelled,
+    groups: Option<Vec<usize>>,
+    metric: Option<Metric>,
+    threats: Vec<Threat>,
+}
+
+impl Input {
+    fn read(args: &Compare, console: &Console) -> Outcome<Self> {
+        let metric = args.metric.as_deref().map(stress::ranking_metric).transpose()?;
+        let threats: Vec<Threat> =
+            args.threats.iter().map(|name| Threat::find(name)).collect::<Result<_, _>>()?;
+        let (mut labelled, groups) =
+            sampled::read(args.data.as_deref(), &args.input, args.sample, console)?;
+        let together = Together::new(&labelled.data, groups.as_deref())?;
+        labelled.notes.extend(together.note);
+        Ok(Self { labelled, groups: together.groups, metric, threats })
+    }
+
+    /// What a journal of finished cells must have been made with.
+    fn identity(&self, args: &Compare, console: &Console) -> Value {
+        json!({
+            "command": "compare", "version": env!("CARGO_PKG_VERSION"), "seed": console.seed.unwrap_or(0),
+            "data": stress::fingerprint(&self.labelled), "without": args.without, "with": args.with,
+            "max_rows": args.max_rows, "few_levels": args.few_levels, "threats": self.threats, "groups": self.groups,
+        })
+    }
+
+    fn session(self, args: &Compare, console: &Console) -> Outcome<Session> {
+        let name = args.data.as_ref().map_or_else(
+            || "embedded demo (breast cancer Wisconsin)".into(),
+            |path| path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+        );
+        let mut session = Session::new(subject(self.labelled, name), console.seed.unwrap_or(0))?;
+        if let Some(rows) = args.max_rows {
+            session.set_max_rows(rows)?;
+        }
+        for name in &args.with {
+            session.include(name)?;
+        }
+        session.leave_out(&args.without)?;
+        session.set_groups(self.groups)?;
+        if let Some(metric) = self.metric {
+            session.set_metric(metric)?;
+        }
+        if !self.threats.is_empty() {
+            session.set_threats(&self.threats)?;
+        }
+        if args.few_levels {
+            session.set_few_levels();
+        }
+        Ok(session)
+    }
+}
+
+/// The files that were asked for.
+fn write(args: &Compare, found: &Comparison, console: &Console) -> Outcome<()> {
+    if let Some(path) = &args.output {
+        table::write(&stress::tidy(&found.cells)?, Some(path), console)?;
+    }
+    if let Some(path) = &args.report {
+        let options = mainstay_report::Options { tripod: args.tripod };
+        let page = mainstay_report::html_with(found, options);
+        let page = page.map_err(|e| Failure::say(e.to_string()))?;
+        mainstay_io::write_file(path, |out| out.write_all(page.as_bytes()))?;
+    }
+    Ok(())
 }
 
 fn subject(labelled: Labelled, name: String) -> Subject {
@@ -115,6 +151,7 @@ fn subject(labelled: Labelled, name: String) -> Subject {
         data: labelled.data,
         name,
         rows,
+        handled: labelled.handled,
     }
 }
 
@@ -135,6 +172,7 @@ fn command(args: &Compare, seed: u64, session: &Session) -> String {
         words.extend(["--target".into(), quoted(target)]);
     }
     words.extend(input::flags(&args.input).iter().map(|word| quoted(word)));
+    words.extend(args.with.iter().map(|name| format!("--with {name}")));
     words.extend(session.left_out().into_iter().map(|name| format!("--without {name}")));
     words.extend(args.max_rows.map(|rows| format!("--max-rows {rows}")));
     words.extend(session.few_levels().then(|| "--few-levels".to_owned()));

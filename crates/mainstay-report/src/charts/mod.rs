@@ -3,7 +3,9 @@
 pub(crate) mod coefficients;
 pub(crate) mod cost;
 pub(crate) mod degradation;
+pub(crate) mod forest;
 mod parts;
+pub(crate) mod square;
 pub(crate) mod survival;
 mod tip;
 

@@ -1,6 +1,6 @@
 //! What an audit of labels found.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One row and what speaks against its label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,7 +20,7 @@ pub struct AuditRow {
 }
 
 /// How many labels are wrong.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Sum of the probabilities of the rows. Flips that overlapping classes could explain are not in it.
     pub count: f64,
@@ -31,7 +31,7 @@ pub struct Estimate {
 }
 
 /// Labels flipped on purpose, and what became of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Planted {
     /// How many times labels were flipped.
     pub rounds: usize,
@@ -44,7 +44,7 @@ pub struct Planted {
 }
 
 /// What to expect of the rows at the top of the list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopRows {
     /// How many rows.
     pub rows: usize,
@@ -57,7 +57,7 @@ pub struct TopRows {
 }
 
 /// Labels of one class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassShare {
     /// Class index.
     pub class: usize,

@@ -30,16 +30,23 @@ pub(super) struct Judge<'a> {
 }
 
 /// What a threat does to the baseline, and who does surely better.
-struct Finding<'a> {
-    threat: &'static str,
-    title: &'static str,
+pub(super) struct Finding<'a> {
+    pub(super) threat: &'static str,
+    pub(super) title: &'static str,
     levels: &'a [f64],
     /// What the baseline loses.
-    drop: Interval,
+    pub(super) drop: Interval,
     /// Methods that are surely better and by enough, with their gains; the best first.
-    better: Vec<(&'a MethodInfo, Interval)>,
+    pub(super) better: Vec<(&'a MethodInfo, Interval)>,
     /// The largest gain, sure or not.
     leader: Option<(&'a MethodInfo, Interval)>,
+}
+
+/// What a method gains on the baseline under a threat, by repeat.
+struct Gain<'a> {
+    trial: usize,
+    method: &'a MethodInfo,
+    values: Vec<Option<f64>>,
 }
 
 impl<'a> Judge<'a> {
@@ -77,49 +84,64 @@ impl<'a> Judge<'a> {
 
     /// Every threat, the most harmful first. All gains of all methods are judged together.
     fn findings(&self, baseline: &MethodInfo, repeats: usize) -> Vec<Finding<'a>> {
-        let plain = self.scores.under(&baseline.name, CLEAN);
-        let mut pairs = Vec::new();
-        let mut gains = Vec::new();
-        for (t, trial) in self.trials.iter().enumerate() {
-            let here = self.scores.under(&baseline.name, trial.threat.name());
-            for method in self.methods.iter().filter(|m| m.name != baseline.name) {
-                gains.push(minus(&self.scores.under(&method.name, trial.threat.name()), &here));
-                pairs.push((t, method));
-            }
-        }
-        let bounds = self.bootstrap.joint_lower(&gains);
+        let gains = self.gains(baseline);
+        let every: Vec<Vec<Option<f64>>> = gains.iter().map(|g| g.values.clone()).collect();
+        let bounds = self.bootstrap.joint_lower(&every);
         let mut found = Vec::new();
         for (t, trial) in self.trials.iter().enumerate() {
-            let threat = trial.threat.name();
-            let lost = minus(&plain, &self.scores.under(&baseline.name, threat));
-            let Some(drop) = self.bootstrap.interval(&lost) else { continue };
-            let mut better = Vec::new();
-            let mut leader: Option<(&MethodInfo, Interval)> = None;
-            for (k, (_, method)) in pairs.iter().enumerate().filter(|(_, (own, _))| *own == t) {
-                let Some(gain) = self.bootstrap.interval(&gains[k]) else { continue };
-                if leader.is_none_or(|(_, best)| gain.mean > best.mean) {
-                    leader = Some((method, gain));
-                }
-                let price = self.price(baseline, method).map_or(0.0, |p| p.mean.max(0.0));
-                let worth = repeats >= SURE
-                    && gain.mean - price >= WORTH
-                    && self.constant.is_none_or(|c| self.mean(method, threat) >= c + WORTH);
-                if worth && bounds[k].is_some_and(|low| low > 0.0) {
-                    better.push((*method, gain, gain.mean - price));
-                }
-            }
-            better.sort_by(|a, b| b.2.total_cmp(&a.2));
-            found.push(Finding {
-                threat,
-                title: trial.threat.title(),
-                levels: &trial.levels,
-                drop,
-                better: better.into_iter().map(|(m, gain, _)| (m, gain)).collect(),
-                leader,
-            });
+            let own = gains.iter().zip(&bounds).filter(|(gain, _)| gain.trial == t);
+            let own: Vec<(&Gain<'a>, Option<f64>)> = own.map(|(g, bound)| (g, *bound)).collect();
+            found.extend(self.finding(baseline, trial, &own, repeats));
         }
         found.sort_by(|a, b| b.drop.mean.total_cmp(&a.drop.mean));
         found
+    }
+
+    /// What every other method gains on the baseline under every threat, by repeat.
+    fn gains(&self, baseline: &MethodInfo) -> Vec<Gain<'a>> {
+        let mut gains = Vec::new();
+        for (t, trial) in self.trials.iter().enumerate() {
+            let threat = trial.threat.name();
+            let here = self.scores.under(&baseline.name, threat);
+            for method in self.methods.iter().filter(|m| m.name != baseline.name) {
+                let values = minus(&self.scores.under(&method.name, threat), &here);
+                gains.push(Gain { trial: t, method, values });
+            }
+        }
+        gains
+    }
+
+    /// One threat, with the gains under it and their lower bounds; none if the baseline has no score there.
+    fn finding(
+        &self,
+        baseline: &MethodInfo,
+        trial: &'a Trial,
+        gains: &[(&Gain<'a>, Option<f64>)],
+        repeats: usize,
+    ) -> Option<Finding<'a>> {
+        let threat = trial.threat.name();
+        let plain = self.scores.under(&baseline.name, CLEAN);
+        let lost = minus(&plain, &self.scores.under(&baseline.name, threat));
+        let drop = self.bootstrap.interval(&lost)?;
+        let mut better = Vec::new();
+        let mut leader: Option<(&MethodInfo, Interval)> = None;
+        for (Gain { method, values, .. }, bound) in gains {
+            let Some(gain) = self.bootstrap.interval(values) else { continue };
+            if leader.is_none_or(|(_, best)| gain.mean > best.mean) {
+                leader = Some((method, gain));
+            }
+            let price = self.price(baseline, method).map_or(0.0, |p| p.mean.max(0.0));
+            let worth = repeats >= SURE
+                && gain.mean - price >= WORTH
+                && self.constant.is_none_or(|c| self.mean(method, threat) >= c + WORTH);
+            if worth && bound.is_some_and(|low| low > 0.0) {
+                better.push((*method, gain, gain.mean - price));
+            }
+        }
+        better.sort_by(|a, b| b.2.total_cmp(&a.2));
+        let better = better.into_iter().map(|(m, gain, _)| (m, gain)).collect();
+        let (title, levels) = (trial.threat.title(), trial.levels.as_slice());
+        Some(Finding { threat, title, levels, drop, better, leader })
     }
 
     /// What `method` gives up on clean data.
@@ -134,92 +156,118 @@ impl<'a> Judge<'a> {
     }
 
     fn decide(&self, baseline: &MethodInfo, findings: &[Finding<'_>], repeats: usize) -> Advice {
-        let (plain, words) = (&named(baseline), self.words);
-        let clean = self.bootstrap.interval(&self.scores.under(&baseline.name, CLEAN));
-        let mut sentences = Vec::new();
-        if let Some(clean) = clean {
-            sentences.push(format!(
-                "On clean data {plain} {} ({}, {}).",
-                words.told(clean.mean),
-                words.value_range(&clean),
-                splits(repeats)
-            ));
-        }
-        let advice =
-            |headline: String, sentences, method: &str, worst: Option<&str>, gain, price| Advice {
-                headline,
-                sentences,
-                worst_threat: worst.map(Into::into),
-                baseline: baseline.name.clone(),
-                method: method.into(),
-                gain,
-                price,
-                nothing_beats_constant: false,
-            };
+        let plain = named(baseline);
+        let mut advice = self.plain_advice(baseline, repeats);
         let Some(worst) = findings.first() else {
-            let headline = format!("{} was run on clean data only.", capital(plain));
-            return advice(headline, sentences, &baseline.name, None, None, None);
+            advice.headline = format!("{} was run on clean data only.", capital(&plain));
+            return advice;
         };
-        let fallen = self.mean(baseline, worst.threat);
+        advice.worst_threat = Some(worst.threat.into());
         if worst.drop.mean < WORTH {
-            let headline = format!(
+            advice.headline = format!(
                 "{} is enough: no damage tried here costs it more than {}.",
-                capital(plain),
-                words.one_point()
+                capital(&plain),
+                self.words.one_point()
             );
-            return advice(headline, sentences, &baseline.name, Some(worst.threat), None, None);
+            return advice;
         }
-        sentences.push(format!(
-            "What hurts most is {} ({}): on average over these levels {plain} {} {}, {} {} ({}).",
+        advice.sentences.push(self.what_hurts(baseline, worst));
+        if let Some((method, gain)) = worst.better.first() {
+            return self.use_instead(advice, (baseline, method), worst, *gain);
+        }
+        advice.sentences.extend(self.why_not(baseline, worst));
+        advice.headline = self.stay(&plain, findings, repeats);
+        advice
+    }
+
+    /// The baseline, with its score on clean data.
+    fn plain_advice(&self, baseline: &MethodInfo, repeats: usize) -> Advice {
+        let clean = self.bootstrap.interval(&self.scores.under(&baseline.name, CLEAN));
+        let sentence = clean.map(|clean| {
+            format!(
+                "On clean data {} {} ({}, {}).",
+                named(baseline),
+                self.words.told(clean.mean),
+                self.words.value_range(&clean),
+                splits(repeats)
+            )
+        });
+        Advice {
+            headline: String::new(),
+            sentences: sentence.into_iter().collect(),
+            worst_threat: None,
+            baseline: baseline.name.clone(),
+            method: baseline.name.clone(),
+            gain: None,
+            price: None,
+            nothing_beats_constant: false,
+        }
+    }
+
+    fn what_hurts(&self, baseline: &MethodInfo, worst: &Finding<'_>) -> String {
+        let words = self.words;
+        format!(
+            "What hurts most is {} ({}): on average over these levels {} {} {}, {} {} ({}).",
             worst.title,
             levels(worst),
+            named(baseline),
             words.falls_to(),
-            words.value(fallen),
+            words.value(self.mean(baseline, worst.threat)),
             words.points(worst.drop.mean),
             if words.falls_to() == "falls to" { "less" } else { "more" },
             words.range(&worst.drop)
-        ));
-        let Some((method, gain)) = worst.better.first() else {
-            sentences.extend(self.why_not(baseline, worst));
-            let other = findings.iter().find(|f| !f.better.is_empty() && f.drop.mean >= WORTH);
-            let headline = match other {
-                Some(f) => format!(
-                    "{} is enough, unless it is {} that you fear: there {} is surely better.",
-                    capital(plain),
-                    f.title,
-                    named(f.better[0].0)
-                ),
-                None if repeats < SURE => format!(
-                    "Stay with {plain} for now: {} are too few to call any method surely better.",
-                    splits(repeats)
-                ),
-                None => format!(
-                    "{} is enough: under no threat is another method surely better by {} or more.",
-                    capital(plain),
-                    words.one_point()
-                ),
-            };
-            return advice(headline, sentences, &baseline.name, Some(worst.threat), None, None);
-        };
-        let price = self.price(baseline, method);
-        let kept = self.mean(method, worst.threat);
-        let headline = format!(
-            "Use {}: under {}, which hurts most here, {} where {plain} {} {}.",
-            named(method),
+        )
+    }
+
+    /// The headline where no method is surely better under the worst threat.
+    fn stay(&self, plain: &str, findings: &[Finding<'_>], repeats: usize) -> String {
+        let other = findings.iter().find(|f| !f.better.is_empty() && f.drop.mean >= WORTH);
+        match other {
+            Some(f) => format!(
+                "{} is enough, unless it is {} that you fear: there {} is surely better.",
+                capital(plain),
+                f.title,
+                named(f.better[0].0)
+            ),
+            None if repeats < SURE => format!(
+                "Stay with {plain} for now: {} are too few to call any method surely better.",
+                splits(repeats)
+            ),
+            None => format!(
+                "{} is enough: under no threat is another method surely better by {} or more.",
+                capital(plain),
+                self.words.one_point()
+            ),
+        }
+    }
+
+    /// Advises `method`, which is surely better under the worst threat.
+    fn use_instead(
+        &self,
+        mut advice: Advice,
+        (baseline, method): (&MethodInfo, &MethodInfo),
+        worst: &Finding<'_>,
+        gain: Interval,
+    ) -> Advice {
+        let (words, title) = (self.words, named(method));
+        advice.headline = format!(
+            "Use {title}: under {}, which hurts most here, {} where {} {} {}.",
             worst.title,
-            words.kept(kept),
+            words.kept(self.mean(method, worst.threat)),
+            named(baseline),
             words.falls_to(),
-            words.value(fallen)
+            words.value(self.mean(baseline, worst.threat))
         );
-        sentences.push(format!(
+        advice.sentences.push(format!(
             "{} gains {} there ({}); that holds with 95 % confidence even when all methods and threats are judged \
              together.",
-            capital(&named(method)),
+            capital(&title),
             words.points(gain.mean),
-            words.range(gain)
+            words.range(&gain)
         ));
-        sentences.extend(price.map(|price| priced(&named(method), &price, words)));
-        advice(headline, sentences, &method.name, Some(worst.threat), Some(*gain), price)
+        let price = self.price(baseline, method);
+        advice.sentences.extend(price.map(|price| priced(&title, &price, words)));
+        Advice { method: method.name.clone(), gain: Some(gain), price, ..advice }
     }
 
     /// Why nobody is advised against the worst threat.
@@ -260,77 +308,6 @@ impl<'a> Judge<'a> {
                 words.points(gain.mean)
             )
         })
-    }
-
-    /// Methods that are surely better without any damage.
-    fn on_clean_data(&self, baseline: &MethodInfo) -> Option<String> {
-        let plain = self.scores.under(&baseline.name, CLEAN);
-        let others: Vec<&MethodInfo> =
-            self.methods.iter().filter(|m| m.name != baseline.name).collect();
-        let gains: Vec<_> =
-            others.iter().map(|m| minus(&self.scores.under(&m.name, CLEAN), &plain)).collect();
-        let bounds = self.bootstrap.joint_lower(&gains);
-        let sure =
-            others.iter().zip(&gains).zip(bounds).filter(|(_, b)| b.is_some_and(|b| b > 0.0));
-        let each = sure.filter_map(|((m, g), _)| Some((m, self.bootstrap.interval(g)?)));
-        let (best, gain) = each
-            .filter(|(_, gain)| gain.mean >= WORTH)
-            .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
-        Some(format!(
-            "On clean data, too, {} is surely better than {}: {} ({}).",
-            named(best),
-            named(baseline),
-            self.words.points(gain.mean),
-            self.words.range(&gain)
-        ))
-    }
-
-    /// Who is surely better under the other threats.
-    fn elsewhere(&self, advice: &Advice, findings: &[Finding<'_>]) -> Vec<String> {
-        let words = self.words;
-        let others = findings.iter().filter(|f| Some(f.threat) != advice.worst_threat.as_deref());
-        let (helped, plain): (Vec<_>, Vec<_>) =
-            others.filter(|f| f.drop.mean >= WORTH).partition(|f| !f.better.is_empty());
-        let mut sentences: Vec<String> = helped
-            .iter()
-            .map(|f| {
-                let (method, gain) = &f.better[0];
-                let more = f.better.len() - 1;
-                let beside = match more {
-                    0 => String::new(),
-                    1 => ", and so does one other method".into(),
-                    _ => format!(", and so do {more} other methods"),
-                };
-                format!(
-                    "Against {} ({} lost) {} surely helps: {} ({}){beside}.",
-                    f.title,
-                    words.points(f.drop.mean),
-                    named(method),
-                    words.points(gain.mean),
-                    words.range(gain)
-                )
-            })
-            .collect();
-        if !plain.is_empty() {
-            let each: Vec<String> = plain
-                .iter()
-                .map(|f| format!("{} ({})", f.title, words.points(f.drop.mean)))
-                .collect();
-            sentences.push(format!(
-                "Also harmful, but no method is surely better there (what is lost): {}.",
-                each.join(", ")
-            ));
-        }
-        let harmless: Vec<&str> =
-            findings.iter().filter(|f| f.drop.mean < WORTH).map(|f| f.title).collect();
-        if !harmless.is_empty() && harmless.len() < findings.len() {
-            sentences.push(format!(
-                "Costing less than {}: {}.",
-                words.one_point(),
-                harmless.join(", ")
-            ));
-        }
-        sentences
     }
 }
 

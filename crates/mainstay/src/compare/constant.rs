@@ -41,66 +41,67 @@ impl Judge<'_> {
     /// What to say where the baseline does not beat a constant answer on clean data: then it is not "enough".
     pub(super) fn below_constant(&self, baseline: &MethodInfo, repeats: usize) -> Option<Advice> {
         let constant = self.constant?;
-        let clean = |m: &MethodInfo| self.bootstrap.interval(&self.scores.under(&m.name, CLEAN));
-        let own = clean(baseline)?;
+        let own = self.clean(baseline)?;
         if own.mean >= constant + WORTH {
             return None;
         }
-        let beats = |i: &Interval| i.mean >= constant + WORTH && i.low > constant && repeats > 1;
-        let better = self.methods.iter().filter_map(|m| Some((m, clean(m)?)));
-        let better = better
-            .filter(|(m, i)| !self.constants.contains(&m.name) && beats(i))
-            .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+        let better = self.above_constant(constant, repeats);
         let (plain, words) = (named(baseline), self.words);
-        let floor = format!(
+        let mut sentences = vec![format!(
             "Always answering `{}` with the same probability gives {} {}; {plain} {}.",
             self.majority,
             words.metric.title(),
             words.value(constant),
             words.told(own.mean)
-        );
-        let (headline, method) = match better {
-            Some((m, found)) => (
-                format!(
-                    "Use {}: on undamaged data it {}, where {plain} does not beat a constant answer.",
-                    named(m),
-                    words.told(found.mean)
-                ),
-                &m.name,
+        )];
+        let headline = match &better {
+            Some((m, found)) => format!(
+                "Use {}: on undamaged data it {}, where {plain} does not beat a constant answer.",
+                named(m),
+                words.told(found.mean)
             ),
-            None => (
-                "Nothing here beats a constant answer: no method tells these classes apart from these features.".into(),
-                &baseline.name,
-            ),
+            None => {
+                sentences.push(HELP.into());
+                "Nothing here beats a constant answer: no method tells these classes apart from these features.".into()
+            }
         };
-        let help = "What might help: other features, more rows, or class weights \
-                    (`--set class_weight=balanced`, `class_weight=\"balanced\"` in Python)";
-        let mut sentences = vec![floor];
-        if better.is_none() {
-            sentences.push(format!("{help}; no choice of a robust method will."));
-        }
-        if !self.constants.is_empty() {
-            let names: Vec<String> = self
-                .methods
-                .iter()
-                .filter(|m| self.constants.contains(&m.name))
-                .map(named)
-                .collect();
-            sentences
-                .push(format!("{} gave every row the same answer.", capital(&names.join(", "))));
-        }
+        sentences.extend(self.who_is_constant());
         Some(Advice {
             headline,
             sentences,
             worst_threat: None,
             baseline: baseline.name.clone(),
-            method: method.clone(),
+            method: better.as_ref().map_or(&baseline.name, |(m, _)| &m.name).clone(),
             gain: None,
             price: None,
             nothing_beats_constant: better.is_none(),
         })
     }
+
+    fn clean(&self, method: &MethodInfo) -> Option<Interval> {
+        self.bootstrap.interval(&self.scores.under(&method.name, CLEAN))
+    }
+
+    /// The best method that surely beats a constant answer.
+    fn above_constant(&self, constant: f64, repeats: usize) -> Option<(&MethodInfo, Interval)> {
+        let beats = |i: &Interval| i.mean >= constant + WORTH && i.low > constant && repeats > 1;
+        let judged = self.methods.iter().filter_map(|m| Some((m, self.clean(m)?)));
+        judged
+            .filter(|(m, i)| !self.constants.contains(&m.name) && beats(i))
+            .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+    }
+
+    fn who_is_constant(&self) -> Option<String> {
+        let all = self.methods.iter().filter(|m| self.constants.contains(&m.name));
+        let names: Vec<String> = all.map(named).collect();
+        (!names.is_empty())
+            .then(|| format!("{} gave every row the same answer.", capital(&names.join(", "))))
+    }
 }
+
+/// What to try where nothing beats a constant answer.
+const HELP: &str = "What might help: other features, more rows, or class weights (`--set class_weight=balanced`, \
+                    `class_weight=\"balanced\"` in Python); no choice of a robust method will.";
 
 #[cfg(test)]
 mod tests {

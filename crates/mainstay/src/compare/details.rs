@@ -1,172 +1,167 @@
 //! What single fits say: weights, doubtful labels, rows that carry the worst case, distances to the boundary.
 
+use super::chosen::{Candidate, Chosen};
+use super::labels::{LabelAudit, audited, suspects};
 use super::outcome::{
     Advice, CoefficientPair, MethodInfo, RadiusSample, Role, SuspectRow, WorstRow,
 };
+use super::roster::calibrated;
 use super::session::Subject;
-use crate::audit::flip_aware;
-use crate::certify::{Options, certify};
 use crate::control::Control;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
-use crate::model::{Fitted, Linear, Suspects};
+use crate::model::{Fitted, Linear};
 use crate::stress::{Clock, Entrant, Plan, few_samples};
 
 /// Rows that are listed, at most.
-const LISTED: usize = 50;
-/// Labels below this suspicion are not listed.
-const DOUBT: f64 = 0.5;
+pub(super) const LISTED: usize = 50;
 
 /// Everything beside cells and advice.
 pub(super) struct Details {
     pub(super) coefficients: Vec<CoefficientPair>,
     pub(super) suspects: Vec<SuspectRow>,
     pub(super) suspects_not_run: Option<String>,
+    pub(super) audit: Option<LabelAudit>,
     pub(super) worst_rows: Vec<WorstRow>,
     pub(super) radii: Vec<RadiusSample>,
+    pub(super) chosen: Option<Chosen>,
+    pub(super) chosen_not_run: Option<String>,
 }
 
-struct Fits<'a> {
-    subject: &'a Subject,
-    entrants: &'a [Entrant],
-    control: Control,
-    /// What one fit may take, if there is a limit.
-    seconds: Option<f64>,
-}
-
-impl Details {
-    pub(super) fn new(
-        subject: &Subject,
-        entrants: &[Entrant],
-        methods: &[MethodInfo],
-        plan: &Plan,
-        advice: &Advice,
-        control: &Control,
-    ) -> Result<Self> {
-        let fits = Fits {
-            subject,
-            entrants,
-            control: control.without_progress(),
-            seconds: plan.seconds_each,
-        };
-        let rows = fits.rows(plan)?;
-        let scaled = standardised(&subject.data.select_rows(&rows));
-        let linear = |name: &str| -> Result<Option<Linear>> {
-            Ok(fits.fit(name, &scaled)?.and_then(|f| f.model.linear().cloned()))
-        };
-        let baseline = linear(&advice.baseline)?;
-        // Where plain is enough, the first robust method that can be shown.
-        let mut shown: Vec<&str> = vec![&advice.method];
-        shown.extend(methods.iter().filter(|m| m.role == Role::Robust).map(|m| m.name.as_str()));
-        shown.retain(|name| *name != advice.baseline);
-        let mut robust = None;
-        for name in shown {
-            robust = linear(name)?.map(|model| (name, model));
-            if robust.is_some() {
-                break;
-            }
-        }
-        let coefficients = match (&baseline, &robust) {
-            (Some(plain), Some((name, other))) => pairs(subject, plain, other, name),
-            _ => Vec::new(),
-        };
-        let (suspects, suspects_not_run) = match fits.doubtful(&advice.baseline, &scaled)? {
-            Ok(found) => (suspect_rows(&found, subject, &rows), None),
-            Err(why) => (Vec::new(), Some(why)),
-        };
-        let worst = fits.fit("stable-logistic-cv", &scaled)?;
-        let worst_rows = worst.map_or_else(Vec::new, |f| worst_rows(&f, subject, &rows));
-        let mut radii = Vec::new();
-        let mut names = vec![advice.baseline.as_str()];
-        names.extend(robust.as_ref().map(|(name, _)| *name));
-        for name in names {
-            radii.extend(fits.radius(name, plan)?);
-        }
-        Ok(Self { coefficients, suspects, suspects_not_run, worst_rows, radii })
-    }
+/// What was compared, for fits beside the comparison.
+pub(super) struct Fits<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) entrants: &'a [Entrant],
+    pub(super) methods: &'a [MethodInfo],
+    pub(super) plan: &'a Plan,
+    /// Whether the methods are those of the roster.
+    pub(super) own_roster: bool,
+    pub(super) control: Control,
 }
 
 impl Fits<'_> {
-    /// The rows that are looked at: all, or every class's share of as many as three training sets hold.
-    fn rows(&self, plan: &Plan) -> Result<Vec<usize>> {
-        let labels = self.subject.data.labels();
-        let limit = 3 * plan.max_training_rows;
-        if labels.len() <= limit {
-            return Ok((0..labels.len()).collect());
+    /// All details, with the advice given.
+    pub(super) fn details(&self, advice: &Advice) -> Result<Details> {
+        let rows = self.rows()?;
+        let part = self.subject.data.select_rows(&rows);
+        let scaled = standardised(&part);
+        let baseline = self.linear(&advice.baseline, &scaled)?;
+        let robust = self.shown_beside(advice, &scaled)?;
+        let coefficients = match (&baseline, &robust) {
+            (Some(plain), Some((name, other))) => pairs(self.subject, plain, other, name),
+            _ => Vec::new(),
+        };
+        let worst = self.fit("stable-logistic-cv", &scaled)?;
+        let worst_rows = worst.map_or_else(Vec::new, |f| worst_rows(&f, self.subject, &rows));
+        let mut radii = Vec::new();
+        let beside = robust.as_ref().map(|(name, _)| *name);
+        for name in std::iter::once(advice.baseline.as_str()).chain(beside) {
+            radii.extend(self.radius(name)?);
         }
-        few_samples(labels, 1.0 - limit as f64 / labels.len() as f64, plan.seed)
-    }
-
-    /// A fit of the method called `name`; none if it does not take part or cannot be fitted.
-    fn fit(&self, name: &str, data: &Dataset) -> Result<Option<Fitted>> {
-        let Some(entrant) = self.entrants.iter().find(|e| e.name == name) else { return Ok(None) };
-        let fit = |control: &Control| control.install(|| entrant.estimator.fit(data, control));
-        match Clock::new(self.seconds).time(&self.control, fit).unwrap_or(Err(Error::Interrupted)) {
-            // Stopped by the user, or only for want of time?
-            Err(Error::Interrupted) => self.control.check().map(|()| None),
-            fitted => Ok(fitted.ok()),
-        }
-    }
-
-    /// Labels by how doubtful they are to the method called `name`, or why they were not looked at.
-    fn doubtful(
-        &self,
-        name: &str,
-        data: &Dataset,
-    ) -> Result<std::result::Result<Suspects, String>> {
-        Ok(match self.fit(name, data)? {
-            Some(fitted) => flip_aware(&fitted, data).map_err(|error| error.to_string()),
-            None => {
-                Err(format!("`{name}` could not be fitted to these rows in the time there was"))
-            }
+        let audit = |control: &Control| audited(&scaled, self.plan.seed, control);
+        let (audit, suspects_not_run) = apart(self.limited(audit)?);
+        let listed = |found| suspects(found, self.subject, &rows);
+        let suspects = audit.as_ref().map_or_else(Vec::new, listed);
+        let audit = audit.map(LabelAudit::new);
+        let (chosen, chosen_not_run) = apart(self.chosen(&advice.method, &rows, &part)?);
+        Ok(Details {
+            coefficients,
+            suspects,
+            suspects_not_run,
+            audit,
+            worst_rows,
+            radii,
+            chosen,
+            chosen_not_run,
         })
     }
 
-    /// Distances of the first split's held-out rows to the boundary of a linear model.
-    fn radius(&self, name: &str, plan: &Plan) -> Result<Option<RadiusSample>> {
-        let data = &self.subject.data;
-        let split = plan.split(data.labels(), 0);
-        let cut = |rows: &[usize], limit: usize| rows[..rows.len().min(limit)].to_vec();
-        let (train, test) = if split.train.len() > plan.max_training_rows {
-            let rows = self.rows(plan)?;
-            let keep = |part: &[usize]| -> Vec<usize> {
-                part.iter().copied().filter(|i| rows.binary_search(i).is_ok()).collect()
-            };
-            (keep(&split.train), cut(&keep(&split.holdout), plan.max_test_rows))
-        } else {
-            (split.train, cut(&split.holdout, plan.max_test_rows))
-        };
-        let train = data.select_rows(&train);
-        let test = data.select_rows(&test);
-        let mut present = train.labels().to_vec();
-        present.sort_unstable();
-        present.dedup();
-        if present.len() < data.n_classes() || test.is_empty() {
-            return Ok(None);
+    /// The rows that are looked at: all, or every class's share of as many as three training sets hold.
+    pub(super) fn rows(&self) -> Result<Vec<usize>> {
+        let labels = self.subject.data.labels();
+        let limit = 3 * self.plan.max_training_rows;
+        if labels.len() <= limit {
+            return Ok((0..labels.len()).collect());
         }
-        let scaling = Standardize::learn(train.features(), None);
-        let scaled: Matrix = scaling.apply(train.features()).into();
-        let Some(fitted) = self.fit(name, &train.replace_features(scaled))? else {
-            return Ok(None);
+        few_samples(labels, 1.0 - limit as f64 / labels.len() as f64, self.plan.seed)
+    }
+
+    /// The weights of the advised method, or where plain is enough of the first robust one that has weights.
+    fn shown_beside<'b>(
+        &'b self,
+        advice: &'b Advice,
+        data: &Dataset,
+    ) -> Result<Option<(&'b str, Linear)>> {
+        let robust = self.methods.iter().filter(|m| m.role == Role::Robust);
+        let names = std::iter::once(&advice.method).chain(robust.map(|m| &m.name));
+        for name in names.filter(|name| **name != advice.baseline) {
+            if let Some(model) = self.linear(name, data)? {
+                return Ok(Some((name, model)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn linear(&self, name: &str, data: &Dataset) -> Result<Option<Linear>> {
+        Ok(self.fit(name, data)?.and_then(|f| f.model.linear().cloned()))
+    }
+
+    /// A fit of the method called `name`; none if it does not take part or cannot be fitted.
+    pub(super) fn fit(&self, name: &str, data: &Dataset) -> Result<Option<Fitted>> {
+        let Some(entrant) = self.entrants.iter().find(|e| e.name == name) else { return Ok(None) };
+        let fit = |control: &Control| control.install(|| entrant.estimator.fit(data, control));
+        Ok(self.limited(fit)?.ok())
+    }
+
+    /// The method called `name`, looked at closely, or why it was not.
+    fn chosen(
+        &self,
+        name: &str,
+        rows: &[usize],
+        data: &Dataset,
+    ) -> Result<std::result::Result<Chosen, String>> {
+        let Some(entrant) = self.entrants.iter().find(|e| e.name == name) else {
+            return Ok(Err("it is not one of our methods".into()));
         };
-        let Some(model) = fitted.model.linear() else { return Ok(None) };
-        let x: Matrix = scaling.apply(test.features()).into();
-        let found = match certify(model, &x, &Options::default(), &self.control) {
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(_) => return Ok(None),
-            Ok(found) => found,
+        let own = self.own_roster.then(|| calibrated(name, data.n_features())).transpose()?;
+        let own = own.flatten();
+        let groups =
+            self.plan.groups.as_ref().map(|g| rows.iter().map(|&i| g[i]).collect::<Vec<_>>());
+        let candidate = Candidate {
+            method: name,
+            estimator: own.as_deref().unwrap_or(entrant.estimator.as_ref()),
+            calibrated: own.is_some(),
+            data,
+            features: &self.subject.features,
+            classes: &self.subject.classes,
+            groups: groups.as_deref(),
+            seed: self.plan.seed,
         };
-        let sign = |i: usize| if found.predicted[i] == test.labels()[i] { 1.0 } else { -1.0 };
-        let mut radius_l2: Vec<f64> = (0..test.len())
-            .map(|i| sign(i) * found.radius_l2[i])
-            .filter(|r| r.is_finite())
-            .collect();
-        radius_l2.sort_by(f64::total_cmp);
-        let mut counts = found.deletions;
-        counts.sort_by(f64::total_cmp);
-        let deletions = counts.into_iter().map(|d| d.is_finite().then_some(d)).collect();
-        Ok(Some(RadiusSample { method: name.into(), radius_l2, deletions }))
+        self.limited(|control| candidate.appraise(control))
+    }
+
+    /// What `work` finds within the time that the fits of one method may take, or why it finds nothing.
+    fn limited<T>(
+        &self,
+        work: impl FnOnce(&Control) -> Result<T>,
+    ) -> Result<std::result::Result<T, String>> {
+        match Clock::new(self.plan.seconds_each).time(&self.control, work) {
+            Some(Ok(found)) => Ok(Ok(found)),
+            // Stopped by the user, or only for want of time?
+            None | Some(Err(Error::Interrupted)) => self
+                .control
+                .check()
+                .map(|()| Err("it takes longer than the time budget allows".into())),
+            Some(Err(error)) => Ok(Err(error.to_string())),
+        }
+    }
+}
+
+/// What was found, or why nothing was.
+fn apart<T>(found: std::result::Result<T, String>) -> (Option<T>, Option<String>) {
+    match found {
+        Ok(found) => (Some(found), None),
+        Err(why) => (None, Some(why)),
     }
 }
 
@@ -187,20 +182,6 @@ fn pairs(subject: &Subject, plain: &Linear, other: &Linear, name: &str) -> Vec<C
         robust_method: name.into(),
     })
     .collect()
-}
-
-fn suspect_rows(found: &Suspects, subject: &Subject, rows: &[usize]) -> Vec<SuspectRow> {
-    let all = found.row.iter().zip(&found.score).zip(&found.predicted);
-    all.take_while(|((_, score), _)| **score >= DOUBT)
-        .take(LISTED)
-        .map(|((&i, &score), &k)| SuspectRow {
-            row: subject.rows[rows[i]],
-            id: None,
-            label: subject.classes[subject.data.labels()[rows[i]]].clone(),
-            score,
-            predicted: subject.classes[k].clone(),
-        })
-        .collect()
 }
 
 /// By loss, a row that counts for several classes once, with its largest.

@@ -6,27 +6,38 @@
 
 mod advice;
 mod bootstrap;
+mod budget;
+mod chosen;
 mod constant;
 mod details;
 mod doubts;
+mod duplicates;
+mod elsewhere;
 mod extent;
+mod finish;
+mod labels;
 mod outcome;
+mod radii;
 mod roster;
 mod scores;
 mod session;
 mod summary;
 mod survey;
 mod told;
+mod tuning;
 mod wording;
 
 pub use advice::SURE;
 pub use bootstrap::Bootstrap;
+pub use chosen::{Chosen, ClassCurves, ProbabilitySource, UnstableRow, Unsteadiness};
+pub use duplicates::Duplicates;
 pub use extent::{Extent, MAX_REPEATS, MIN_REPEATS, another_repeat, usual_rows};
+pub use labels::LabelAudit;
 pub use outcome::{
     Advice, Cell, ClassCount, CoefficientPair, Comparison, Curve, DataSummary, Interval,
     MethodInfo, Point, RadiusSample, Role, Settings, SuspectRow, ThreatInfo, WorstRow,
 };
-pub use roster::roster;
+pub use roster::{on_request, roster};
 pub use session::{Session, Subject};
 pub use survey::survey;
 pub use told::{Expectation, TRUTHS, Told, ToldRow, told};

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::chosen::Chosen;
+use super::duplicates::Duplicates;
+use super::labels::LabelAudit;
+use crate::data::Handled;
 use crate::metrics::Metric;
 
 pub use crate::stress::Cell;
@@ -40,6 +44,12 @@ pub struct DataSummary {
     /// What a careful reader should know before believing any number: small classes, constant columns,
     /// features that give the label away.
     pub warnings: Vec<String>,
+    /// What became of the rows and cells of the table.
+    #[serde(default)]
+    pub handled: Handled,
+    /// Rows that are the same.
+    #[serde(default)]
+    pub duplicates: Duplicates,
 }
 
 /// What is needed to repeat the comparison.
@@ -73,6 +83,8 @@ pub enum Role {
     Baseline,
     /// One of the robust families.
     Robust,
+    /// An estimator of the user's own.
+    Guest,
 }
 
 /// One compared method.
@@ -181,6 +193,9 @@ pub struct SuspectRow {
     pub score: f64,
     /// What the model would call it.
     pub predicted: String,
+    /// Share of the refits without the row that doubt it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<f64>,
 }
 
 /// A training row that carries the worst-case loss.
@@ -253,6 +268,15 @@ pub struct Comparison {
     /// Why labels were not looked at, where they were not.
     #[serde(default)]
     pub suspects_not_run: Option<String>,
+    /// The audit of the labels behind the list.
+    #[serde(default)]
+    pub audit: Option<LabelAudit>,
+    /// The advised model (the baseline where plain is enough), looked at closely.
+    #[serde(default)]
+    pub chosen: Option<Chosen>,
+    /// Why it was not, where it was not.
+    #[serde(default)]
+    pub chosen_not_run: Option<String>,
     /// Rows that carry the worst-case loss, heaviest first (at most 50).
     pub worst_rows: Vec<WorstRow>,
     /// Certificate distributions of the baseline and the advised method.

@@ -1,25 +1,16 @@
-//! A comparison under way: its methods, its plan, and the loop over repeats.
+//! A comparison under way: its methods, its plan, and one repeat after the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::advice::{Judge, SURE};
-use super::bootstrap::Bootstrap;
-use super::constant::{constant_answer, constant_methods};
-use super::details::Details;
-use super::extent::{Extent, MIN_REPEATS, another_repeat, expected_repeats, usual_rows};
-use super::outcome::{Cell, Comparison, MethodInfo, Settings};
-use super::roster::roster;
-use super::scores::Scores;
-use super::summary::{curves, describe, majority, summary};
-use super::wording::{Words, sign};
+use super::extent::{MIN_REPEATS, usual_rows};
+use super::outcome::{Cell, MethodInfo};
+use super::roster::{on_request, roster};
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{Dataset, Handled};
 use crate::error::{Error, Result};
 use crate::metrics::Metric;
 use crate::model::{Estimator, Fitted};
-use crate::stress::{
-    Entrant, JUDGED_BY, Plan, TOO_SLOW, Threat, Trial, empty_the_slow, seed_of, usual_metric,
-};
+use crate::stress::{Entrant, JUDGED_BY, Plan, TOO_SLOW, Threat, empty_the_slow};
 
 /// What the fits of a method may take in a repeat however small the budget: small tables are always done.
 const LEAST_SECONDS: f64 = 2.0;
@@ -37,6 +28,8 @@ pub struct Subject {
     pub classes: Vec<String>,
     /// Number of every row in the user's table, from 1.
     pub rows: Vec<usize>,
+    /// What became of the rows and cells of the user's table.
+    pub handled: Handled,
 }
 
 impl Subject {
@@ -54,15 +47,19 @@ impl Subject {
 
 /// A comparison under way.
 pub struct Session {
-    subject: Subject,
-    methods: Vec<MethodInfo>,
-    entrants: Vec<Entrant>,
-    plan: Plan,
-    cells: Vec<Cell>,
-    repeats: usize,
-    budget: Option<f64>,
-    metric: Option<Metric>,
-    few_levels: bool,
+    pub(super) subject: Subject,
+    pub(super) methods: Vec<MethodInfo>,
+    pub(super) entrants: Vec<Entrant>,
+    /// Methods whose cells come from elsewhere.
+    pub(super) guests: Vec<MethodInfo>,
+    pub(super) plan: Plan,
+    pub(super) cells: Vec<Cell>,
+    pub(super) repeats: usize,
+    pub(super) budget: Option<f64>,
+    pub(super) metric: Option<Metric>,
+    pub(super) few_levels: bool,
+    /// Whether the methods are those of the roster.
+    pub(super) own_roster: bool,
 }
 
 /// Why the cells of a method are empty that the user left out.
@@ -75,7 +72,54 @@ impl Session {
         let (methods, entrants) = roster(p)?;
         let mut plan = Plan { max_training_rows: usual_rows(p), ..Plan::usual(seed) };
         plan.merge_levels(p);
-        Self::with(subject, methods, entrants, plan)
+        Ok(Self { own_roster: true, ..Self::with(subject, methods, entrants, plan)? })
+    }
+
+    /// Adds a method that takes part on request alone ([`on_request`]).
+    pub fn include(&mut self, name: &str) -> Result<()> {
+        let (method, entrant) = on_request(name)?;
+        if self.methods.iter().any(|m| m.name == method.name) {
+            return Err(Error::BadParams(format!("method `{name}` takes part already")));
+        }
+        self.methods.push(method);
+        self.entrants.push(entrant);
+        Ok(())
+    }
+
+    /// Adds a method of the user, fitted elsewhere to the splits and the damage of this session's plan: its cells, for
+    /// every finished repeat.
+    pub fn add_guest(&mut self, method: MethodInfo, cells: Vec<Cell>) -> Result<()> {
+        let known = self.methods.iter().chain(&self.guests).any(|m| m.name == method.name);
+        if known || method.name.is_empty() {
+            return Err(Error::BadParams(format!(
+                "`{}` cannot be the name of a method: it is empty or taken",
+                method.name
+            )));
+        }
+        if let Some(odd) = cells.iter().find(|c| c.method != method.name || !c.is_sound()) {
+            return Err(Error::BadData(format!(
+                "a cell of `{}` under {} is not one of a fit of `{}`",
+                odd.method, odd.threat, method.name
+            )));
+        }
+        self.cells.extend(cells);
+        self.guests.push(method);
+        Ok(())
+    }
+
+    /// Says what became of the rows and cells of the user's table.
+    pub fn set_handled(&mut self, handled: Handled) {
+        self.subject.handled = handled;
+    }
+
+    /// The rows of a repeat to learn from and to be judged on.
+    pub fn rows(&self, repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+        self.plan.rows(self.subject.data.labels(), repeat)
+    }
+
+    /// What is done in every repeat.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Uses training sets of at most `rows` rows instead of [`usual_rows`].
@@ -135,8 +179,19 @@ impl Session {
         {
             return Err(Error::BadParams("every method needs its description".into()));
         }
-        let (cells, repeats, budget, metric, few_levels) = (Vec::new(), 0, None, None, false);
-        Ok(Self { subject, methods, entrants, plan, cells, repeats, budget, metric, few_levels })
+        Ok(Self {
+            subject,
+            methods,
+            entrants,
+            guests: Vec::new(),
+            plan,
+            cells: Vec::new(),
+            repeats: 0,
+            budget: None,
+            metric: None,
+            few_levels: false,
+            own_roster: false,
+        })
     }
 
     /// Leaves out `names` on request, as a repetition of a run does that left them out for want of time.
@@ -156,80 +211,6 @@ impl Session {
             entrant.estimator = Box::new(LeftOut(why));
         }
         Ok(())
-    }
-
-    /// Runs repeats until `extent` is reached; finished ones count. `known` and `done` are those of [`Plan::run`].
-    /// If it fails the session keeps the repeats that were finished before.
-    ///
-    /// Under a budget the first repeat runs one level of every threat to the training rows. The others follow if all levels
-    /// leave time for [`SURE`] repeats, so that levels are given up before repeats are. A method is left out whose fits take
-    /// so much of the budget that the rest could not end in time: in one of [`MIN_REPEATS`] repeats, half as much again as
-    /// its fair share (and at least two seconds).
-    pub fn run(
-        &mut self,
-        extent: Extent,
-        known: &[Cell],
-        control: &Control,
-        done: &(dyn Fn(&[Cell]) + Sync),
-    ) -> Result<()> {
-        match extent {
-            Extent::Repeats(repeats) => {
-                while self.repeats < repeats {
-                    self.next_repeat(repeats, known, control, done)?;
-                }
-                Ok(())
-            }
-            Extent::Seconds { budget, spent } => {
-                let clock = || {
-                    control.now().ok_or_else(|| {
-                        Error::BadParams("a budget of seconds needs a control with a clock".into())
-                    })
-                };
-                let start = clock()? - spent;
-                self.set_budget(budget);
-                let before = self.repeats;
-                let (trials, fits) = (self.plan.trials.clone(), self.plan.fits_each());
-                let fresh = before == 0 && !self.few_levels;
-                if fresh {
-                    self.plan.thin();
-                    self.few_levels = self.plan.fits_each() < fits;
-                }
-                loop {
-                    let timed = self.repeats - before;
-                    let expected = expected_repeats(timed, clock()? - start, budget);
-                    self.next_repeat(before + expected, known, control, done)?;
-                    let share = fits as f64 / self.plan.fits_each() as f64;
-                    let each = (clock()? - start) * share;
-                    let enough = expected_repeats(1, each, budget) >= SURE;
-                    if fresh && timed == 0 && self.few_levels && enough {
-                        self.add_levels(trials.clone(), known, control, done)?;
-                    }
-                    if !another_repeat(timed + 1, clock()? - start, budget) {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-    }
-
-    /// Runs the first repeat again with the levels of `trials`; cells that are there already stay.
-    fn add_levels(
-        &mut self,
-        trials: Vec<Trial>,
-        known: &[Cell],
-        control: &Control,
-        done: &(dyn Fn(&[Cell]) + Sync),
-    ) -> Result<()> {
-        let cells = std::mem::take(&mut self.cells);
-        let thin = std::mem::replace(&mut self.plan.trials, trials);
-        self.repeats = 0;
-        let finished = self.next_repeat(1, &[known, &cells].concat(), control, done);
-        if finished.is_ok() {
-            self.few_levels = false;
-        } else {
-            (self.cells, self.plan.trials, self.repeats) = (cells, thin, 1);
-        }
-        finished
     }
 
     /// The budget that [`Session::next_repeat`] leaves slow methods out for; [`Session::run`] sets it.
@@ -270,10 +251,28 @@ impl Session {
         control: &Control,
         done: &(dyn Fn(&[Cell]) + Sync),
     ) -> Result<()> {
+        let cells = self.one_repeat(expected, known, control, done)?;
+        self.cells.extend(cells);
+        empty_the_slow(&mut self.cells);
+        let slow = |c: &&Cell| c.problem.as_deref() == Some(TOO_SLOW);
+        let mut names: Vec<String> =
+            self.cells.iter().filter(slow).map(|c| c.method.clone()).collect();
+        names.dedup();
+        self.repeats += 1;
+        self.put_aside(&names, TOO_SLOW)
+    }
+
+    /// The cells of the next repeat.
+    pub(super) fn one_repeat(
+        &mut self,
+        expected: usize,
+        known: &[Cell],
+        control: &Control,
+        done: &(dyn Fn(&[Cell]) + Sync),
+    ) -> Result<Vec<Cell>> {
         let each = self.fits_each() as u64;
-        let before = self.repeats as u64 * each;
         let total = (expected.max(self.repeats + 1)) as u64 * each;
-        let finished = AtomicU64::new(before);
+        let finished = AtomicU64::new(self.repeats as u64 * each);
         let report = |cells: &[Cell]| {
             done(cells);
             // Never quite the end: what follows the fits takes time as well.
@@ -285,80 +284,7 @@ impl Session {
             (1.5 * seconds * control.n_threads() as f64 / parts as f64).max(LEAST_SECONDS)
         });
         let (data, entrants) = (&self.subject.data, &self.entrants);
-        let cells = self.plan.run(data, entrants, self.repeats, known, control, &report)?;
-        self.cells.extend(cells);
-        empty_the_slow(&mut self.cells);
-        let slow = |c: &&Cell| c.problem.as_deref() == Some(TOO_SLOW);
-        let mut names: Vec<String> =
-            self.cells.iter().filter(slow).map(|c| c.method.clone()).collect();
-        names.dedup();
-        self.repeats += 1;
-        self.put_aside(&names, TOO_SLOW)
-    }
-
-    /// Sums up the finished repeats.
-    pub fn finish(&self, command: &str, control: &Control) -> Result<Comparison> {
-        let Self { subject, methods, entrants, plan, cells, repeats, budget, metric, few_levels } =
-            self;
-        let labels = subject.data.labels();
-        let metric = metric.unwrap_or_else(|| usual_metric(labels, cells));
-        let repeats = *repeats;
-        if repeats == 0 {
-            return Err(Error::BadParams(
-                "no repeat has been run: there is nothing to sum up".into(),
-            ));
-        }
-        let n = subject.data.len();
-        let test = n.div_ceil(3).min(plan.max_test_rows) as f64;
-        let train = (n - n / 3).min(plan.max_training_rows) as f64;
-        let bootstrap = Bootstrap::new(repeats, test / train, seed_of(plan.seed, usize::MAX, None));
-        let scores = Scores::new(cells, &plan.trials, repeats, metric);
-        let constant = constant_methods(methods, cells);
-        let floor = constant_answer(metric, labels, subject.data.n_classes());
-        let judge = Judge {
-            methods,
-            trials: &plan.trials,
-            scores: &scores,
-            bootstrap: &bootstrap,
-            majority: majority(subject),
-            constant: floor,
-            constants: &constant,
-            words: Words { metric, repeats },
-        };
-        let mut advice = judge.advise(cells, repeats);
-        if *few_levels {
-            advice.sentences.push(
-                "Of every threat to the training rows one level was run, to have time for more splits.".into(),
-            );
-        }
-        let curves = curves(methods, &plan.trials, &scores, &bootstrap);
-        let details = Details::new(subject, entrants, methods, plan, &advice, control)?;
-        let threats = plan.trials.iter().map(describe).collect();
-        let data = summary(subject, plan);
-        control.progress(1, 1);
-        Ok(Comparison {
-            data,
-            settings: Settings {
-                version: env!("CARGO_PKG_VERSION").into(),
-                seed: plan.seed,
-                repeats,
-                budget_seconds: *budget,
-                metric,
-                command: command.into(),
-            },
-            methods: methods.clone(),
-            threats,
-            curves,
-            constant,
-            constant_answer: floor.map(|good| sign(metric) * good),
-            cells: cells.clone(),
-            advice,
-            coefficients: details.coefficients,
-            suspects: details.suspects,
-            suspects_not_run: details.suspects_not_run,
-            worst_rows: details.worst_rows,
-            radii: details.radii,
-        })
+        self.plan.run(data, entrants, self.repeats, known, control, &report)
     }
 }
 

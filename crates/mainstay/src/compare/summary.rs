@@ -1,6 +1,7 @@
 //! The parts of a finished comparison that need no judgement.
 
 use super::bootstrap::Bootstrap;
+use super::duplicates::Duplicates;
 use super::outcome::{ClassCount, Curve, DataSummary, MethodInfo, ThreatInfo};
 use super::scores::Scores;
 use super::session::Subject;
@@ -56,5 +57,7 @@ pub(super) fn summary(subject: &Subject, plan: &Plan) -> DataSummary {
             .map(|(k, label)| ClassCount { label: label.clone(), rows: rows(k) })
             .collect(),
         warnings,
+        handled: subject.handled.clone(),
+        duplicates: Duplicates::count(data),
     }
 }

@@ -6,6 +6,7 @@ mod dates;
 mod demo;
 mod encoder;
 pub mod generate;
+mod handled;
 mod label;
 mod learner;
 mod merge;
@@ -28,6 +29,7 @@ pub use encoder::{
     ColumnPlan, Encoded, Encoder, EncoderLearner, EncoderOptions, Encoding, LeftOut, Missing,
     Treatment,
 };
+pub use handled::Handled;
 pub use label::{Classes, Label};
 pub use learner::{Learned, LearnedRows, Learner};
 pub use merge::Merged;

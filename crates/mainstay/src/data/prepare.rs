@@ -1,6 +1,6 @@
 //! From a raw table and the owner's wishes to a data set, with every row still itself.
 
-use super::{Cells, Gaps};
+use super::{Cells, Gaps, Handled};
 use super::{Classes, Column, Dataset, Encoder, EncoderOptions, Missing, Table, survey};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
@@ -75,6 +75,8 @@ pub struct Prepared {
     pub ids: Vec<Column>,
     /// What the user should know about the data.
     pub notes: Vec<String>,
+    /// What became of rows and cells.
+    pub handled: Handled,
 }
 
 impl Preparation {
@@ -82,10 +84,16 @@ impl Preparation {
     pub fn apply(&self, mut table: Table) -> Result<Prepared> {
         let mut notes = Vec::new();
         let (labels, weights) = self.take_aside(&mut table)?;
+        let mut handled = Handled { rows_read: Some(table.nrows()), ..Handled::default() };
         let (table, labels, weights) = self.labelled(table, labels, weights, &mut notes)?;
+        let unlabelled = handled.rows_read.unwrap_or(0) - table.nrows();
+        if unlabelled > 0 {
+            handled.rows_left_out.push(("the label is missing".into(), unlabelled));
+        }
         let encoder = Encoder::learn_with(&table, &self.encoder)?;
         let encoded = encoder.encode(&table)?;
         notes.extend(encoder.notes(table.nrows()));
+        handled.encoding(&table, &encoder, encoded.dropped(&table));
         let (mut labels, mut weights, mut rows) = (labels, weights, None);
         if let Some(kept) = &encoded.kept {
             notes.push(rows_left_out(encoded.dropped(&table), "with a missing cell"));
@@ -107,7 +115,7 @@ impl Preparation {
             data = data.with_weights(numbers(&column)?)?;
         }
         let places = (0..rows.nrows()).map(|i| rows.place(i)).collect();
-        Ok(Prepared { data, classes, encoder, places, ids: rows.ids().to_vec(), notes })
+        Ok(Prepared { data, classes, encoder, places, ids: rows.ids().to_vec(), notes, handled })
     }
 
     /// Takes out what is no feature; labels and weights are returned.

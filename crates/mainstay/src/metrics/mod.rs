@@ -21,6 +21,7 @@
 
 mod calibration;
 mod counts;
+mod curves;
 mod evaluation;
 mod interval;
 mod judge;
@@ -32,6 +33,7 @@ mod spread;
 mod undefined;
 
 pub use calibration::{CalibrationBin, calibration_bins};
+pub use curves::{ThresholdRow, USUAL_THRESHOLDS, pr_curve, roc_curve, threshold_table};
 pub use evaluation::{ClassEvaluation, Evaluation, accuracy, log_loss};
 pub use interval::{Interval, intervals, usual_redraws};
 pub use judge::Judge;

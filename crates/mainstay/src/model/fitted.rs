@@ -25,6 +25,12 @@ pub trait Estimator: Send + Sync {
     ) -> Result<Vec<Fitted>> {
         Err(Error::BadParams("this method has no path".into()))
     }
+
+    /// The estimator with what `fitted`, a fit of it to `rows` rows, chose by cross-validation: for fits to similar
+    /// rows that need not be tuned again. None where nothing is chosen, or nothing that could be fixed.
+    fn settled(&self, _fitted: &Fitted, _rows: usize) -> Option<Box<dyn Estimator>> {
+        None
+    }
 }
 
 /// A model and everything its fit has to say.

@@ -103,6 +103,16 @@ impl Model {
         }
     }
 
+    /// Whether missing cells (NaN) of rows to predict are filled from the other features.
+    pub fn fills_gaps(&self) -> bool {
+        match self {
+            Self::GaussianLinear(_) => true,
+            Self::Standardized(m) => m.model.fills_gaps(),
+            Self::Calibrated(m) => m.model.fills_gaps(),
+            _ => false,
+        }
+    }
+
     /// Number of classes.
     pub fn n_classes(&self) -> usize {
         match self {

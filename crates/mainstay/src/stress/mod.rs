@@ -13,6 +13,7 @@
 mod clock;
 mod judgement;
 mod run;
+mod runner;
 mod scene;
 mod test_damage;
 mod threat;

@@ -1,14 +1,12 @@
 //! Fits on damaged rows, judged on held-out rows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::clock::Clock;
+use super::runner::Runner;
 use super::scene::Scene;
+use super::training::few_samples;
 use super::{Part, Threat, spoiled};
 use crate::control::Control;
 use crate::data::Dataset;
@@ -145,13 +143,6 @@ pub fn split_together(
     stratified_groups(labels, groups, 3, 1, seed_of(seed, repeat, None)).swap_remove(0)
 }
 
-/// One fit and the cells it fills.
-struct Job {
-    entrant: usize,
-    /// Damage to the training rows; none serves the clean cell and all damage to test rows.
-    damage: Option<(Threat, f64)>,
-}
-
 impl Plan {
     /// All eight threats at their usual levels, sets of at most 1000 rows.
     pub fn usual(seed: u64) -> Self {
@@ -163,6 +154,17 @@ impl Plan {
     /// The split of a repeat: as [`split_of`], with the groups kept together.
     pub fn split(&self, labels: &[usize], repeat: usize) -> Split {
         split_together(labels, self.groups.as_deref(), repeat, self.seed)
+    }
+
+    /// The rows of a repeat to learn from and to be judged on: those of the split, cut to the most there may be, every class
+    /// by its share.
+    pub fn rows(&self, labels: &[usize], repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+        let split = self.split(labels, repeat);
+        let seed = seed_of(self.seed, repeat, None);
+        Ok((
+            cut(labels, &split.train, self.max_training_rows, seed)?,
+            cut(labels, &split.holdout, self.max_test_rows, seed)?,
+        ))
     }
 
     /// Merges levels that spoil the same number of `p` features: of 7 features 5, 10 and 20 % all delete one. The level
@@ -239,20 +241,13 @@ impl Plan {
         trials.flat_map(|t| t.levels.iter().map(move |&level| (t.threat, level)))
     }
 
-    fn jobs(&self, entrants: usize) -> Vec<Job> {
-        (0..entrants)
-            .flat_map(|entrant| {
-                let damage = std::iter::once(None).chain(self.training_damage().map(Some));
-                damage.map(move |damage| Job { entrant, damage })
-            })
-            .collect()
-    }
-
     /// Runs one repeat: every method on the same split and the same damage, in parallel.
     ///
     /// `done` is called with the cells of every fit as it is finished, in no particular order, and is the only way to
     /// them if the run is interrupted. Fits of which `known` holds every cell are not run again. The result is in order
-    /// of methods and of the plan, whatever the number of threads.
+    /// of methods and of the plan, whatever the number of threads. What a method tunes by cross-validation it tunes on the
+    /// training rows damaged at the middle level of a threat; if it can ([`Estimator::settled`]) the fits at the other levels
+    /// use that.
     pub fn run(
         &self,
         data: &Dataset,
@@ -264,50 +259,19 @@ impl Plan {
     ) -> Result<Vec<Cell>> {
         self.check(entrants, data)?;
         let scene = Scene::new(self, data, repeat)?;
-        let inner = control.without_progress().with_threads(0);
-        let clocks: Vec<Clock> = entrants.iter().map(|_| Clock::new(self.seconds_each)).collect();
-        let mine: Vec<&Cell> = known.iter().filter(|c| c.repeat == repeat).collect();
-        let one = |job: &Job| -> Result<Vec<Cell>> {
-            let name = &entrants[job.entrant].name;
-            let blanks = self.blanks(name, job.damage, repeat);
-            let stored = |blank: &Cell| {
-                let same = |c: &&&Cell| {
-                    c.method == blank.method && c.threat == blank.threat && c.level == blank.level
-                };
-                mine.iter().find(same).map(|c| (*c).clone())
-            };
-            if let Some(cells) = blanks.iter().map(stored).collect() {
-                return Ok(cells);
-            }
-            control.check()?;
-            let estimator = entrants[job.entrant].estimator.as_ref();
-            let work = |limited: &Control| {
-                let cells = || scene.cells(estimator, job.damage, blanks.clone(), limited);
-                catch_unwind(AssertUnwindSafe(cells))
-            };
-            let Some(found) = clocks[job.entrant].time(&inner, work) else {
-                return Ok(fail(&blanks, TOO_SLOW));
-            };
-            let cells = match found {
-                Ok(Err(Error::Interrupted)) => {
-                    control.check()?;
-                    return Ok(fail(&blanks, TOO_SLOW));
-                }
-                Ok(Ok(cells)) => cells,
-                Ok(Err(error)) => fail(&blanks, &error.to_string()),
-                Err(_) => fail(&blanks, "the fit stopped with an internal error; please report it"),
-            };
-            done(&cells);
-            Ok(cells)
-        };
-        let jobs = self.jobs(entrants.len());
-        let mut cells = on_threads(control.n_threads(), &jobs, one)?.concat();
+        let runner = Runner::new(self, &scene, entrants, (repeat, known), (control, done));
+        let mut cells = runner.cells()?;
         empty_the_slow(&mut cells);
         Ok(cells)
     }
 
     /// The cells of a fit, without numbers.
-    fn blanks(&self, method: &str, damage: Option<(Threat, f64)>, repeat: usize) -> Vec<Cell> {
+    pub(super) fn blanks(
+        &self,
+        method: &str,
+        damage: Option<(Threat, f64)>,
+        repeat: usize,
+    ) -> Vec<Cell> {
         let blank = |threat: &str, level: f64| Cell {
             method: method.into(),
             threat: threat.into(),
@@ -328,37 +292,14 @@ impl Plan {
     }
 }
 
-fn fail(blanks: &[Cell], why: &str) -> Vec<Cell> {
-    blanks.iter().map(|c| Cell { problem: Some(why.into()), ..c.clone() }).collect()
-}
-
-/// What `work` makes of every job, in order; every job stays on one of `threads` threads. There are many more fits than
-/// threads, and on threads that help each other out in between, the time of a fit would mean nothing.
-fn on_threads<J: Sync, T: Send>(
-    threads: usize,
-    jobs: &[J],
-    work: impl Fn(&J) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<T>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let take = || {
-        while let Some(k) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|k| *k < jobs.len()) {
-            let result = work(&jobs[k]);
-            if let Ok(mut place) = results[k].lock() {
-                *place = Some(result);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| Control::new().with_threads(1).install(take));
-        }
-    });
-    // A job without a result broke a rule of its own (a panic is caught before it gets here).
-    let found = |place: Mutex<Option<Result<T>>>| {
-        place.into_inner().ok().flatten().unwrap_or(Err(Error::Interrupted))
-    };
-    results.into_iter().map(found).collect()
+/// At most `limit` of the rows, every class by its share.
+fn cut(labels: &[usize], rows: &[usize], limit: usize, seed: u64) -> Result<Vec<usize>> {
+    if rows.len() <= limit {
+        return Ok(rows.to_vec());
+    }
+    let own: Vec<usize> = rows.iter().map(|&i| labels[i]).collect();
+    let kept = few_samples(&own, 1.0 - limit as f64 / rows.len() as f64, seed)?;
+    Ok(kept.into_iter().map(|i| rows[i]).collect())
 }
 
 /// A method that is too slow for some cells has none: what is left of it could not be compared fairly.

@@ -26,10 +26,7 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn new(plan: &Plan, data: &Dataset, repeat: usize) -> Result<Self> {
-        let split = plan.split(data.labels(), repeat);
-        let seed = seed_of(plan.seed, repeat, None);
-        let train = cut(data.labels(), &split.train, plan.max_training_rows, seed)?;
-        let test = cut(data.labels(), &split.holdout, plan.max_test_rows, seed)?;
+        let (train, test) = plan.rows(data.labels(), repeat)?;
         let part = |rows: &[usize]| data.features().select_rows(rows).to_dense();
         let labels = |rows: &[usize]| rows.iter().map(|&i| data.labels()[i]).collect();
         Ok(Self {
@@ -43,15 +40,16 @@ impl Scene {
         })
     }
 
+    /// The cells of a fit, and the estimator with what the fit chose.
     pub(super) fn cells(
         &self,
         estimator: &dyn Estimator,
         damage: Option<(Threat, f64)>,
         mut blanks: Vec<Cell>,
         control: &Control,
-    ) -> Result<Vec<Cell>> {
+    ) -> Result<(Vec<Cell>, Option<Box<dyn Estimator>>)> {
         let (x, labels) = self.training_rows(damage)?;
-        let fit = Fit::new(x, &labels, self, estimator, control)?;
+        let (fit, settled) = Fit::new(x, &labels, self, estimator, control)?;
         for cell in &mut blanks {
             control.check()?;
             let threat = Threat::find(&cell.threat).ok().filter(|t| t.part() == Part::Test);
@@ -65,7 +63,7 @@ impl Scene {
                 Err(error) => cell.problem = Some(error.to_string()),
             }
         }
-        Ok(blanks)
+        Ok((blanks, settled))
     }
 
     fn training_rows(&self, damage: Option<(Threat, f64)>) -> Result<(Dense, Vec<usize>)> {
@@ -87,16 +85,6 @@ impl Scene {
     }
 }
 
-/// At most `limit` of the rows, every class by its share.
-fn cut(labels: &[usize], rows: &[usize], limit: usize, seed: u64) -> Result<Vec<usize>> {
-    if rows.len() <= limit {
-        return Ok(rows.to_vec());
-    }
-    let own: Vec<usize> = rows.iter().map(|&i| labels[i]).collect();
-    let kept = few_samples(&own, 1.0 - limit as f64 / rows.len() as f64, seed)?;
-    Ok(kept.into_iter().map(|i| rows[i]).collect())
-}
-
 /// A model on standardised features, and the standardised rows to judge it on.
 struct Fit<'a> {
     scene: &'a Scene,
@@ -113,7 +101,7 @@ impl<'a> Fit<'a> {
         scene: &'a Scene,
         estimator: &dyn Estimator,
         control: &Control,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Option<Box<dyn Estimator>>)> {
         let present: Vec<usize> = (0..scene.n_classes).filter(|k| labels.contains(k)).collect();
         if present.len() < 2 {
             let text = "the training rows are all of one class (of the split, or after the damage)";
@@ -124,9 +112,10 @@ impl<'a> Fit<'a> {
         let place = |label: &usize| present.iter().position(|k| k == label).unwrap_or(0);
         let codes = labels.iter().map(place).collect();
         let data = Dataset::new(scaling.apply(&x).into(), codes, present.len())?;
-        let model = estimator.fit(&data, control)?.model;
+        let fitted = estimator.fit(&data, control)?;
+        let settled = estimator.settled(&fitted, data.len());
         let test = scaling.apply(&Matrix::Dense(scene.test.clone()));
-        Ok(Self { scene, model, present, test })
+        Ok((Self { scene, model: fitted.model, present, test }, settled))
     }
 
     fn damaged(&self, threat: Threat, level: f64) -> Result<Dense> {
@@ -134,7 +123,9 @@ impl<'a> Fit<'a> {
         let unit = Standardize { means: vec![0.0; p], scales: vec![1.0; p] };
         let seed = seed_of(self.scene.seed, self.scene.repeat, Some(threat));
         match threat {
-            Threat::MissingFeatures => missing_features(&self.test, &unit, level, seed),
+            Threat::MissingFeatures => {
+                missing_features(&self.test, &unit, level, seed).map(|x| self.as_the_model_sees(x))
+            }
             Threat::CorruptedFeatures => corrupted_features(&self.test, &unit, level, seed),
             Threat::MeasurementError => measurement_error(&self.test, &unit, level, seed),
             Threat::AdversarialDeletion => {
@@ -147,10 +138,23 @@ impl<'a> Fit<'a> {
                 let place = |k: &usize| self.present.iter().position(|other| other == k);
                 let labels: Vec<Option<usize>> = self.scene.truth.iter().map(place).collect();
                 let set = Deletions::new(vec![1.0; p], spoiled(level, p) as f64)?;
-                adversarial_deletion(&self.test, &labels, linear, &unit, &set, Attack::Exact)
+                let damaged =
+                    adversarial_deletion(&self.test, &labels, linear, &unit, &set, Attack::Exact);
+                damaged.map(|x| self.as_the_model_sees(x))
             }
             _ => Ok(self.test.clone()),
         }
+    }
+
+    /// Deleted cells are at their means; a model that fills missing cells its own way sees that they are missing.
+    fn as_the_model_sees(&self, damaged: Dense) -> Dense {
+        if !self.model.fills_gaps() {
+            return damaged;
+        }
+        let x = &self.test;
+        Dense::from_fn(x.nrows(), x.ncols(), |i, j| {
+            if damaged[(i, j)] == x[(i, j)] { x[(i, j)] } else { f64::NAN }
+        })
     }
 
     /// Fills the cell with every metric that is defined.

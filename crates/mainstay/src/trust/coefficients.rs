@@ -1,12 +1,12 @@
 //! Weights in the user's units and per standard deviation, odds ratios, and how steady they are.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::refits::quantile;
 use crate::model::{Linear, Link, Model, TrainingSummary};
 
 /// One feature's part in a decision.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coefficient {
     /// The feature.
     pub feature: String,
@@ -23,7 +23,7 @@ pub struct Coefficient {
 }
 
 /// A weight over refits.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {
     /// 2.5 % of the refits give less.
     pub low: f64,
@@ -34,7 +34,7 @@ pub struct Steadiness {
 }
 
 /// The decision for one class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassCoefficients {
     /// The class that a positive score speaks for; of more than two, against the rest.
     pub class: String,
@@ -53,8 +53,8 @@ pub(super) fn log_odds(link: Link) -> bool {
     matches!(link, Link::Logistic | Link::Softmax)
 }
 
-/// One entry a hyperplane; none if the model has no hyperplanes.
-pub(super) fn coefficients(
+/// One entry a hyperplane; none if the model has no hyperplanes. `refits` of the model say how steady each weight is.
+pub fn coefficients(
     model: &Model,
     names: &[String],
     classes: &[String],

@@ -12,7 +12,7 @@ mod summary;
 mod verdict;
 mod wording;
 
-pub use coefficients::{ClassCoefficients, Coefficient, Steadiness};
+pub use coefficients::{ClassCoefficients, Coefficient, Steadiness, coefficients};
 pub use refits::{Refit, bootstrap};
 pub use rows::{Known, RowTrust, trust};
 pub use summary::{Assumption, Described, ModelSummary};

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Interval, Metric};
 
 /// One metric: on the rows the model has seen, corrected for that, and on rows it has not seen.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricRow {
     /// Which metric.
     pub metric: Metric,
@@ -29,7 +29,7 @@ pub struct MetricRow {
 }
 
 /// A point of the calibration curve.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CalibrationPoint {
     /// Predicted probability of the positive class.
     pub predicted: f64,
@@ -42,7 +42,7 @@ pub struct CalibrationPoint {
 }
 
 /// Held-out probabilities against what happened.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CalibrationCurve {
     /// Width of the Gaussian window over which rows are averaged.
     pub bandwidth: f64,

@@ -4,7 +4,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, require};
-use crate::folds::{generator, stratified};
+use crate::folds::{generator, stratified, stratified_groups};
 use crate::metrics::Metric;
 use crate::stress::few_samples;
 
@@ -93,8 +93,13 @@ impl ValidationPlan {
     }
 
     /// All refits, the fit to all rows first and the kinds mixed after it: what is done when a run is stopped is a
-    /// smaller validation.
-    pub fn jobs(&self, labels: &[usize], n_classes: usize) -> Result<Vec<Job>> {
+    /// smaller validation. Rows with the same entry of `groups` are in the same fold.
+    pub fn jobs(
+        &self,
+        labels: &[usize],
+        n_classes: usize,
+        groups: Option<&[usize]>,
+    ) -> Result<Vec<Job>> {
         self.check(labels, n_classes)?;
         let n = labels.len();
         let all: Vec<usize> = (0..n).collect();
@@ -107,7 +112,10 @@ impl ValidationPlan {
             let job = Job { kind: Kind::Bootstrap, train, judged: all.clone() };
             jobs.push((place(b, self.bootstrap), job));
         }
-        let splits = stratified(labels, self.folds, self.repeats, self.seed);
+        let splits = match groups {
+            Some(groups) => stratified_groups(labels, groups, self.folds, self.repeats, self.seed),
+            None => stratified(labels, self.folds, self.repeats, self.seed),
+        };
         let per_repeat = splits.len() / self.repeats;
         for (k, split) in splits.into_iter().enumerate() {
             let repeat = k / per_repeat;
@@ -156,10 +164,10 @@ mod tests {
         let labels: Vec<usize> = (0..50).map(|i| usize::from(i % 3 == 0)).collect();
         let plan =
             ValidationPlan { bootstrap: 20, repeats: 3, curve_repeats: 2, ..Default::default() };
-        let jobs = plan.jobs(&labels, 2).unwrap();
+        let jobs = plan.jobs(&labels, 2, None).unwrap();
         assert_eq!(jobs.len(), 1 + 20 + 15 + 8);
         assert_eq!(jobs[0].kind, Kind::All);
-        assert_eq!(jobs, plan.jobs(&labels, 2).unwrap());
+        assert_eq!(jobs, plan.jobs(&labels, 2, None).unwrap());
         for job in &jobs {
             match job.kind {
                 Kind::All => assert_eq!(job.train, job.judged),
@@ -182,7 +190,7 @@ mod tests {
     #[test]
     fn a_class_with_fewer_rows_than_folds_is_refused() {
         let labels = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
-        let told = ValidationPlan::default().jobs(&labels, 2).unwrap_err().to_string();
+        let told = ValidationPlan::default().jobs(&labels, 2, None).unwrap_err().to_string();
         assert!(told.contains("class 1 has 4 rows"), "{told}");
     }
 }

@@ -13,7 +13,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
 use crate::metrics::{Metric, Predictions};
-use crate::model::Estimator;
+use crate::model::{Estimator, Model};
 
 /// What a refit says about the rows it is judged on; written to journals.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -112,7 +112,17 @@ impl Finished<'_> {
 impl Validation {
     /// Plans the refits for rows with these class indices.
     pub fn new(plan: ValidationPlan, labels: &[usize], n_classes: usize) -> Result<Self> {
-        let jobs = plan.jobs(labels, n_classes)?;
+        Self::grouped(plan, labels, n_classes, None)
+    }
+
+    /// As [`Validation::new`]; rows with the same entry of `groups` are in the same fold of the cross-validation.
+    pub fn grouped(
+        plan: ValidationPlan,
+        labels: &[usize],
+        n_classes: usize,
+        groups: Option<&[usize]>,
+    ) -> Result<Self> {
+        let jobs = plan.jobs(labels, n_classes, groups)?;
         let found = Mutex::new(vec![None; jobs.len()]);
         Ok(Self { plan, labels: labels.to_vec(), n_classes, jobs, found })
     }
@@ -180,6 +190,17 @@ impl Validation {
         control: &Control,
         done: &(dyn Fn(&Refit) + Sync),
     ) -> Result<()> {
+        self.run_keeping(estimator, data, control, &|refit, _| done(refit))
+    }
+
+    /// As [`Validation::run`]; `done` is told the model of every refit as well, where it could be fitted.
+    pub fn run_keeping(
+        &self,
+        estimator: &dyn Estimator,
+        data: &Dataset,
+        control: &Control,
+        done: &(dyn Fn(&Refit, Option<&Model>) + Sync),
+    ) -> Result<()> {
         if data.labels() != self.labels {
             return Err(Error::Mismatch("the plan was made for other rows".into()));
         }
@@ -188,24 +209,8 @@ impl Validation {
         let open: Vec<usize> = (0..self.jobs.len()).filter(|&k| self.open(k)).collect();
         let one = |&k: &usize| -> Result<()> {
             control.check()?;
-            let job = &self.jobs[k];
-            let fit = || {
-                let fitted = estimator.fit(&data.select_rows(&job.train), &inner)?;
-                Predictions::of(&fitted.model, &data.features().select_rows(&job.judged))
-            };
-            let refit = match fit() {
-                Err(Error::Interrupted) => return Err(Error::Interrupted),
-                // The fit to all rows must work: what is wrong there is wrong with the call.
-                Err(error) if job.kind == Kind::All => return Err(error),
-                Err(error) => Refit::failed(k, error.to_string()),
-                Ok(made) => Refit::new(k, made),
-            };
-            let refit = if self.is_sound(&refit) {
-                refit
-            } else {
-                Refit::failed(k, "infinite scores".into())
-            };
-            done(&refit);
+            let (refit, model) = self.refit(k, estimator, data, &inner)?;
+            done(&refit, model.as_ref());
             let count = {
                 let mut found = self.found();
                 found[k] = Some(refit);
@@ -215,6 +220,54 @@ impl Validation {
             Ok(())
         };
         control.install(|| open.par_iter().try_for_each(one))
+    }
+
+    /// Does one job.
+    fn refit(
+        &self,
+        k: usize,
+        estimator: &dyn Estimator,
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<(Refit, Option<Model>)> {
+        let job = &self.jobs[k];
+        let fit = || {
+            let model = estimator.fit(&data.select_rows(&job.train), control)?.model;
+            let made = Predictions::of(&model, &data.features().select_rows(&job.judged))?;
+            Ok((made, model))
+        };
+        Ok(match fit() {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            // The fit to all rows must work: what is wrong there is wrong with the call.
+            Err(error) if job.kind == Kind::All => return Err(error),
+            Err(error) => (Refit::failed(k, error.to_string()), None),
+            Ok((made, model)) => {
+                let refit = Refit::new(k, made);
+                if self.is_sound(&refit) {
+                    (refit, Some(model))
+                } else {
+                    (Refit::failed(k, "infinite scores".into()), None)
+                }
+            }
+        })
+    }
+
+    /// Held-out predictions of all rows, in their order: those of the first repeat of the cross-validation that is complete.
+    pub fn held_out(&self) -> Result<Option<Predictions>> {
+        let found = self.found();
+        for repeat in 0..self.plan.repeats {
+            let own = self.jobs.iter().zip(found.iter());
+            let own = own.filter(|(job, _)| job.kind == Kind::Fold { repeat });
+            let made = |refit: &Option<Refit>| {
+                refit.as_ref().filter(|r| r.problem.is_none()).map(|r| r.made(self.n_classes))
+            };
+            let parts: Option<Vec<(&[usize], Predictions)>> =
+                own.map(|(job, refit)| Some((job.judged.as_slice(), made(refit)?))).collect();
+            if let Some(parts) = parts {
+                return Predictions::pooled(self.labels.len(), &parts).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// What the refits so far add up to: all of them, or those before a run was stopped.

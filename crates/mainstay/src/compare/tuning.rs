@@ -1,0 +1,164 @@
+//! Methods of the roster that fix what they chose once, for fits that need not be tuned again.
+
+use serde_json::{Value, json};
+
+use crate::control::Control;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::methods;
+use crate::model::{Estimator, Fitted, Output};
+
+/// What a method chooses by cross-validation, and the method that takes it as given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Nothing that could be fixed.
+    Nothing,
+    /// The strength of the penalty beside a mean loss.
+    Alpha,
+    /// The share of wrong labels of the conic-loss SVM.
+    Kappa,
+    /// The share of worst rows and the penalty of the stable logistic regression.
+    WorstAndAlpha,
+    /// The share of worst rows and the weight of the losses of the stable SVM.
+    WorstAndC,
+    /// The box and the budget of the missing-feature SVM.
+    BoxAndBudget,
+    /// The weight of the losses of the ellipsoid SVM.
+    C,
+}
+
+/// A method with its settings; knows what it chooses.
+pub(super) struct Tuned {
+    method: &'static str,
+    settings: Value,
+    choice: Choice,
+    estimator: Box<dyn Estimator>,
+}
+
+impl Tuned {
+    pub(super) fn new(method: &'static str, settings: Value, choice: Choice) -> Result<Self> {
+        let estimator = methods::find(method)?.estimator(&settings)?;
+        Ok(Self { method, settings, choice, estimator })
+    }
+
+    /// The method that takes the choice as given, and its parameters.
+    fn fixed(&self, fitted: &Fitted) -> Option<(&'static str, Value)> {
+        let number = |name: &str| match fitted.outputs.get(name) {
+            Some(Output::Number(value)) if value.is_finite() => Some(*value),
+            _ => None,
+        };
+        let tol = &self.settings["tol"];
+        Some(match self.choice {
+            Choice::Nothing => return None,
+            Choice::Alpha => {
+                let mut same = self.settings.clone();
+                same["alpha"] = json!(number("alpha")?);
+                (self.method, same)
+            }
+            Choice::Kappa => ("conic", json!({"kappa": number("kappa")?, "tol": tol})),
+            Choice::WorstAndAlpha => (
+                "stable-logistic",
+                json!({"k": number("k")?, "alpha": number("alpha")?, "tol": tol}),
+            ),
+            Choice::WorstAndC => {
+                ("stable-svm", json!({"k": number("k")?, "C": number("C")?, "tol": tol}))
+            }
+            Choice::BoxAndBudget => {
+                ("missing-lp", json!({"budget": number("budget")?, "C": number("C")?, "tol": tol}))
+            }
+            Choice::C => (
+                "ellipsoid-svm",
+                json!({"uncertainty": self.settings["uncertainty"], "C": number("C")?, "tol": tol,
+                       "max_iter": self.settings["max_iter"]}),
+            ),
+        })
+    }
+}
+
+impl Estimator for Tuned {
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        self.estimator.fit(data, control)
+    }
+
+    fn settled(&self, fitted: &Fitted, rows: usize) -> Option<Box<dyn Estimator>> {
+        let (method, params) = self.fixed(fitted)?;
+        // The penalty beside a mean loss, as a prior on the weights, counts for less the more rows there are.
+        let shrinks = matches!(self.choice, Choice::Alpha | Choice::WorstAndAlpha);
+        let total = params["alpha"].as_f64().filter(|_| shrinks).map(|alpha| alpha * rows as f64);
+        Some(Box::new(Settled { method, params, total }))
+    }
+}
+
+/// A method with nothing left to choose.
+struct Settled {
+    method: &'static str,
+    params: Value,
+    /// The penalty times the number of rows, where it depends on them.
+    total: Option<f64>,
+}
+
+impl Estimator for Settled {
+    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        let mut params = self.params.clone();
+        if let Some(total) = self.total {
+            params["alpha"] = json!(total / data.len() as f64);
+        }
+        methods::find(self.method)?.estimator(&params)?.fit(data, control)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Dense;
+
+    fn data(n: usize) -> Dataset {
+        let x = Dense::from_fn(n, 3, |i, j| ((i * (7 + 4 * j) + j) % 13) as f64 / 4.0 - 1.5);
+        let labels = (0..n).map(|i| usize::from((i * 7) % 13 + (i % 4) > 7)).collect();
+        Dataset::new(x.into(), labels, 2).unwrap()
+    }
+
+    /// On the rows it was tuned on a settled method is what the tuned one is.
+    #[test]
+    fn settled_methods_are_the_tuned_ones() {
+        let rows = data(90);
+        let kappas = json!({"kappas": [0.05, 0.2], "cv": 3, "tol": 1e-6});
+        let ks = json!({"ks": [0.5, 1.0], "alphas": [1e-3, 1e-1], "cv": 3, "tol": 1e-7});
+        let cs = json!({"ks": [0.5, 1.0], "Cs": [1e-2, 1e-1], "cv": 3, "tol": 1e-7});
+        let budget =
+            json!({"budget": 1.0, "budgets": [1.0], "Cs": [0.3, 3.0], "cv": 3, "tol": 1e-4});
+        let ellipsoid = json!({"uncertainty": 0.1, "scales": [1.0], "Cs": [0.1, 1.0], "cv": 3,
+                               "tol": 1e-7, "max_iter": 200});
+        let cases = [
+            ("l2", json!({"alpha": "cv", "tol": 1e-8}), Choice::Alpha),
+            ("conic-cv", kappas, Choice::Kappa),
+            ("stable-logistic-cv", ks, Choice::WorstAndAlpha),
+            ("stable-svm-cv", cs, Choice::WorstAndC),
+            ("missing-cv", budget, Choice::BoxAndBudget),
+            ("ellipsoid-svm-cv", ellipsoid, Choice::C),
+            ("robust-logistic", json!({"missing": 0.1, "n_alphas": 4, "tol": 1e-8}), Choice::Alpha),
+        ];
+        for (method, settings, choice) in cases {
+            let tuned = Tuned::new(method, settings, choice).unwrap();
+            let fitted = tuned.fit(&rows, &Control::new()).unwrap();
+            let settled = tuned.settled(&fitted, rows.len()).expect(method);
+            let again = settled.fit(&rows, &Control::new()).unwrap();
+            let (a, b) = (fitted.model.weights().unwrap(), again.model.weights().unwrap());
+            let scale = a.coef[0].iter().fold(0.0_f64, |m, w| m.max(w.abs()));
+            for (x, y) in a.coef[0].iter().zip(&b.coef[0]) {
+                assert!((x - y).abs() <= 0.02 * scale, "{method}: {:?} {:?}", a.coef, b.coef);
+            }
+        }
+    }
+
+    /// Half the rows, twice the penalty beside a mean loss: the same prior.
+    #[test]
+    fn penalties_follow_the_number_of_rows() {
+        let tuned = Tuned::new("l2", json!({"alpha": "cv", "tol": 1e-8}), Choice::Alpha).unwrap();
+        let fitted = tuned.fit(&data(80), &Control::new()).unwrap();
+        let Some(Output::Number(alpha)) = fitted.outputs.get("alpha") else { panic!("no alpha") };
+        let settled = tuned.settled(&fitted, 80).unwrap();
+        let half = settled.fit(&data(40), &Control::new()).unwrap();
+        assert_eq!(half.outputs.get("alpha"), Some(&Output::Number(2.0 * alpha)));
+    }
+}
