@@ -103,6 +103,16 @@ impl Model {
         }
     }
 
+    /// Whether it makes its own sense of missing cells (NaN), by a model of the features.
+    pub fn fills_cells(&self) -> bool {
+        match self {
+            Self::GaussianLinear(_) => true,
+            Self::Standardized(outer) => outer.model.fills_cells(),
+            Self::Calibrated(outer) => outer.model.fills_cells(),
+            _ => false,
+        }
+    }
+
     /// Number of classes.
     pub fn n_classes(&self) -> usize {
         match self {
