@@ -22,7 +22,17 @@ import harness
 import mainstay
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS = ["penalized", "rolin", "conic", "missing", "stable", "measurement", "reading", "scale"]
+GROUPS = [
+    "penalized",
+    "rolin",
+    "conic",
+    "missing",
+    "stable",
+    "measurement",
+    "robust",
+    "reading",
+    "scale",
+]
 
 
 def main():

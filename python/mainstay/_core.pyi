@@ -122,6 +122,16 @@ class FeatureModel:
     def posterior(
         self, x: _Floats, errors: _Floats | None = None, n_jobs: int | None = None
     ) -> tuple[_Floats, _Integers, list[tuple[list[int], _Floats]]]: ...
+    def averaged(
+        self,
+        coef: _Floats,
+        intercept: _Floats,
+        x: _Floats,
+        *,
+        errors: _Floats | None = None,
+        base_rates: list[float] | None = None,
+        n_jobs: int | None = None,
+    ) -> _Floats: ...
     def to_json(self) -> str: ...
     @staticmethod
     def from_json(text: str) -> FeatureModel: ...

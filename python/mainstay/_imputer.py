@@ -179,6 +179,59 @@ class GaussianImputer(PlainState, OneToOneFeatureMixin, TransformerMixin, BaseEs
             whole.append(full)
         return mean, [whole[g] for g in group]
 
+    def averaged_proba(self, model, X, errors=None, base_rate=None):
+        r"""Class probabilities of a fitted logistic model, averaged over what is not known of a row.
+
+        The probability at the conditional mean is too sure of itself where much is missing. With
+        :math:`(m, V)` from ``posterior`` this is :math:`E\,\sigma(w^\top x + b)` over
+        :math:`x \sim N(m, V)`, to 1e-9 by a mixture of normals. The model's score of such a row is
+        ``model.decision_function(imputer.transform(X, errors))``.
+
+        Parameters
+        ----------
+        model : estimator
+            A fitted linear classifier with logistic probabilities, trained on rows without missing
+            cells (or filled by this imputer): :class:`PenalizedClassifier`,
+            :class:`StableLogisticRegression`, :class:`RolinClassifier` or scikit-learn's
+            ``LogisticRegression``.
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN is a missing cell.
+        errors : float or array-like of shape (n_features,) or (n_samples, n_features), default=None
+            Standard deviations of the measurement errors of the cells; None is exact cells.
+        base_rate : float or array-like of shape (n_classes,), default=None
+            Share of ``classes_[1]``, or of every class, which a row of which nothing is measured
+            gets; others move in proportion to what is open. None: what the normal distribution
+            says, which differs where features are skewed.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of the model's ``classes_``.
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        rates = None if base_rate is None else np.atleast_1d(np.asarray(base_rate, np.float64))
+        coef = np.ascontiguousarray(np.atleast_2d(model.coef_), dtype=np.float64)
+        intercept = np.ascontiguousarray(np.atleast_1d(model.intercept_), dtype=np.float64)
+        if rates is not None:
+            rates = rates[1:] if len(coef) == 1 and len(rates) == 2 else rates
+            if len(rates) != len(coef) or not np.all((rates > 0) & (rates < 1)):
+                raise ValueError("base_rate must be shares between 0 and 1, one for every class")
+            rates = rates.tolist()
+
+        def averaged(rows, errors, rates=None):
+            return self._model.averaged(
+                coef, intercept, rows, errors=errors, base_rates=rates, n_jobs=self.n_jobs
+            )
+
+        known = np.broadcast_to(self.mean_, (1, len(self.mean_)))
+        if not np.allclose(averaged(known, None), model.predict_proba(known), atol=1e-8):
+            raise ValueError(
+                f"the probabilities of {type(model).__name__} are not logistic in its scores, one "
+                "class against the rest: they cannot be averaged in closed form"
+            )
+        return averaged(X, core_errors(errors, *X.shape), rates)
+
     def _check(self, X, reset):
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 

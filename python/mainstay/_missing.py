@@ -39,7 +39,7 @@ class _Missing(BaseClassifier):
         score : float
             Share of rows that stay right.
         """
-        X = self._check_rows(X)
+        X = self._zeroed(X)
         budget = self.budget if budget is None else budget
         return _core.missing_score(
             self._model, X, self._codes(y), self.values_, float(budget), n_jobs=self._n_jobs()
@@ -64,8 +64,7 @@ class _Missing(BaseClassifier):
             the runner-up) and ``worst_margin`` (the lead left after the worst deletion with what
             remains of the budget; positive means that the prediction stands).
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._check_options())
+        X = self._rows_as_given(X)
         columns = _core.missing_report(
             self._model, core_matrix(X), self.values_, float(self.budget)
         )
@@ -101,7 +100,7 @@ class _Missing(BaseClassifier):
         bound : float
             At most 1.
         """
-        X = self._check_rows(X)
+        X = self._zeroed(X)
         chosen = self._chosen_on_the_rows()
         if chosen:
             raise ValueError(f"Theorem 2 does not apply: {chosen} chosen on the training rows")
@@ -124,9 +123,16 @@ class _Missing(BaseClassifier):
         return "`values` were" if rule else None
 
     def _check_rows(self, X):
+        if getattr(self, "at_predict", "zero") == "gaussian":
+            return core_matrix(self._rows_as_given(X))
+        return self._zeroed(X)
+
+    def _zeroed(self, X):
+        return core_matrix(_without_nan(self._rows_as_given(X)))
+
+    def _rows_as_given(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._check_options())
-        return core_matrix(_without_nan(X))
+        return validate_data(self, X, reset=False, **self._check_options())
 
     def _codes(self, y):
         y = np.asarray(y)
@@ -181,6 +187,12 @@ class MissingFeatureSVC(_Missing, WeightedClassifier):
         the weights, too small ones leave only the intercept.
     fit_intercept : bool, default=True
         Whether there is an intercept.
+    at_predict : {"zero", "gaussian"}, default="zero"
+        What takes the place of a feature that is missing (NaN) from a row to predict: 0, as in the
+        paper, or its mean given the features that are measured, by a Gaussian model of the training
+        rows (:class:`GaussianImputer`). The second measured better where features are related,
+        against an adversary too; the first needs nothing but the row. In the fit, in
+        ``worst_case_score`` and in ``missing_report`` a missing feature counts as 0.
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of every row of a class.
     n_chunks : int, default=1
@@ -260,6 +272,7 @@ class MissingFeatureSVC(_Missing, WeightedClassifier):
         margin=1.0,
         C=10.0,
         fit_intercept=True,
+        at_predict="zero",
         class_weight=None,
         n_chunks=1,
         tol=1e-4,
@@ -274,6 +287,7 @@ class MissingFeatureSVC(_Missing, WeightedClassifier):
         self.margin = margin
         self.C = C
         self.fit_intercept = fit_intercept
+        self.at_predict = at_predict
         self.class_weight = class_weight
         self.n_chunks = n_chunks
         self.tol = tol

@@ -25,15 +25,15 @@ class RobustLogisticRegression(WeightedClassifier):
         \min_{w, b} \; \frac{\alpha}{2} \|w\|^2 + \frac{1}{\sum_i c_i} \sum_i c_i \,
         E \, \varphi\big(y_i (w^\top x_i + b)\big)
 
-    over rows :math:`x_i` drawn from what is known of them. A Gaussian model of the features,
-    learned from the rows (:class:`GaussianImputer`), gives the distribution of missing (NaN) and
-    inexact cells; each feature is then lost with its probability ``missing`` and replaced by its
-    mean. The expected loss has a closed form in the mean and the variance of the margin, is convex,
-    and ``dual_gap_`` is a proven bound. Nothing stated and nothing missing, this is the
+    over rows :math:`x_i` damaged as stated. A Gaussian model of the features, learned from the
+    rows (:class:`GaussianImputer`), puts missing (NaN) and inexact cells where the others expect
+    them: training rows, rows with the ``errors`` stated, and features lost with probability
+    ``missing``, which are predicted from those that are left. The expected loss has a closed form in the mean and the variance of the margin, is convex,
+    and ``dual_gap_`` is a proven bound (but for ``correction="forward"``). Nothing stated and nothing missing, this is the
     L2-penalised logistic regression.
 
-    Predictions average over what is not known of a row: a row without any measured feature gets
-    about the base rate if the features are near normal; on skewed ones it can be 0.1 and more away.
+    Predictions average over what is not known of a row; a row without any measured feature gets
+    the base rate.
     More than two classes: one against the rest.
 
     **The worst case.** ``protect="worst"`` guards against an adversary within what is stated
@@ -50,24 +50,24 @@ class RobustLogisticRegression(WeightedClassifier):
     like the average; one threat alone is :class:`EllipsoidSVC` or
     :class:`StableLogisticRegression`.
 
-    **When it does not help.** What is stated but absent costs: errors of one standard deviation
-    cost 3 to 6 points of accuracy on clean sets (see the table in the documentation), so all
-    defaults are "nothing wrong". Where only the rows to predict are inexact, pass ``errors`` to
-    ``predict`` and not to the constructor. With known errors of training cells,
-    :class:`GaussianImputer` followed by :class:`PenalizedClassifier` measured better.
-    ``protect="worst"`` is for an adversary: where damage is random it costs accuracy.
+    **When it does not help.** What is stated but absent costs (see the table in the documentation),
+    so all defaults are "nothing wrong". An estimate of the share of wrong labels
+    (``wrong_labels="auto"``) is not offered: on clean sets it cost more than it gained elsewhere;
+    :func:`audit_labels` estimates it for you to judge. ``protect="worst"`` is for an adversary: where damage is random it costs accuracy.
 
     Parameters
     ----------
     alpha : float or "cv", default="cv"
         Strength of the penalty; ``"cv"`` chooses among 20 along a warm-started path by the held-out
-        loss that is minimised.
+        loss that is minimised, with wrong labels on three draws of the folds.
     wrong_labels : float or pair of floats, default=0.0
         Share of wrong labels: of all rows, or of those that truly are ``classes_[0]`` and
         ``classes_[1]``. The shares of both classes must add up to less than 1.
     errors : float, array-like of shape (n_features,) or None, default=None
-        Standard deviations of the measurement errors of the cells, in the units of ``X``, at fit
-        and at prediction. What is passed to ``fit`` or ``predict`` replaces them.
+        Standard deviations of the measurement errors of rows to predict, in the units of ``X``;
+        what is passed to ``predict`` replaces them. Errors of the training rows are passed to
+        ``fit``. With ``protect="worst"``: half-axes of the ellipsoid around every row, unless
+        ``fit`` is given some.
     missing : float or array-like of shape (n_features,), default=0.0
         Expected share of rows in which a feature will be missing at prediction.
     protect : {"average", "worst"}, default="average"
@@ -79,12 +79,13 @@ class RobustLogisticRegression(WeightedClassifier):
     loss : {"logistic", "hinge"}, default="logistic"
         With ``protect="worst"``: the loss of a margin. The hinge loss gives no probabilities and
         takes no ``wrong_labels``.
-    correction : {"after", "backward", "forward"}, default="after"
-        What is done about wrong labels. ``"after"`` fits the labels as they are and corrects the
-        probabilities, :math:`P = (Q - r_0) / (1 - r_0 - r_1)`, clipped; ``"backward"`` minimises an
-        unbiased estimate of the loss on true labels (Natarajan et al. 2013); ``"forward"``
-        maximises the likelihood of the observed labels, which is not convex: no certificate.
-        Without wrong labels all three are the same. ``protect="worst"`` takes the first two.
+    correction : {"forward", "backward", "after"}, default="forward"
+        What is done about wrong labels. ``"forward"`` maximises the likelihood of the observed
+        labels, which is not convex: no certificate (start: the convex fit; steps only uphill);
+        ``"after"`` fits the labels as they are and corrects the probabilities,
+        :math:`P = (Q - r_0) / (1 - r_0 - r_1)`, clipped; ``"backward"`` minimises an unbiased
+        estimate of the loss on true labels (Natarajan et al. 2013). Without wrong labels all three
+        are the same. ``protect="worst"`` takes the last two.
     feature_model : bool, default=True
         Whether features are predicted from each other; otherwise a missing one is at its mean.
     class_weight : dict, "balanced" or None, default=None
@@ -179,7 +180,7 @@ class RobustLogisticRegression(WeightedClassifier):
         protect="average",
         worst_share=1.0,
         loss="logistic",
-        correction="after",
+        correction="forward",
         feature_model=True,
         class_weight=None,
         fit_intercept=True,
@@ -223,7 +224,7 @@ class RobustLogisticRegression(WeightedClassifier):
             Weight of every row; 2 is the row twice and 0 its absence.
         errors : array-like of shape (n_samples, n_features), default=None
             Standard deviations of the measurement errors of the cells of these rows; a number or
-            one per feature holds for all rows. None takes the parameter ``errors``.
+            one per feature holds for all rows. None: the training rows are exact.
 
         Returns
         -------

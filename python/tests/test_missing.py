@@ -281,3 +281,24 @@ def test_the_budget_may_be_chosen_too_and_constant_models_are_avoided():
     area = MissingFeatureCV(2.0, damage="random", budgets=[0, 2], scoring="roc_auc", cv=3)
     area.fit(X, y)
     assert 0.5 < max(area.cv_results_["mean_test_score"]) <= 1.0
+
+
+def test_missing_features_may_be_filled_from_the_others(tmp_path):
+    import mainstay
+
+    X, y = load_demo(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.5, np.nan, X)
+    zero = MissingFeatureSVC(budget=3).fit(X, y)
+    filled = MissingFeatureSVC(budget=3, at_predict="gaussian").fit(X, y)
+    # The same problem: only what a missing cell stands for differs.
+    np.testing.assert_array_equal(zero.coef_, filled.coef_)
+    np.testing.assert_array_equal(zero.decision_function(X), filled.decision_function(X))
+    rows = mainstay.GaussianImputer().fit(X).transform(gaps)
+    np.testing.assert_allclose(filled.decision_function(gaps), zero.decision_function(rows))
+    assert filled.score(gaps, y) >= zero.score(gaps, y)
+    assert filled.worst_case_score(X, y) == zero.worst_case_score(X, y)
+    mainstay.save(filled, tmp_path / "model.json")
+    again = mainstay.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(gaps), filled.predict(gaps))
+    assert np.isfinite(MissingFeatureSVC(at_predict="gaussian").fit(gaps, y).coef_).all()

@@ -136,6 +136,74 @@ def test_errors_may_be_given_per_cell():
     assert np.abs(told - 0.5).mean() < np.abs(untold - 0.5).mean()
 
 
+def test_an_independent_minimiser_finds_the_same_average():
+    optimize = pytest.importorskip("scipy.optimize")
+    X, y = sample(80, 3)
+    errors, q, alpha = np.array([0.5, 0.0, 1.0]), np.array([0.3, 0.2, 0.0]), 0.05
+    model = RobustLogisticRegression(alpha, errors=errors, missing=q, tol=1e-10).fit(X, y)
+    mu, S = X.mean(axis=0), model.feature_model_.covariance_
+    # Seen through errors, the posterior mean is mu + G (x + e - mu).
+    G = S @ np.linalg.inv(S + np.diag(errors**2))
+    seen = mu + (X - mu) @ G.T
+    # A lost cell moves to what the others say of it.
+    rest = np.empty_like(X)
+    for j in range(3):
+        o = [k for k in range(3) if k != j]
+        block = S[np.ix_(o, o)] / np.where(np.eye(2) == 1, 1 - q[o], 1.0)
+        rest[:, j] = seen[:, j] - mu[j] - (seen[:, o] - mu[o]) @ np.linalg.solve(block, S[o, j])
+    own, kept = q * (1 - q) * rest**2, np.sqrt(1 - q)
+    shared = (G * errors**2) @ G.T * np.outer(kept, kept)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    sign = np.where(y == 1, 1.0, -1.0)
+
+    def value(v):
+        w, b = v[:3], v[3]
+        deviation = np.sqrt(own @ w**2 + w @ shared @ w)
+        margins = (sign * ((seen - q * rest) @ w + b))[:, None] + deviation[:, None] * nodes
+        losses = np.logaddexp(0, -margins) @ weights / weights.sum()
+        return 0.5 * alpha * w @ w + losses.mean()
+
+    at = np.append(model.coef_[0], model.intercept_[0])
+    assert value(at) == pytest.approx(model.objective_, abs=1e-8)
+    found = optimize.minimize(value, np.zeros(4), method="BFGS", options={"gtol": 1e-9})
+    assert found.fun == pytest.approx(model.objective_, abs=1e-8)
+    np.testing.assert_allclose(found.x, at, atol=1e-4)
+
+
+def test_errors_of_the_constructor_are_those_of_rows_to_predict():
+    X, y = sample(300)
+    told = RobustLogisticRegression(0.01, errors=1.0).fit(X, y)
+    plain = RobustLogisticRegression(0.01).fit(X, y)
+    # The training rows are exact: the model of the features is the same.
+    np.testing.assert_array_equal(told.feature_model_.covariance_, plain.feature_model_.covariance_)
+    noisy = X + np.random.default_rng(1).normal(size=X.shape)
+    np.testing.assert_array_equal(told.predict(noisy), told.predict(noisy, errors=1.0))
+
+
+def test_every_logistic_model_averages_over_what_is_missing():
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    X, y = sample(300)
+    imputer = GaussianImputer().fit(X)
+    gaps = with_holes(X, 0.4)[:20]
+    draws = np.random.default_rng(2)
+    for model in (PenalizedClassifier(alpha=0.01), linear_model.LogisticRegression()):
+        model.fit(X, y)
+        found = imputer.averaged_proba(model, gaps)
+        mean, factors = imputer.posterior(gaps)
+        for i in range(3):
+            scatter = draws.normal(size=(20_000, factors[i].shape[1])) @ factors[i].T
+            simulated = model.predict_proba(mean[i] + scatter)[:, 1]
+            # Four standard errors of 20,000 draws of something between 0 and 1.
+            assert abs(found[i, 1] - simulated.mean()) < 4 * simulated.std() / 141 + 1e-9
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+        nothing = np.full((1, 4), np.nan)
+        rate = imputer.averaged_proba(model, nothing, base_rate=y.mean())
+        assert rate[0, 1] == pytest.approx(y.mean(), abs=1e-9)
+    huber = PenalizedClassifier("modified_huber").fit(X, y)
+    with pytest.raises(ValueError, match="not logistic"):
+        imputer.averaged_proba(huber, gaps)
+
+
 def test_fits_do_not_depend_on_threads():
     X, y = sample()
     X = with_holes(X, 0.2)

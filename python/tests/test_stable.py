@@ -187,3 +187,25 @@ def test_bad_parameters_are_named(blobs, estimator, message):
     X, y = blobs
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, y)
+
+
+def test_k_auto_is_the_smallest_that_costs_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = (X[:, 0] + 0.8 * rng.logistic(size=150) > 0).astype(int)
+    for estimator in (StableLogisticRegression(k="auto"), StableSVC(k="auto")):
+        model = estimator.fit(X, y)
+        results = model.cv_results_
+        scores = results["mean_test_score"]
+        best = np.nanargmax(scores)
+        error = results["std_test_score"][best] / 2  # five folds: sqrt(5 - 1)
+        near = results["param_k"][scores >= scores[best] - error]
+        assert model.k_ == near.min()
+        assert len(np.unique(model.predict(X))) == 2
+        fixed = type(estimator)(k=float(model.k_)).fit(X, y)
+        assert_array_equal(fixed.coef_, model.coef_)
+        heavy = type(estimator)(k="auto").fit(X, y, sample_weight=np.full(150, 2.0))
+        twice = type(estimator)(k="auto").fit(np.vstack([X, X]), np.append(y, y))
+        assert heavy.k_ == twice.k_
+    with pytest.raises(ValueError, match="auto"):
+        StableSVC(k="all").fit(X, y)

@@ -189,7 +189,9 @@ impl ModelFile {
     /// Where the method allows missing values they count as 0, unless it makes its own sense of them.
     pub fn encode(&self, input: &Input) -> Result<Encoded> {
         let mut encoded = self.encode_as_given(input)?;
-        encoded.features = methods::find(&self.method)?.nan.apply(encoded.features);
+        if !self.fitted.model.fills_cells() {
+            encoded.features = methods::find(&self.method)?.nan.apply(encoded.features);
+        }
         Ok(encoded)
     }
 
@@ -200,7 +202,8 @@ impl ModelFile {
             (Input::Table(table), None, names) => {
                 let columns = self.numeric_columns(table, names.as_deref())?;
                 let rows = Table::new(columns)?;
-                let keep = methods::find(&self.method)?.allows_nan();
+                let keep =
+                    self.fitted.model.fills_cells() || methods::find(&self.method)?.allows_nan();
                 let missing = if keep { Missing::Keep } else { Missing::Refuse };
                 let encoder = Encoder::learn(&rows, missing)?.dense();
                 Ok(encoder.encode(&rows).map_err(|e| table.at_place(e))?)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mainstay::linalg::{Dense, Matrix};
-use mainstay::model::Model;
+use mainstay::model::{GaussianLinear, Linear, Link, Model};
 use mainstay::uncertainty::feature_model::{FeatureModel as Core, Rows, Shrinkage};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -93,6 +93,39 @@ impl FeatureModel {
     /// The shrunk covariance matrix.
     fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         convert::array2(py, &self.0.covariance())
+    }
+
+    /// Class probabilities of a logistic model, averaged over what is not known of each row.
+    #[pyo3(signature = (coef, intercept, x, *, errors=None, base_rates=None, n_jobs=None))]
+    #[expect(
+        clippy::too_many_arguments,
+        clippy::needless_pass_by_value,
+        reason = "the arguments of a Python function, as PyO3 hands them over"
+    )]
+    fn averaged<'py>(
+        &self,
+        coef: PyReadonlyArray2<'py, f64>,
+        intercept: PyReadonlyArray1<'py, f64>,
+        x: &Bound<'py, PyAny>,
+        errors: Option<PyReadonlyArray2<'py, f64>>,
+        base_rates: Option<Vec<f64>>,
+        n_jobs: Option<i64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let linear = Linear {
+            coef: coef.as_array().outer_iter().map(|row| row.to_vec()).collect(),
+            intercept: intercept.as_array().to_vec(),
+            link: Link::Logistic,
+        };
+        let (rows, known) = (convert::matrix(x)?, self::errors(errors.as_ref()));
+        let features = (*self.0).clone();
+        let found = run(x.py(), threads(n_jobs)?, None, move |_| {
+            let mut model = GaussianLinear::new(linear, features, Vec::new(), [0.0; 2], 0.0);
+            if let Some(rates) = base_rates {
+                model = model.with_base_rates(&rates)?;
+            }
+            model.probabilities(&rows, known.as_ref())
+        })?;
+        convert::array2(x.py(), &found)
     }
 
     /// How far the correlations were shrunk.

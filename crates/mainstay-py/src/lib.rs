@@ -66,9 +66,10 @@ fn fit(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Fitted> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
-    let estimator = method.estimator(&convert::dict_to_json(params)?).map_err(|e| to_python(&e))?;
-    let rows =
-        Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?.with_nan(method.nan);
+    let params = convert::dict_to_json(params)?;
+    let estimator = method.estimator(&params).map_err(|e| to_python(&e))?;
+    let rows = Rows::new(x, &y, n_classes, sample_weight.as_ref(), uncertainty)?
+        .with_nan(method.nan_rule(&params));
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
         let data = rows.dataset()?;
         estimator.fit(&data, control)?.remember(&data, false)

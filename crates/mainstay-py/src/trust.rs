@@ -60,7 +60,8 @@ type Training<'py> =
 
 fn rows(training: &Training<'_>, made: &Made) -> PyResult<Rows> {
     let (x, y, weights) = training;
-    Ok(Rows::new(x, y, made.classes.len(), weights.as_ref(), None)?.with_nan(made.method.nan))
+    Ok(Rows::new(x, y, made.classes.len(), weights.as_ref(), None)?
+        .with_nan(made.method.nan_rule(&made.params)))
 }
 
 /// A model in words and numbers: (content, text, markdown).

@@ -101,7 +101,7 @@ impl Validation {
         let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
         let params = convert::dict_to_json(params)?;
         let estimator = method.estimator(&params).map_err(|e| to_python(&e))?;
-        let rows = Rows::new(x, &y, n_classes, None, None)?.with_nan(method.nan);
+        let rows = Rows::new(x, &y, n_classes, None, None)?.with_nan(method.nan_rule(&params));
         let core = Arc::clone(&self.0);
         run(py, threads(n_jobs)?, progress, move |control| {
             core.run(estimator.as_ref(), &rows.dataset()?, control, &|_| ())

@@ -287,6 +287,60 @@ fn the_low_rank_posterior_is_the_textbook_formula_of_its_covariance() {
     }
 }
 
+/// The posterior means of rows measured with errors scatter by $G E G'$, $G = \Sigma(\Sigma + E)^{-1}$.
+#[test]
+fn denoised_rows_scatter_as_the_textbook_says() {
+    let x = rows(60, 5, 31);
+    let model = learn(&x, 0.1);
+    let (errors, sigma) = ([0.4, 0.0, 3.0, 20.0, 0.2], model.covariance());
+    let (mean, scatter) = model.denoised(&x, &errors).unwrap();
+    let (expected, _) = textbook(&model, x.row(7), &errors);
+    for j in 0..5 {
+        assert!((mean[(7, j)] - expected[j]).abs() < 1e-9 * expected[j].abs().max(1.0));
+    }
+    let noisy =
+        Dense::from_fn(5, 5, |j, k| sigma[(j, k)] + if j == k { errors[j].powi(2) } else { 0.0 });
+    let lu = Lu::new(&noisy).unwrap();
+    let gain: Vec<Vec<f64>> = (0..5).map(|j| lu.solve(sigma.row(j))).collect();
+    let mut found = Dense::zeros(5, 5);
+    scatter.add_to(1.0, &mut found);
+    found.mirror_lower();
+    for j in 0..5 {
+        for k in 0..5 {
+            let wanted: f64 = (0..5).map(|l| gain[j][l] * errors[l].powi(2) * gain[k][l]).sum();
+            let unit = (sigma[(j, j)] * sigma[(k, k)]).sqrt();
+            assert!((found[(j, k)] - wanted).abs() < 1e-9 * unit, "{j} {k}");
+        }
+    }
+}
+
+/// What others leave unexplained of a cell: the residual of the regression on cells that are lost at random, with
+/// a full covariance and with one of low rank.
+#[test]
+fn lost_cells_are_predicted_by_the_best_linear_rule() {
+    for p in [6, 510] {
+        let x = rows(80, p, 32);
+        let model = learn(&x, 0.2);
+        let missing: Vec<f64> = (0..p).map(|j| 0.1 * (j % 5) as f64).collect();
+        let found = model.unexplained(&x, &missing).unwrap();
+        let sigma = model.covariance();
+        for j in [0, 3, p - 1] {
+            let others: Vec<usize> = (0..p).filter(|k| *k != j).collect();
+            let block = Dense::from_fn(p - 1, p - 1, |a, b| {
+                let q = missing[others[a]];
+                sigma[(others[a], others[b])] / if a == b { 1.0 - q } else { 1.0 }
+            });
+            let cross: Vec<f64> = others.iter().map(|&k| sigma[(k, j)]).collect();
+            let weights = Lu::new(&block).unwrap().solve(&cross);
+            let told: f64 =
+                others.iter().zip(&weights).map(|(&k, w)| w * (x[(11, k)] - model.means[k])).sum();
+            let wanted = x[(11, j)] - model.means[j] - told;
+            let scale = sigma[(j, j)].sqrt();
+            assert!((found[(11, j)] - wanted).abs() < 1e-7 * scale, "{p} {j}: {wanted}");
+        }
+    }
+}
+
 #[test]
 fn a_feature_that_never_varies_is_filled_with_its_value() {
     let x = Dense::from_fn(10, 2, |i, j| if j == 0 { 3.0 } else { i as f64 });

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         weights: args.weights.as_deref(),
         encoding: &encoding,
         impute: args.impute,
-        nan: if gaussian { NanRule::Keep } else { method.nan },
+        nan: if gaussian { NanRule::Keep } else { method.nan_rule(&Value::Object(params.clone())) },
         standardise: !args.raw,
         errors,
         reading: &args.reading,

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
         weights: None,
         encoding: &args.input.encoding,
         impute: args.input.impute,
-        nan: method.nan,
+        nan: method.nan_rule(&Value::Object(params.clone())),
         standardise: true,
         errors: measurement::Wanted { columns: &[], scale: 1.0 },
         reading: &args.input.reading,

@@ -363,7 +363,7 @@ mod tests {
         };
         let (plain, filled) = (fit("l2"), fit("l2-gaussian"));
         assert_eq!(plain.model.linear(), filled.model.linear());
-        assert!(filled.model.fills_gaps() && !plain.model.fills_gaps());
+        assert!(filled.model.fills_cells() && !plain.model.fills_cells());
     }
 
     fn small() -> Dataset {

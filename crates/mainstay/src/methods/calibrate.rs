@@ -57,7 +57,8 @@ impl Method {
             None => ClassWeight::None,
         };
         let precomputed = params.get("kernel").and_then(Value::as_str) == Some("precomputed");
-        Ok(Box::new(Calibrate { inner, class_weight, nan: self.nan, precomputed }))
+        let nan = self.nan_rule(params);
+        Ok(Box::new(Calibrate { inner, class_weight, nan, precomputed }))
     }
 
     /// Whether the method takes `calibrate`: its loss defines no probabilities, or not always.

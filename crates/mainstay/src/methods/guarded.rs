@@ -31,7 +31,7 @@ impl Guarded {
             inner,
             kernel: kernel.is_some_and(|kernel| kernel != "linear"),
             splits: number("n_repeats").unwrap_or(1.0) * number("n_folds").unwrap_or(10.0),
-            nan: method.nan,
+            nan: method.nan_rule(params),
             remedy: remedy(&method.defaults(), params),
         }
     }

@@ -250,6 +250,12 @@ impl Method {
         self.nan != NanRule::Refuse
     }
 
+    /// What the method makes of a missing number with these parameters.
+    pub fn nan_rule(&self, params: &Value) -> NanRule {
+        let filled = params.get("at_predict").and_then(Value::as_str) == Some("gaussian");
+        if filled { NanRule::Keep } else { self.nan }
+    }
+
     /// The parameters given and the defaults of all others, as model files hold them. A seed that was not given stays
     /// out: that nothing was asked for is what a file should say.
     pub fn all_params(&self, given: &Value) -> Value {

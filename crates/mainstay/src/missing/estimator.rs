@@ -13,10 +13,23 @@ use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Result, require};
 use crate::model::{
-    BinaryFit, BinaryProblem, Estimator, Fitted, Linear, Link, Model, assemble, binary_problems,
+    BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, assemble,
+    binary_problems,
 };
 use crate::optim::Budget;
 use crate::uncertainty::Deletions;
+use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage};
+
+/// What takes the place of features that are missing from a row to predict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtPredict {
+    /// Nothing: they count as 0, as in the paper.
+    #[default]
+    Zero,
+    /// Their mean given the features that are measured, under a Gaussian model of the training rows.
+    Gaussian,
+}
 
 /// Parameters of [`MissingFeatureSvc`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +46,8 @@ pub struct MissingFeatureSvcParams {
     pub c: f64,
     /// Whether there is an intercept.
     pub fit_intercept: bool,
+    /// What takes the place of features that are missing from a row to predict.
+    pub at_predict: AtPredict,
     /// Weight of each class.
     pub class_weight: ClassWeight,
     /// Train on this many random parts of the rows and average, as the paper had to; 1 solves the whole problem.
@@ -53,6 +68,7 @@ impl Default for MissingFeatureSvcParams {
             margin: 1.0,
             c: 10.0,
             fit_intercept: true,
+            at_predict: AtPredict::default(),
             class_weight: ClassWeight::None,
             n_chunks: 1,
             random_state: None,
@@ -182,7 +198,31 @@ impl MissingFeatureSvc {
 }
 
 impl Estimator for MissingFeatureSvc {
+    /// With `at_predict = "gaussian"` cells may be NaN: they count as 0 in the fit either way.
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        if self.0.at_predict == AtPredict::Gaussian {
+            let features = learn_features(data, control)?;
+            let zeros = data.features().clone().nan_to_zero();
+            let mut fitted = self.fit_zeros(&data.replace_features(zeros), control)?;
+            if let Model::Linear(linear) = fitted.model.clone() {
+                let model = GaussianLinear::new(linear, features, Vec::new(), [0.0; 2], 0.0);
+                fitted.model = Model::GaussianLinear(model);
+            }
+            return Ok(fitted);
+        }
+        self.fit_zeros(data, control)
+    }
+}
+
+fn learn_features(data: &Dataset, control: &Control) -> Result<FeatureModel> {
+    let x = data.features().to_dense();
+    let rows = Rows { x: &x, weights: data.weights(), errors: None };
+    FeatureModel::learn(rows, Shrinkage::default(), control)
+}
+
+impl MissingFeatureSvc {
+    /// The fit to rows whose missing features count as 0.
+    fn fit_zeros(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         control.install(|| {
             let merged = Merged::new(&self.0.class_weight.apply(data.clone())?);
             let deletions = self.0.values.deletions(&merged.data, self.0.budget)?;

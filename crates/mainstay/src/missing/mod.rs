@@ -31,7 +31,7 @@ mod tuning;
 mod values;
 
 pub use certificate::{Dual, certify};
-pub use estimator::{MissingFeatureSvc, MissingFeatureSvcParams};
+pub use estimator::{AtPredict, MissingFeatureSvc, MissingFeatureSvcParams};
 pub use perceptron::{MissingPerceptron, MissingPerceptronParams, PerceptronState};
 pub use problem::RobustHinge;
 pub use strategy::{Solution, interior_point};

@@ -103,12 +103,12 @@ impl Model {
         }
     }
 
-    /// Whether missing cells (NaN) of rows to predict are filled from the other features.
-    pub fn fills_gaps(&self) -> bool {
+    /// Whether it makes its own sense of missing cells (NaN), by a model of the features.
+    pub fn fills_cells(&self) -> bool {
         match self {
             Self::GaussianLinear(_) => true,
-            Self::Standardized(m) => m.model.fills_gaps(),
-            Self::Calibrated(m) => m.model.fills_gaps(),
+            Self::Standardized(outer) => outer.model.fills_cells(),
+            Self::Calibrated(outer) => outer.model.fills_cells(),
             _ => false,
         }
     }

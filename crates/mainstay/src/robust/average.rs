@@ -9,11 +9,11 @@ use crate::uncertainty::feature_model::{FeatureModel, Scatter};
 /// The stated damage, spelled out for the features of a data set.
 #[derive(Debug, Clone)]
 pub(super) struct Expected {
-    /// Errors of the training rows: one row for each, or one for all.
+    /// Errors of the training rows, one row for each.
     pub errors: Option<Dense>,
     /// Share of rows that will lack each feature.
     pub missing: Option<Vec<f64>>,
-    /// Errors at prediction, where they are the same for all rows.
+    /// Errors of the rows to predict, the same for all.
     pub shared: Option<Vec<f64>>,
 }
 
@@ -31,17 +31,23 @@ pub(super) struct Blurred {
 }
 
 impl Blurred {
-    /// What the rows of `x` look like once cells are missing as stated.
+    /// What the rows of `x` look like once they are damaged as stated, and repaired as a row to predict will be.
     ///
     /// Each row is put where its measured cells and their errors say it is, at the posterior mean $m$. What the
     /// posterior leaves open is not averaged over here but at prediction: averaging in both places is cautious twice, and
-    /// measured worse (docs/methods/robust-logistic.md). Then each feature $j$ is lost with probability $q_j$,
-    /// independently, and replaced by its mean $\mu_j$: with $k = 1 - q$ the mean becomes $\mu + k (m - \mu)$ and the
-    /// covariance $\mathrm{diag}(q k (m_j - \mu_j)^2)$.
+    /// measured worse (docs/methods/robust-logistic.md). Rows to predict that have errors $E$ will be seen at
+    /// $\mu + G(x + e - \mu)$ ([`FeatureModel::denoised`]); training rows with errors of their own are seen so already. Then
+    /// each feature $j$ is lost with probability $q_j$, independently, and predicted from the others: it moves by
+    /// minus the prediction error $r_j$ ([`FeatureModel::unexplained`]), so that the mean becomes $m - q r$ and the variances
+    /// $q (1 - q) r_j^2$.
     pub(super) fn new(x: &Dense, model: &FeatureModel, expected: &Expected) -> Result<Self> {
         let mut rows = Self::known(model.posterior(x, expected.errors.as_ref())?.mean);
+        if let (Some(errors), None) = (&expected.shared, &expected.errors) {
+            let (mean, scatter) = model.denoised(&rows.mean, errors)?;
+            (rows.mean, rows.scatters) = (mean, Arc::new(vec![scatter]));
+        }
         if let Some(missing) = &expected.missing {
-            rows.lose(missing, &model.means);
+            rows.lose(missing, &model.unexplained(&rows.mean, missing)?);
         }
         Ok(rows)
     }
@@ -52,16 +58,19 @@ impl Blurred {
         Self { mean, group, scatters: Arc::new(vec![Scatter::none()]), own: None }
     }
 
-    fn lose(&mut self, missing: &[f64], centre: &[f64]) {
+    fn lose(&mut self, missing: &[f64], unexplained: &Dense) {
         let (n, p) = (self.mean.nrows(), self.mean.ncols());
         let mut own = Dense::zeros(n, p);
         for i in 0..n {
             for j in 0..p {
-                let (q, away) = (missing[j], self.mean[(i, j)] - centre[j]);
-                own[(i, j)] = q * (1.0 - q) * away * away;
-                self.mean[(i, j)] = centre[j] + (1.0 - q) * away;
+                let (q, r) = (missing[j], unexplained[(i, j)]);
+                own[(i, j)] = q * (1.0 - q) * r * r;
+                self.mean[(i, j)] -= q * r;
             }
         }
+        // A lost cell loses its error, too.
+        let kept = |scatter: &Scatter| scatter.scaled(|j| (1.0 - missing[j]).sqrt());
+        self.scatters = Arc::new(self.scatters.iter().map(kept).collect());
         self.own = Some(own);
     }
 

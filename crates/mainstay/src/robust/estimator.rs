@@ -34,7 +34,7 @@ use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage};
 /// random. Convex, with a proven gap, but for `correction = "forward"`. The intercept is free. Nothing stated and
 /// no cell missing, it is the L2-penalised logistic regression.
 ///
-/// Labels: with `after` the observed labels are fitted as they are and $P(\text{true}) = (P(\text{observed}) -
+/// Labels: `forward` maximises the likelihood of the observed labels; with `after` they are fitted as they are and $P(\text{true}) = (P(\text{observed}) -
 /// r_0)/(1 - r_0 - r_1)$, clipped. Predictions average over what is not known of a row, so that a row without
 /// any measured feature gets about the base rate.
 ///
@@ -277,7 +277,13 @@ pub(super) fn finish(
         afterwards,
         floor,
     );
-    let model = model.with_base_rates(&base_rates(merged))?;
+    let mut unmeasured = base_rates(merged);
+    if !after && rates.any() {
+        // The model speaks of the true classes, the shares are those of the labels.
+        let own = |share: f64| (share - rates.negative) / rates.kept();
+        unmeasured.iter_mut().for_each(|share| *share = own(*share).clamp(floor, 1.0 - floor));
+    }
+    let model = model.with_base_rates(&unmeasured)?;
     let mut fitted = assemble(merged, Model::GaussianLinear(model), params.tol, fits);
     // One-versus-rest problems each judge a label; the one of the label's own class is asked.
     let own: Vec<f64> = merged

@@ -6,7 +6,11 @@ use crate::error::{Error, Result, require};
 
 /// How many labels are wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "must be a share, or a pair of shares by class")]
+#[serde(
+    untagged,
+    expecting = "must be a share, or a pair of shares by class; \"auto\" is not offered, since an estimate from the rows \
+                 cost more than it gained: an audit of the labels estimates how many are wrong"
+)]
 pub enum WrongLabels {
     /// The same share of the rows of every class.
     Share(f64),
@@ -19,11 +23,11 @@ pub enum WrongLabels {
 #[serde(rename_all = "lowercase")]
 pub enum Correction {
     /// The labels are fitted as they are; the probabilities are corrected afterwards.
-    #[default]
     After,
     /// An unbiased estimate of the loss on true labels is minimised.
     Backward,
     /// The likelihood of the observed labels is maximised, which is not convex.
+    #[default]
     Forward,
 }
 

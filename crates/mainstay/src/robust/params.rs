@@ -80,8 +80,7 @@ pub struct RobustLogisticParams {
     pub alpha: Strength,
     /// How many labels are wrong.
     pub wrong_labels: WrongLabels,
-    /// Standard deviations of measurement errors, at fit and at prediction; errors that come with the data
-    /// replace them.
+    /// Standard deviations of the measurement errors of rows to predict; those of training rows come with the data.
     pub errors: Option<PerFeature>,
     /// Expected share of rows in which a feature will be missing at prediction.
     pub missing: PerFeature,
@@ -173,8 +172,8 @@ impl RobustLogisticParams {
             Protect::Worst => {
                 let rule = "0 with loss=\"hinge\", whose label correction is not convex";
                 require(!hinge, "wrong_labels", "above 0", rule)?;
-                let rule = "\"after\" or \"backward\" with protect=\"worst\": forward correction is not \
-                            convex, and nothing could be proven";
+                let rule = "\"after\" or \"backward\" with protect=\"worst\" and wrong labels: forward \
+                            correction is not convex, and nothing could be proven";
                 require(self.correction != Correction::Forward, "correction", "forward", rule)
             }
         }
@@ -200,7 +199,7 @@ impl RobustLogisticParams {
                         .into(),
                 ));
             }
-            None => shared.clone().map(|e| Dense::from_rows(1, p, e)),
+            None => None,
         };
         let missing = self.missing.values(p, "missing")?;
         let missing = missing.iter().any(|q| *q > 0.0).then_some(missing);

@@ -19,6 +19,9 @@ const DEPTH: f64 = 1e-6;
 /// Gap of the fits along the path: far below the differences between candidates.
 const PATH_TOL: f64 = 1e-5;
 
+/// How often the folds are drawn anew where labels are wrong, which makes held-out losses noisy.
+const REPEATS: usize = 3;
+
 /// The strength with the least held-out loss, and the table of all.
 ///
 /// The loss is the one that is minimised: expected under the stated damage, on the labels as observed (`after`,
@@ -38,7 +41,8 @@ pub(super) fn by_judge(
     control: &Control,
 ) -> Result<(f64, Output)> {
     let seed = params.random_state.unwrap_or(0);
-    let splits = stratified(labels, params.n_folds, 1, seed);
+    let repeats = if params.wrong_labels.none() { 1 } else { REPEATS };
+    let splits = stratified(labels, params.n_folds, repeats, seed);
     let scores = Scores::cross_validate(&splits, control, judge)?;
     // The grid falls: of equals the stronger penalty.
     let best = scores.best(|a, b| b.cmp(&a))?;

@@ -72,13 +72,10 @@ pub(super) fn fit(
         let centre = columns.iter().map(|&j| means[j] - centre[j]).collect();
         Losable { columns, budget: missing.iter().sum(), centre }
     });
-    let axes = expected.errors.filter(|e| e.data().iter().any(|v| *v > 0.0)).map(|errors| {
-        if errors.nrows() == 1 && x.nrows() != 1 {
-            HalfAxes::Shared(errors.into_data())
-        } else {
-            HalfAxes::Each(errors)
-        }
-    });
+    let axes = match expected.errors {
+        Some(each) => each.data().iter().any(|v| *v > 0.0).then_some(HalfAxes::Each(each)),
+        None => expected.shared.map(HalfAxes::Shared),
+    };
     let threats =
         Threats { params, rates: params.wrong_labels.rates(data.n_classes())?, axes, losable };
     threats.afford(&x, control)?;

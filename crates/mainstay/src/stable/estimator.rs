@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::auto;
 use super::path::{PathSpec, Setting};
 use super::problem::RowLoss;
 use crate::control::Control;
@@ -57,7 +58,8 @@ pub enum MultiClass {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StableSvcParams {
-    /// How many rows (integer) or what share of the weight (float) the worst case holds.
+    /// How many rows (integer) or what share of the weight (float) the worst case holds; `"auto"`: the smallest share
+    /// that costs nothing measurable on held-out rows.
     pub k: K,
     /// Multiplies the sum of the worst losses.
     #[serde(rename = "C")]
@@ -154,6 +156,9 @@ impl StableSvc {
 
 impl Estimator for StableSvc {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        if self.0.k == K::Auto {
+            return auto::fit(&self.path_spec(), self.0.c, data, control);
+        }
         only(self.path(data, &[self.0.k], control)?)
     }
 
@@ -179,7 +184,8 @@ impl Estimator for StableSvc {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StableLogisticParams {
-    /// How many rows (integer) or what share of the weight (float) the worst case holds.
+    /// How many rows (integer) or what share of the weight (float) the worst case holds; `"auto"`: the smallest share
+    /// that costs nothing measurable on held-out rows.
     pub k: K,
     /// Multiplies the squared norm of the weights.
     pub alpha: f64,
@@ -262,6 +268,9 @@ impl StableLogistic {
 
 impl Estimator for StableLogistic {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+        if self.0.k == K::Auto {
+            return auto::fit(&self.path_spec(), self.0.alpha, data, control);
+        }
         only(self.path(data, &[self.0.k], control)?)
     }
 

@@ -7,6 +7,7 @@
 //! many classes) at nearly the price of the plain fit, [`cutting_plane`] for their Algorithm 1, repaired.
 //! [`certificate`] proves how good an answer is, whoever found it.
 
+mod auto;
 pub mod certificate;
 mod cutting_plane;
 mod cv;

@@ -148,7 +148,7 @@ impl<'a> Fit<'a> {
 
     /// Deleted cells are at their means; a model that fills missing cells its own way sees that they are missing.
     fn as_the_model_sees(&self, damaged: Dense) -> Dense {
-        if !self.model.fills_gaps() {
+        if !self.model.fills_cells() {
             return damaged;
         }
         let x = &self.test;

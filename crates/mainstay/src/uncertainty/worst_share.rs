@@ -6,13 +6,15 @@ use crate::error::{Error, Result, require};
 
 /// How much of the data the worst rows are: a count, or a fraction of the total weight.
 ///
-/// In JSON the decimal point decides: `20` is a count, `0.2` and `1.0` are fractions.
+/// In JSON the decimal point decides: `20` is a count, `0.2` and `1.0` are fractions; `"auto"` is a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum K {
     /// This many rows (units of weight).
     Count(u64),
     /// This share of the total weight, not rounded.
     Fraction(f64),
+    /// The smallest fraction that costs nothing measurable on held-out rows; only a fit to rows at hand can find it.
+    Auto,
 }
 
 impl K {
@@ -26,6 +28,7 @@ impl K {
                 format!("{share:?}"),
                 "a count (an integer) or a fraction in (0, 1] (a float)",
             ),
+            Self::Auto => Ok(()),
         }
     }
 
@@ -34,6 +37,11 @@ impl K {
         self.check()?;
         match self {
             Self::Fraction(share) => Ok(share * total),
+            Self::Auto => {
+                let rule =
+                    "a count or a fraction here: \"auto\" is found by fits to all rows at once";
+                Err(Error::param("k", "auto", rule))
+            }
             // Class weights that keep the total do so up to rounding.
             Self::Count(count) if count as f64 <= total * (1.0 + 1e-9) => {
                 Ok((count as f64).min(total))
@@ -52,6 +60,7 @@ impl Serialize for K {
         match self {
             Self::Count(count) => out.serialize_u64(*count),
             Self::Fraction(share) => out.serialize_f64(*share),
+            Self::Auto => out.serialize_str("auto"),
         }
     }
 }
@@ -63,7 +72,7 @@ impl<'de> Deserialize<'de> for K {
             type Value = K;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a count (an integer) or a fraction in (0, 1] (a float)")
+                f.write_str("a count (an integer), a fraction in (0, 1] (a float) or \"auto\"")
             }
 
             fn visit_u64<E>(self, count: u64) -> std::result::Result<K, E> {
@@ -80,6 +89,13 @@ impl<'de> Deserialize<'de> for K {
 
             fn visit_f64<E>(self, share: f64) -> std::result::Result<K, E> {
                 Ok(K::Fraction(share))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> std::result::Result<K, E> {
+                match word {
+                    "auto" => Ok(K::Auto),
+                    other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
+                }
             }
         }
         input.deserialize_any(Visitor)

@@ -1,6 +1,7 @@
 //! What the features know about each other: a Gaussian model, and the distribution of a row of which some
 //! cells are missing or measured with error.
 
+mod damage;
 mod learn;
 mod posterior;
 mod shrinkage;

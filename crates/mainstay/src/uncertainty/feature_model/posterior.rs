@@ -73,6 +73,16 @@ impl Scatter {
         })
     }
 
+    /// V of features that are multiplied by `factor` each.
+    pub fn scaled(&self, factor: impl Fn(usize) -> f64) -> Self {
+        let mut scaled = self.clone();
+        for (k, &j) in scaled.features.iter().enumerate() {
+            scaled.diagonal[k] *= factor(j) * factor(j);
+            vector::scale(scaled.factor.row_mut(k), factor(j));
+        }
+        scaled
+    }
+
     /// Adds `c` V to the lower triangle of `out`.
     pub fn add_to(&self, c: f64, out: &mut Dense) {
         let block = self.factor.mul_tr(&self.factor);
@@ -128,16 +138,9 @@ impl FeatureModel {
                 }
             }
         }
-        let scatters = parts.into_iter().map(|(_, scatter)| self.in_units(scatter)).collect();
+        let scatters =
+            parts.iter().map(|(_, scatter)| scatter.scaled(|j| self.scales[j])).collect();
         Ok(Posterior { mean, group, scatters })
-    }
-
-    fn in_units(&self, mut scatter: Scatter) -> Scatter {
-        for (k, &j) in scatter.features.iter().enumerate() {
-            scatter.diagonal[k] *= self.scales[j] * self.scales[j];
-            vector::scale(scatter.factor.row_mut(k), self.scales[j]);
-        }
-        scatter
     }
 
     /// Rows that share missing cells and errors, in the order of their first rows.
@@ -219,7 +222,7 @@ fn check_errors(errors: &Dense, n: usize, p: usize) -> Result<()> {
     }
 }
 
-fn breakdown() -> Error {
+pub(super) fn breakdown() -> Error {
     Error::Numerical("the covariance of the features is singular; use more `shrinkage`".into())
 }
 
