@@ -31,8 +31,8 @@ impl Learner {
     }
 
     /// Mean of the hypotheses before each of `rounds` rounds.
-    pub(super) fn average(&self, rounds: u64) -> (Vec<f64>, f64) {
-        let rounds = rounds.max(1) as f64;
+    pub(super) fn average(&self, rounds: f64) -> (Vec<f64>, f64) {
+        let rounds = if rounds > 0.0 { rounds } else { 1.0 };
         let weights = self.weights.iter().zip(&self.changes).map(|(w, c)| w - c / rounds).collect();
         (weights, self.intercept - self.intercept_changes / rounds)
     }
@@ -62,18 +62,18 @@ impl<'a> UpdateRule<'a> {
 }
 
 impl Learner {
-    /// One round: the worst deletion, and the update if it causes a loss. `round` counts from 0.
+    /// One round: the worst deletion, and the update by `step` if it causes a loss. `end` is the number of rounds with
+    /// this one.
     pub(super) fn learn(
         &mut self,
         row: Row<'_>,
         y: f64,
-        step: f64,
-        round: u64,
+        (step, end): (f64, f64),
         rule: &UpdateRule<'_>,
         items: &mut Vec<Gain>,
     ) {
         if let Some(deleted) = self.worst_deletion(row, y, rule, items) {
-            let change = WeightChange { step: y * step, round: (round + 1) as f64, c: rule.c };
+            let change = WeightChange { step: y * step, round: end, c: rule.c };
             self.update(row, &deleted, change, rule.intercept);
         }
     }
