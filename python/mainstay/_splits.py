@@ -6,17 +6,18 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 
+def split_pairs(cv, X, y):
+    """All splits of ``cv`` as pairs of lists; a one-shot iterable is used up here, so keep them."""
+    pairs = check_cv(cv, y, classifier=True).split(X, y)
+    return [(np.asarray(train).tolist(), np.asarray(test).tolist()) for train, test in pairs]
+
+
 class CrossValidated:
     """``cv`` is a number of folds, a splitter, or pairs of row positions."""
 
     def _fit(self, X, y, sample_weight=None, **extra):
-        self._splits = None
-        if not isinstance(self.cv, numbers.Integral):
-            # A one-shot iterable would be used up here, so its splits are kept.
-            pairs = check_cv(self.cv, y, classifier=True).split(X, y)
-            self._splits = [
-                (np.asarray(train).tolist(), np.asarray(test).tolist()) for train, test in pairs
-            ]
+        folds = isinstance(self.cv, numbers.Integral)
+        self._splits = None if folds else split_pairs(self.cv, X, y)
         return super()._fit(X, y, sample_weight, **extra)
 
     def _core_params(self):

@@ -8,9 +8,11 @@ use super::paper::fit::Paper;
 use super::paper::rules::Thresholds;
 use super::shared::kernel::{KernelKind, with_dual_coef};
 use super::shared::losses::PaperLoss;
+use super::shared::row_weights::{GivenSplits, Plan};
 use crate::control::Control;
-use crate::data::{Dataset, Normalize, NormalizeRule};
+use crate::data::{ClassWeight, Dataset, Normalize, NormalizeRule};
 use crate::error::{Error, Result, require};
+use crate::folds::Cv;
 use crate::loss::Loss;
 use crate::model::{Estimator, Fitted};
 
@@ -73,6 +75,10 @@ pub struct RolinParams {
     pub n_folds: usize,
     /// How often it is repeated.
     pub n_repeats: usize,
+    /// Splits to take instead.
+    pub splits: Option<GivenSplits>,
+    /// Weight of each class, in the fits and on held-out rows.
+    pub class_weight: ClassWeight,
     /// Grid of $\sigma_{ratio}$; default 1, 2, ..., 10 (paper).
     pub sigma_ratios: Option<Vec<f64>>,
     /// Grid of $b_{max}$; default ten points from 0.01 to 0.1 sqrt(n/15) (paper).
@@ -100,6 +106,8 @@ impl Default for RolinParams {
             theta_gain: 0.05,
             n_folds: 5,
             n_repeats: 5,
+            splits: None,
+            class_weight: ClassWeight::None,
             sigma_ratios: None,
             b_maxs: None,
             k: None,
@@ -113,7 +121,7 @@ impl Default for RolinParams {
 impl RolinParams {
     /// The only door from parameters to an estimator.
     pub fn check(self) -> Result<Rolin> {
-        check_folds(self.n_folds, self.n_repeats)?;
+        check_folds(&self.folds())?;
         let grid = |name: &'static str, values: &Option<Vec<f64>>| match values {
             Some(values) => {
                 require(!values.is_empty(), name, "[]", "a grid with at least one value")?;
@@ -132,6 +140,15 @@ impl RolinParams {
             self.check_no_paper_knob()?;
         }
         Ok(Rolin(self))
+    }
+
+    fn folds(&self) -> Plan {
+        Plan {
+            given: self.splits.clone(),
+            folds: self.n_folds,
+            repeats: self.n_repeats,
+            seed: self.random_state.unwrap_or(0),
+        }
     }
 
     fn thresholds(&self) -> Thresholds {
@@ -180,6 +197,10 @@ pub struct TopPcsParams {
     pub n_folds: usize,
     /// How often it is repeated.
     pub n_repeats: usize,
+    /// Splits to take instead.
+    pub splits: Option<GivenSplits>,
+    /// Weight of each class, in the fits and on held-out rows.
+    pub class_weight: ClassWeight,
     /// Number of components; default chosen.
     pub k: Option<usize>,
     /// Ridge $\epsilon$ of the fit.
@@ -202,6 +223,8 @@ impl Default for TopPcsParams {
             theta_slack: rolin.theta_slack,
             n_folds: rolin.n_folds,
             n_repeats: rolin.n_repeats,
+            splits: None,
+            class_weight: rolin.class_weight,
             k: None,
             s0_ridge: rolin.s0_ridge,
             kernel: rolin.kernel,
@@ -213,11 +236,20 @@ impl Default for TopPcsParams {
 impl TopPcsParams {
     /// The only door from parameters to an estimator.
     pub fn check(self) -> Result<TopPcs> {
-        check_folds(self.n_folds, self.n_repeats)?;
+        check_folds(&self.folds())?;
         check_ridge(self.s0_ridge)?;
         check_normalize(self.normalize, self.kernel)?;
         self.thresholds().check()?;
         Ok(TopPcs(self))
+    }
+
+    fn folds(&self) -> Plan {
+        Plan {
+            given: self.splits.clone(),
+            folds: self.n_folds,
+            repeats: self.n_repeats,
+            seed: self.random_state.unwrap_or(0),
+        }
     }
 
     fn thresholds(&self) -> Thresholds {
@@ -225,9 +257,10 @@ impl TopPcsParams {
     }
 }
 
-fn check_folds(folds: usize, repeats: usize) -> Result<()> {
-    require(folds >= 2, "n_folds", folds, "at least 2")?;
-    require(repeats >= 1, "n_repeats", repeats, "at least 1")
+fn check_folds(plan: &Plan) -> Result<()> {
+    require(plan.folds >= 2, "n_folds", plan.folds, "at least 2")?;
+    require(plan.repeats >= 1, "n_repeats", plan.repeats, "at least 1")?;
+    plan.given.as_ref().map_or(Ok(()), |given| Cv::Splits(given.clone()).check())
 }
 
 fn check_ridge(ridge: f64) -> Result<()> {
@@ -255,10 +288,9 @@ impl Rolin {
             loss: p.loss,
             scoring: p.scoring,
             normalize: p.normalize,
-            n_folds: p.n_folds,
-            n_repeats: p.n_repeats,
+            class_weight: p.class_weight.clone(),
+            splits: p.folds(),
             kernel: p.kernel,
-            seed: p.random_state.unwrap_or(0),
             constants,
         }
     }
@@ -279,19 +311,18 @@ impl Estimator for Rolin {
         let p = &self.0;
         let fitted = match p.variant {
             Variant::Paper => Paper {
-                loss: PaperLoss(p.loss),
+                loss: PaperLoss::of(p.loss),
                 cv: p.cv,
                 scoring: p.scoring,
                 normalize: p.normalize,
                 rules: p.thresholds(),
-                n_folds: p.n_folds,
-                n_repeats: p.n_repeats,
+                class_weight: p.class_weight.clone(),
+                splits: p.folds(),
                 sigma_ratios: p.sigma_ratios.clone(),
                 b_maxs: p.b_maxs.clone(),
                 k: p.k,
                 ridge: p.s0_ridge,
                 kernel: p.kernel,
-                seed: p.random_state.unwrap_or(0),
                 tail: true,
             }
             .fit(data, control),
@@ -305,19 +336,18 @@ impl Estimator for TopPcs {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
         Paper {
-            loss: PaperLoss(p.loss),
+            loss: PaperLoss::of(p.loss),
             cv: p.cv,
             scoring: p.scoring,
             normalize: p.normalize,
             rules: p.thresholds(),
-            n_folds: p.n_folds,
-            n_repeats: p.n_repeats,
+            class_weight: p.class_weight.clone(),
+            splits: p.folds(),
             sigma_ratios: None,
             b_maxs: None,
             k: p.k,
             ridge: p.s0_ridge,
             kernel: p.kernel,
-            seed: p.random_state.unwrap_or(0),
             tail: false,
         }
         .fit(data, control)
