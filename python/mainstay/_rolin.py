@@ -5,22 +5,14 @@ from mainstay._splits import split_pairs
 
 
 class _FewSamples(WeightedClassifier):
-    def _fit(self, X, y, sample_weight=None):
+    def _before_fit(self, X, y):
         self._splits = None if isinstance(self.cv, str) else split_pairs(self.cv, X, y)
-        return super()._fit(X, y, sample_weight)
 
     def _core_params(self):
         params = super()._core_params()
         if not isinstance(self.cv, str):
-            del params["cv"]
-            params["splits"] = getattr(self, "_splits", None)
+            params["cv"] = self._splits
         return params
-
-    @classmethod
-    def _from_core_params(cls, method, params, classes):
-        splits = params.pop("splits", None)
-        model = super()._from_core_params(method, params, classes)
-        return model if splits is None else model.set_params(cv=splits)
 
     def _gives_probabilities(self):
         return self.loss in ("logistic", "modified_huber") or super()._gives_probabilities()

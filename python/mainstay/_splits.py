@@ -15,10 +15,9 @@ def split_pairs(cv, X, y):
 class CrossValidated:
     """``cv`` is a number of folds, a splitter, or pairs of row positions."""
 
-    def _fit(self, X, y, sample_weight=None, **extra):
+    def _before_fit(self, X, y):
         folds = isinstance(self.cv, numbers.Integral)
         self._splits = None if folds else split_pairs(self.cv, X, y)
-        return super()._fit(X, y, sample_weight, **extra)
 
     def _core_params(self):
         params = super()._core_params()

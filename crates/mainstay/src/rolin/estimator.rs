@@ -40,6 +40,33 @@ pub enum CvRule {
     OneSd,
 }
 
+/// How candidates are chosen, or on which splits, by the usual rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected `robust`, `standard`, `one_sd` or pairs of row lists")]
+pub enum RolinCv {
+    /// By this rule, on stratified folds.
+    Rule(CvRule),
+    /// On these pairs of (rows to fit on, rows to judge on).
+    Splits(GivenSplits),
+}
+
+impl From<CvRule> for RolinCv {
+    fn from(rule: CvRule) -> Self {
+        Self::Rule(rule)
+    }
+}
+
+impl RolinCv {
+    /// The rule; `usual` for splits.
+    fn rule(&self, usual: CvRule) -> CvRule {
+        if let Self::Rule(rule) = self { *rule } else { usual }
+    }
+
+    fn splits(&self) -> Option<GivenSplits> {
+        if let Self::Splits(splits) = self { Some(splits.clone()) } else { None }
+    }
+}
+
 /// What holdout rows are judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -59,8 +86,8 @@ pub struct RolinParams {
     pub loss: Loss,
     /// The paper's method or ours.
     pub variant: Variant,
-    /// How candidates are chosen (paper).
-    pub cv: CvRule,
+    /// How candidates are chosen (paper), or the splits.
+    pub cv: RolinCv,
     /// What holdout rows are judged by.
     pub scoring: Scoring,
     /// Standardise the features?
@@ -75,8 +102,6 @@ pub struct RolinParams {
     pub n_folds: usize,
     /// How often it is repeated.
     pub n_repeats: usize,
-    /// Splits to take instead.
-    pub splits: Option<GivenSplits>,
     /// Weight of each class, in the fits and on held-out rows.
     pub class_weight: ClassWeight,
     /// Grid of $\sigma_{ratio}$; default 1, 2, ..., 10 (paper).
@@ -98,7 +123,7 @@ impl Default for RolinParams {
         Self {
             loss: Loss::Logistic,
             variant: Variant::Extended,
-            cv: CvRule::Robust,
+            cv: CvRule::Robust.into(),
             scoring: Scoring::Loss,
             normalize: Normalize::Rule(NormalizeRule::Auto),
             theta_ratio: 5.0,
@@ -106,7 +131,6 @@ impl Default for RolinParams {
             theta_gain: 0.05,
             n_folds: 5,
             n_repeats: 5,
-            splits: None,
             class_weight: ClassWeight::None,
             sigma_ratios: None,
             b_maxs: None,
@@ -144,7 +168,7 @@ impl RolinParams {
 
     fn folds(&self) -> Plan {
         Plan {
-            given: self.splits.clone(),
+            given: self.cv.splits(),
             folds: self.n_folds,
             repeats: self.n_repeats,
             seed: self.random_state.unwrap_or(0),
@@ -159,7 +183,7 @@ impl RolinParams {
     fn check_no_paper_knob(&self) -> Result<()> {
         let usual = Self::default();
         let turned = [
-            ("cv", self.cv != usual.cv),
+            ("cv", self.cv.rule(CvRule::Robust) != CvRule::Robust),
             ("theta_ratio", self.theta_ratio != usual.theta_ratio),
             ("theta_slack", self.theta_slack != usual.theta_slack),
             ("theta_gain", self.theta_gain != usual.theta_gain),
@@ -183,8 +207,8 @@ impl RolinParams {
 pub struct TopPcsParams {
     /// Margin loss of Eq. (2).
     pub loss: Loss,
-    /// How the number of components is chosen.
-    pub cv: CvRule,
+    /// How the number of components is chosen, or the splits.
+    pub cv: RolinCv,
     /// What holdout rows are judged by.
     pub scoring: Scoring,
     /// Standardise the features?
@@ -197,8 +221,6 @@ pub struct TopPcsParams {
     pub n_folds: usize,
     /// How often it is repeated.
     pub n_repeats: usize,
-    /// Splits to take instead.
-    pub splits: Option<GivenSplits>,
     /// Weight of each class, in the fits and on held-out rows.
     pub class_weight: ClassWeight,
     /// Number of components; default chosen.
@@ -216,14 +238,13 @@ impl Default for TopPcsParams {
         let rolin = RolinParams::default();
         Self {
             loss: rolin.loss,
-            cv: CvRule::Standard,
+            cv: CvRule::Standard.into(),
             scoring: rolin.scoring,
             normalize: rolin.normalize,
             theta_ratio: rolin.theta_ratio,
             theta_slack: rolin.theta_slack,
             n_folds: rolin.n_folds,
             n_repeats: rolin.n_repeats,
-            splits: None,
             class_weight: rolin.class_weight,
             k: None,
             s0_ridge: rolin.s0_ridge,
@@ -245,7 +266,7 @@ impl TopPcsParams {
 
     fn folds(&self) -> Plan {
         Plan {
-            given: self.splits.clone(),
+            given: self.cv.splits(),
             folds: self.n_folds,
             repeats: self.n_repeats,
             seed: self.random_state.unwrap_or(0),
@@ -312,7 +333,7 @@ impl Estimator for Rolin {
         let fitted = match p.variant {
             Variant::Paper => Paper {
                 loss: PaperLoss::of(p.loss),
-                cv: p.cv,
+                cv: p.cv.rule(CvRule::Robust),
                 scoring: p.scoring,
                 normalize: p.normalize,
                 rules: p.thresholds(),
@@ -337,7 +358,7 @@ impl Estimator for TopPcs {
         let p = &self.0;
         Paper {
             loss: PaperLoss::of(p.loss),
-            cv: p.cv,
+            cv: p.cv.rule(CvRule::Standard),
             scoring: p.scoring,
             normalize: p.normalize,
             rules: p.thresholds(),

@@ -120,7 +120,7 @@ mod tests {
     use crate::linalg::{Dense, Matrix};
     use crate::loss::Loss;
     use crate::model::Estimator;
-    use crate::rolin::{RolinParams, TopPcsParams, Variant};
+    use crate::rolin::{RolinCv, RolinParams, TopPcsParams, Variant};
 
     /// Overlapping classes in `p` features; the labels of three classes where asked for.
     fn rows(n: usize, p: usize, classes: usize) -> (Dense, Vec<usize>) {
@@ -194,10 +194,10 @@ mod tests {
         let data = Dataset::new(x.into(), labels, 2).unwrap();
         let halves = |last: usize| {
             let (a, b): (Vec<usize>, Vec<usize>) = ((0..6).collect(), (6..last).collect());
-            Some(vec![(a.clone(), b.clone()), (b, a)])
+            RolinCv::Splits(vec![(a.clone(), b.clone()), (b, a)])
         };
-        let fit = |splits| {
-            let params = RolinParams { splits, ..Default::default() };
+        let fit = |cv| {
+            let params = RolinParams { cv, ..Default::default() };
             params.check().unwrap().fit(&data, &Control::new())
         };
         assert!(fit(halves(12)).is_ok());
