@@ -11,11 +11,11 @@ A class built on this is a docstring, a signature and the name of its method::
 All parameters of ``__init__`` that the method knows go to Rust under their own names, where they
 are checked; ``n_jobs``, ``verbose`` and what a subclass adds stay here. Results come back by name
 and become attributes with a trailing underscore. Hooks, for what does not fit this:
-``_method_name`` (when a parameter chooses the method), ``_core_params``, ``_gives_probabilities``,
-and ``_fit``'s ``extra`` for inputs other than ``X``, ``y`` and weights (a keyword argument of
-``_core.fit``). Functions that need no fit (certificates of predictions, damage done on purpose) are
-functions of ``_core`` of their own; they take ``_core.Fitted``, or ``coef`` and ``intercept`` of
-any linear model, and ``core_matrix(X)``.
+``_before_fit`` (what parameters mean for these rows), ``_method_name`` (when a parameter chooses
+the method), ``_core_params``, ``_gives_probabilities``, and ``_fit``'s ``extra`` for inputs other
+than ``X``, ``y`` and weights (a keyword argument of ``_core.fit``). Functions that need no fit
+(certificates of predictions, damage done on purpose) are functions of ``_core`` of their own; they
+take ``_core.Fitted``, or ``coef`` and ``intercept`` of any linear model, and ``core_matrix(X)``.
 """
 
 import sys
@@ -159,6 +159,9 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
 
     # Hooks
 
+    def _before_fit(self, X, y):
+        """Prepare what parameters mean for these rows."""
+
     def _method_name(self):
         return self._method
 
@@ -203,6 +206,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
                 )
             return _scan.fit(self, X, y, sample_weight)
         given = X, y
+        self._before_fit(X, y)
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
         with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
             core = _core.fit(

@@ -3,9 +3,9 @@
 import numbers
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
-from mainstay._base import BaseClassifier, WeightedClassifier
+from mainstay._base import WeightedClassifier
+from mainstay._splits import CrossValidated
 
 
 class _Suspicious:
@@ -236,7 +236,7 @@ class ConicSVC(_Suspicious, WeightedClassifier):
         return models
 
 
-class ConicSVCCV(_Suspicious, BaseClassifier):
+class ConicSVCCV(CrossValidated, _Suspicious, WeightedClassifier):
     r"""Conic-loss support vector machine with its budget chosen by cross-validation.
 
     Solves :class:`ConicSVC`'s problem for every budget on every split, each certified and
@@ -251,7 +251,8 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         How many budgets to try, equally spaced from 0.005 to 0.5, or the budgets themselves.
     cv : int, splitter or iterable, default=5
         Number of stratified folds, a scikit-learn splitter (``PredefinedSplit``, say), or pairs
-        of (rows to fit on, rows to judge on).
+        of (rows to fit on, rows to judge on). Folds are dealt over distinct rows: copies of a row
+        are never on both sides.
     scoring : {"accuracy", "balanced_accuracy", "roc_auc"}, default="accuracy"
         What is measured on held-out rows.
     rule : {"min", "one_se"}, default="min"
@@ -266,6 +267,9 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         Constant of ``"poly"``, not negative.
     fit_intercept : bool, default=True
         Add a constant feature, regularised like any other.
+    class_weight : dict, "balanced" or None, default=None
+        How much a unit of disbelief in a class's labels counts, as in :class:`ConicSVC`; held-out
+        rows are weighed by it too.
     tol : float, default=1e-06
         Target for the proven gap of every fit.
     max_iter : int, default=200
@@ -327,6 +331,7 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         degree=3,
         coef0=0.0,
         fit_intercept=True,
+        class_weight=None,
         tol=1e-6,
         max_iter=200,
         n_jobs=None,
@@ -343,6 +348,7 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -350,20 +356,8 @@ class ConicSVCCV(_Suspicious, BaseClassifier):
         self.calibrate = calibrate
         self.verbose = verbose
 
-    def _fit(self, X, y, sample_weight=None):
-        self._splits = None
-        if not isinstance(self.cv, numbers.Integral):
-            # A one-shot iterable would be used up here, so its splits are kept.
-            pairs = check_cv(self.cv, y, classifier=True).split(X, y)
-            self._splits = [
-                (np.asarray(train).tolist(), np.asarray(test).tolist()) for train, test in pairs
-            ]
-        return super()._fit(X, y)
-
     def _core_params(self):
         params = super()._core_params()
-        if getattr(self, "_splits", None) is not None:
-            params["cv"] = self._splits
         if not isinstance(self.kappas, numbers.Integral):
             params["kappas"] = np.asarray(self.kappas, dtype=np.float64).tolist()
         return params

@@ -201,6 +201,7 @@ def perceptron_partial_fit(
     x: _Floats | _Csr,
     y: _Integers,
     n_classes: int,
+    sample_weight: Sequence[float] | _Floats | None = None,
 ) -> Fitted: ...
 def missing_score(
     fitted: Fitted,
@@ -252,6 +253,7 @@ class Validation:
         curve_repeats: int,
         metric: str,
         seed: int,
+        groups: Sequence[int] | None = None,
     ) -> None: ...
     @property
     def progress(self) -> tuple[int, int]: ...

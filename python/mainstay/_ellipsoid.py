@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mainstay._splits import CrossValidated
 from mainstay._uncertainty import UncertainClassifier, core_uncertainty
 
 
@@ -145,7 +146,7 @@ class EllipsoidSVC(UncertainClassifier):
         return models
 
 
-class EllipsoidSVCCV(UncertainClassifier):
+class EllipsoidSVCCV(CrossValidated, UncertainClassifier):
     r"""`EllipsoidSVC` with the size of its ellipsoids and ``C`` chosen under the stated noise.
 
     ``uncertainty`` is one standard deviation of the noise. Guarding *every* row by that much, or by
@@ -164,13 +165,17 @@ class EllipsoidSVCCV(UncertainClassifier):
         Factors on the ellipsoids to try; 0 is the plain SVM.
     Cs : array-like, default=(0.001, 0.01, 0.1, 1.0, 10.0)
         Weights of the losses to try.
-    cv : int, default=5
-        Number of folds, stratified.
+    cv : int, splitter or iterable, default=5
+        Number of folds, stratified, a scikit-learn splitter, or pairs of (rows to fit on, rows to
+        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides.
     scoring : {"accuracy", "balanced_accuracy", "roc_auc"}, default="accuracy"
         What is measured on the noisy held-out rows.
     rule : {"min", "one_se"}, default="min"
         The best pair, or the simplest (smallest ``C``, then smallest scale) within one standard
         error of it.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class, in the fits and on held-out rows.
+        ``"balanced"`` makes all classes weigh the same.
     tol : float, default=1e-6
         Target for the proven gap of every fit.
     max_iter : int, default=100
@@ -225,6 +230,7 @@ class EllipsoidSVCCV(UncertainClassifier):
         cv=5,
         scoring="accuracy",
         rule="min",
+        class_weight=None,
         tol=1e-6,
         max_iter=100,
         calibrate=False,
@@ -238,31 +244,13 @@ class EllipsoidSVCCV(UncertainClassifier):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
         self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(self, X, y, uncertainty=None):
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class of every row.
-        uncertainty : array-like, tuple or GroupedUncertainty, default=None
-            As in :class:`EllipsoidSVC`; None takes the parameter ``uncertainty``.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        return super().fit(X, y, uncertainty=uncertainty)
 
     def _core_params(self):
         params = super()._core_params()

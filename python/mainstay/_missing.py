@@ -1,16 +1,14 @@
 """Classifiers that expect features to be missing at prediction time."""
 
-import numbers
-
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mainstay import _core
 from mainstay._base import BaseClassifier, WeightedClassifier, core_matrix
 from mainstay._compat import validate_data
+from mainstay._splits import CrossValidated
 
 
 class _Missing(BaseClassifier):
@@ -298,7 +296,7 @@ class MissingFeatureSVC(_Missing, WeightedClassifier):
         self.verbose = verbose
 
 
-class MissingFeaturePerceptron(_Missing):
+class MissingFeaturePerceptron(_Missing, WeightedClassifier):
     r"""Online classifier for rows in which features will be missing: the Perceptron on a cube.
 
     Before every row an adversary deletes the features that maximise the loss of
@@ -311,6 +309,9 @@ class MissingFeaturePerceptron(_Missing):
     so far, :math:`C\sqrt{(n+1)/(2t)}`, which keeps the loss within three times the paper's bound
     of the best fixed hypothesis at any time. Without intercept the steps are
     :math:`C\sqrt{n/m}` and :math:`C\sqrt{n/t}`.
+
+    A row of weight 3 has three rounds, as if it were there three times; what is left of a weight
+    of 2.5 after two rounds is half a round: half the step, and half the say in the average.
 
     Parameters
     ----------
@@ -325,6 +326,9 @@ class MissingFeaturePerceptron(_Missing):
         Half the side of the cube around the weights and the intercept.
     fit_intercept : bool, default=True
         Whether there is an intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class. ``partial_fit`` takes no ``"balanced"``,
+        which needs all rows.
     n_passes : int, default=1
         Passes over the rows in ``fit``.
     shuffle : bool, default=True
@@ -388,6 +392,7 @@ class MissingFeaturePerceptron(_Missing):
         margin=1.0,
         C=10.0,
         fit_intercept=True,
+        class_weight=None,
         n_passes=1,
         shuffle=True,
         random_state=None,
@@ -399,13 +404,14 @@ class MissingFeaturePerceptron(_Missing):
         self.margin = margin
         self.C = C
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.random_state = random_state
         self.calibrate = calibrate
         self.verbose = verbose
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Go on with the rows of a stream, in the order given.
 
         Parameters
@@ -416,6 +422,8 @@ class MissingFeaturePerceptron(_Missing):
             Their classes.
         classes : array-like of shape (n_classes,), default=None
             All classes that may occur; needed in the first call, unless ``fit`` came before.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row: its number of rounds.
 
         Returns
         -------
@@ -427,6 +435,8 @@ class MissingFeaturePerceptron(_Missing):
         first = not hasattr(self, "state_")
         X, y = validate_data(self, X, y, reset=first, **self._check_options())
         check_classification_targets(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if first:
             if classes is None:
                 raise ValueError("`classes`: the first call to partial_fit must name all classes")
@@ -441,12 +451,13 @@ class MissingFeaturePerceptron(_Missing):
             core_matrix(X),
             self._codes(y),
             len(self.classes_),
+            sample_weight=sample_weight,
         )
         self._set_fitted(core)
         return self
 
 
-class MissingFeatureCV(_Missing):
+class MissingFeatureCV(CrossValidated, _Missing, WeightedClassifier):
     r"""Choose budget and box of :class:`MissingFeatureSVC` on damaged held-out rows.
 
     ``budget`` is the user's statement of what may go missing. Guarding every row against the worst
@@ -480,9 +491,13 @@ class MissingFeatureCV(_Missing):
         The best candidate, or the simplest (smallest budget, then smallest ``C``) within one
         standard error of it.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, a scikit-learn splitter, or pairs of row positions.
+        Number of stratified folds, a scikit-learn splitter, or pairs of row positions. Folds are
+        dealt over distinct rows: copies of a row are never on both sides.
     fit_intercept : bool, default=True
         Whether there is an intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class, in the fits and on held-out rows.
+        ``"balanced"`` makes all classes weigh the same.
     tol : float, default=0.0001
         Target for the proven gap of every fit.
     max_iter : int, default=300
@@ -544,6 +559,7 @@ class MissingFeatureCV(_Missing):
         rule="min",
         cv=5,
         fit_intercept=True,
+        class_weight=None,
         tol=1e-4,
         max_iter=300,
         n_jobs=None,
@@ -561,6 +577,7 @@ class MissingFeatureCV(_Missing):
         self.rule = rule
         self.cv = cv
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -571,20 +588,8 @@ class MissingFeatureCV(_Missing):
     def _chosen_on_the_rows(self):
         return "`C` was"
 
-    def _fit(self, X, y, sample_weight=None):
-        self._splits = None
-        if not isinstance(self.cv, numbers.Integral):
-            # A one-shot iterable would be used up here, so its splits are kept.
-            pairs = check_cv(self.cv, y, classifier=True).split(X, y)
-            self._splits = [
-                (np.asarray(train).tolist(), np.asarray(test).tolist()) for train, test in pairs
-            ]
-        return super()._fit(X, y)
-
     def _core_params(self):
         params = super()._core_params()
-        if getattr(self, "_splits", None) is not None:
-            params["cv"] = self._splits
         for name in ("Cs", "budgets"):
             if params[name] is not None:
                 params[name] = np.asarray(params[name], dtype=np.float64).tolist()

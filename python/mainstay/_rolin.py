@@ -1,9 +1,19 @@
 """Few samples: ROLIN and its part on the top principal components."""
 
-from mainstay._base import BaseClassifier
+from mainstay._base import WeightedClassifier
+from mainstay._splits import split_pairs
 
 
-class _FewSamples(BaseClassifier):
+class _FewSamples(WeightedClassifier):
+    def _before_fit(self, X, y):
+        self._splits = None if isinstance(self.cv, str) else split_pairs(self.cv, X, y)
+
+    def _core_params(self):
+        params = super()._core_params()
+        if not isinstance(self.cv, str):
+            params["cv"] = self._splits
+        return params
+
     def _gives_probabilities(self):
         return self.loss in ("logistic", "modified_huber") or super()._gives_probabilities()
 
@@ -42,9 +52,11 @@ class RolinClassifier(_FewSamples):
         Eq. (2) of the paper; the logistic loss has base 2 in ``cv_results_``.
     variant : {"extended", "paper"}, default="extended"
         The average, or the method as published.
-    cv : {"robust", "standard", "one_sd"}, default="robust"
+    cv : {"robust", "standard", "one_sd"}, int, splitter or iterable, default="robust"
         Paper: Algorithm 2; least mean holdout loss; or the most regularised setting within one
-        standard deviation of it.
+        standard deviation of it. Anything else says how rows are split instead of ``n_folds`` and
+        ``n_repeats``, under the default rule: a number of folds, a scikit-learn splitter, or pairs
+        of row positions (extended: every row held out once).
     scoring : {"loss", "zero_one"}, default="loss"
         What holdout rows are judged by.
     normalize : bool or "auto", default="auto"
@@ -60,7 +72,7 @@ class RolinClassifier(_FewSamples):
         Folds of the stratified cross-validation. A class with fewer rows than folds is missing
         from some folds; a warning says so.
     n_repeats : int, default=5
-        How often the cross-validation is repeated.
+        How often the cross-validation is repeated. Copies of a row are held out together.
     sigma_ratios : sequence of float, default=None
         Paper: grid of bounds on the unreliable variance; None means 1, 2, ..., 10.
     b_maxs : sequence of float, default=None
@@ -73,6 +85,9 @@ class RolinClassifier(_FewSamples):
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
         Inner product; ``"rbf"`` and ``"poly"`` (degree 3) with scikit-learn's ``gamma="scale"``.
         Of a precomputed matrix with negative eigenvalues only the positive part counts.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class, in the fits and on held-out rows.
+        ``"balanced"`` makes all classes weigh the same.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -155,6 +170,7 @@ class RolinClassifier(_FewSamples):
         k=None,
         s0_ridge=1e-6,
         kernel="linear",
+        class_weight=None,
         n_jobs=None,
         random_state=None,
         calibrate=False,
@@ -175,6 +191,7 @@ class RolinClassifier(_FewSamples):
         self.k = k
         self.s0_ridge = s0_ridge
         self.kernel = kernel
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.calibrate = calibrate
@@ -191,9 +208,10 @@ class TopPCsClassifier(_FewSamples):
     ----------
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber"}, default="logistic"
         Eq. (2) of the paper.
-    cv : {"standard", "robust", "one_sd"}, default="standard"
-        How ``k`` is chosen. Without the loss ratio of ``"robust"`` the scan ends at the first
-        ``k`` that separates the classes of every training split.
+    cv : {"standard", "robust", "one_sd"}, int, splitter or iterable, default="standard"
+        How ``k`` is chosen, or how rows are split, as in :class:`RolinClassifier`. Without the loss
+        ratio of ``"robust"`` the scan ends at the first ``k`` that separates the classes of every
+        training split.
     scoring : {"loss", "zero_one"}, default="loss"
         What the cross-validation counts.
     normalize : bool or "auto", default="auto"
@@ -205,13 +223,16 @@ class TopPCsClassifier(_FewSamples):
     n_folds : int, default=5
         Folds of the stratified cross-validation.
     n_repeats : int, default=5
-        How often the cross-validation is repeated.
+        How often the cross-validation is repeated. Copies of a row are held out together.
     k : int, default=None
         Number of components, instead of choosing it.
     s0_ridge : float, default=1e-6
         Ridge on the scaled scores, which makes the minimiser unique.
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
         As in :class:`RolinClassifier`.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class, in the fits and on held-out rows.
+        ``"balanced"`` makes all classes weigh the same.
     n_jobs : int or None, default=None
         Threads; the result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -262,6 +283,7 @@ n_iter_, n_features_in_, feature_names_in_
         k=None,
         s0_ridge=1e-6,
         kernel="linear",
+        class_weight=None,
         n_jobs=None,
         random_state=None,
         calibrate=False,
@@ -278,6 +300,7 @@ n_iter_, n_features_in_, feature_names_in_
         self.k = k
         self.s0_ridge = s0_ridge
         self.kernel = kernel
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.calibrate = calibrate

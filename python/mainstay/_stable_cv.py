@@ -1,9 +1,10 @@
 """Unlucky subsets: how many rows to count and how strongly to regularise, by cross-validation."""
 
-from mainstay._base import BaseClassifier
+from mainstay._base import WeightedClassifier
+from mainstay._splits import CrossValidated
 
 
-class StableSVCCV(BaseClassifier):
+class StableSVCCV(CrossValidated, WeightedClassifier):
     """`StableSVC` with ``k`` and ``C`` chosen by cross-validated accuracy.
 
     Among equal scores the largest ``k`` wins (closest to the classical fit), then the smallest
@@ -15,8 +16,9 @@ class StableSVCCV(BaseClassifier):
         Values of ``k`` to try, as fractions.
     Cs : sequence of float, default=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
         Values of ``C`` to try.
-    cv : int, default=5
-        Number of folds, stratified.
+    cv : int, splitter or iterable, default=5
+        Number of folds, stratified, a scikit-learn splitter, or pairs of (rows to fit on, rows to
+        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides.
     rule : {"min", "one_se"}, default="min"
         The best setting, or the simplest (largest ``k``, then most regularised) within one standard
         error of it.
@@ -24,6 +26,9 @@ class StableSVCCV(BaseClassifier):
         Loss of a row.
     fit_intercept : bool, default=True
         Whether there is an intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class, in the fits and on held-out rows.
+        ``"balanced"`` makes all classes weigh the same.
     tol : float, default=1e-6
         Target for the proven gap of every fit.
     max_iter : int, default=1000
@@ -75,6 +80,7 @@ class StableSVCCV(BaseClassifier):
         rule="min",
         loss="hinge",
         fit_intercept=True,
+        class_weight=None,
         tol=1e-6,
         max_iter=1000,
         n_jobs=None,
@@ -88,6 +94,7 @@ class StableSVCCV(BaseClassifier):
         self.rule = rule
         self.loss = loss
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -96,7 +103,7 @@ class StableSVCCV(BaseClassifier):
         self.verbose = verbose
 
 
-class StableLogisticRegressionCV(BaseClassifier):
+class StableLogisticRegressionCV(CrossValidated, WeightedClassifier):
     """`StableLogisticRegression` with ``k`` and ``alpha`` chosen by cross-validated log loss.
 
     Among equal scores the largest ``k`` wins (closest to the classical fit), then the largest
@@ -108,8 +115,9 @@ class StableLogisticRegressionCV(BaseClassifier):
         Values of ``k`` to try, as fractions.
     alphas : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0)
         Values of ``alpha`` to try.
-    cv : int, default=5
-        Number of folds, stratified.
+    cv : int, splitter or iterable, default=5
+        Number of folds, stratified, a scikit-learn splitter, or pairs of (rows to fit on, rows to
+        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides.
     rule : {"min", "one_se"}, default="min"
         The best setting, or the simplest (largest ``k``, then most regularised) within one standard
         error of it.
@@ -117,6 +125,9 @@ class StableLogisticRegressionCV(BaseClassifier):
         As in `StableLogisticRegression`.
     fit_intercept : bool, default=True
         Whether there is an intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of every row of a class, in the fits and on held-out rows.
+        ``"balanced"`` makes all classes weigh the same.
     tol : float, default=1e-6
         Target for the proven gap of every fit.
     max_iter : int, default=1000
@@ -163,6 +174,7 @@ class StableLogisticRegressionCV(BaseClassifier):
         rule="min",
         multi_class="ovr",
         fit_intercept=True,
+        class_weight=None,
         tol=1e-6,
         max_iter=1000,
         n_jobs=None,
@@ -175,6 +187,7 @@ class StableLogisticRegressionCV(BaseClassifier):
         self.rule = rule
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs

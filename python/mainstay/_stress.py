@@ -383,7 +383,15 @@ def _measured(metric, model, X, y, name, notes):
 
 
 def _together(rows, codes, n_classes, groups):
-    """Numbers of rows that stay on one side of every split: groups, and rows that are the same."""
+    """Numbers of rows that stay on one side of every split, with a warning about equal rows."""
+    bound, note = rows_together(rows, codes, n_classes, groups)
+    if note is not None:
+        warnings.warn(note, UserWarning, stacklevel=3)
+    return bound
+
+
+def rows_together(rows, codes, n_classes, groups):
+    """Numbers of rows that stay together, groups and rows that are the same; and a note or None."""
     grouped = None
     if groups is not None:
         groups = np.asarray(groups)
@@ -393,10 +401,7 @@ def _together(rows, codes, n_classes, groups):
         if len(names) < 2:
             raise ValueError("`groups`: all rows are of one group, nothing can be held out")
         grouped = grouped.astype(np.int64)
-    bound, note = _core.together(rows, codes, n_classes, grouped)
-    if note is not None:
-        warnings.warn(note, UserWarning, stacklevel=3)
-    return bound
+    return _core.together(rows, codes, n_classes, grouped)
 
 
 class _Bar:

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mainstay import _core
 from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core_matrix
-from mainstay._stress import StressInterrupted
+from mainstay._stress import StressInterrupted, rows_together
 from mainstay._suspects import _frame
 
 
@@ -236,6 +237,7 @@ def validate(
     repeats=10,
     curve_repeats=20,
     metric="auc",
+    groups=None,
     n_jobs=None,
     random_state=None,
     verbose=0,
@@ -272,6 +274,10 @@ def validate(
         Training sets of each of four sizes of the learning curve; 0 leaves it out.
     metric : str, default="auc"
         Metric of the headline and the learning curve.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Rows with the same entry (several rows of a patient, say) are drawn, fitted to and held out
+        together. Rows that are the same in features and class stay together in any case, with a
+        note, unless most of them are.
     n_jobs : int or None, default=None
         As in scikit-learn; does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -319,14 +325,16 @@ def validate(
     codes = codes.astype(np.int64, copy=False)
     if len(classes) < 2:
         raise ValueError("the labels contain only one class; a classifier needs two")
+    bound, note = _bound(X, codes, len(classes), groups)
     validation = _core.Validation(
         codes,
         len(classes),
         **{name: int(value) for name, value in settings.items()},
         metric=metric,
         seed=0 if random_state is None else _seed(random_state),
+        groups=bound,
     )
-    notes = []
+    notes = [note] if note else []
     with _Progress("validate", verbose) as progress:
         try:
             if _is_ours(estimator):
@@ -342,6 +350,21 @@ def validate(
     return _finish(validation, n_jobs, notes)
 
 
+def _bound(X, codes, n_classes, groups):
+    """As ``rows_together``, for whatever the classifier takes as rows."""
+    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if rows.ndim != 2 or rows.dtype.kind not in "biuf":
+        # Text, or cells of several kinds: rows are the same if all their cells are.
+        cells = np.asarray(X, dtype=object).reshape(len(codes), -1)
+        kinds = np.unique([repr(row.tolist()) for row in cells], return_inverse=True)[1]
+        rows = kinds.reshape(-1, 1)
+    rows = rows.astype(np.float64)
+    if not sparse.issparse(rows):
+        # Only equality counts: cells that are missing alike are alike.
+        rows = np.nan_to_num(rows, nan=1e300, posinf=1e301, neginf=-1e301)
+    return rows_together(core_matrix(rows), codes, n_classes, groups)
+
+
 def _finish(validation, n_jobs, notes):
     details = json.loads(validation.finish(n_jobs=n_jobs))
     details["notes"] += notes
@@ -349,8 +372,10 @@ def _finish(validation, n_jobs, notes):
 
 
 def _is_ours(estimator):
-    """Whether the compiled method alone does what ``fit`` does."""
-    return isinstance(estimator, BaseClassifier) and type(estimator)._fit is BaseClassifier._fit
+    """Whether the compiled method alone does what ``fit`` does, on any part of the rows."""
+    folds = isinstance(getattr(estimator, "cv", 0), (numbers.Integral, str))
+    plain = isinstance(estimator, BaseClassifier) and type(estimator)._fit is BaseClassifier._fit
+    return plain and folds
 
 
 def _run_compiled(validation, estimator, X, y, codes, n_jobs, progress):

@@ -7,6 +7,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -217,3 +218,27 @@ def test_bad_calls_are_named():
     with pytest.raises(ValueError, match="fewer than the 5 folds"):
         validate(LogisticRegression(), X, np.arange(80) < 3)
     assert mainstay.validate is validate
+
+
+def test_groups_and_equal_rows_stay_together():
+    """Every row twice, once with a tiny change: held-out rows are known unless groups bind them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12))
+    y = rng.integers(0, 2, size=60)
+    twice, again = np.r_[X, X + 1e-9], np.r_[y, y]
+    model = KNeighborsClassifier(1)
+    few = {"bootstrap": 10, "repeats": 2, "curve_repeats": 0, "metric": "accuracy"}
+
+    def accuracy(found):
+        return found.to_frame().set_index("metric").cross_validated["accuracy"]
+
+    leaking = mainstay.validate(model, twice, again, **few)
+    assert accuracy(leaking) > 0.7
+    groups = np.r_[np.arange(60), np.arange(60)]
+    bound = mainstay.validate(model, twice, again, groups=groups, **few)
+    assert accuracy(bound) < 0.7
+    equal = mainstay.validate(model, np.r_[X, X], again, **few)
+    assert accuracy(equal) < 0.7
+    assert any("60 rows are the same" in note for note in equal.details["notes"])
+    with pytest.raises(ValueError, match="all its rows in groups of one fold"):
+        mainstay.validate(model, X, y, groups=np.where(y == 1, -1, np.arange(60)), **few)

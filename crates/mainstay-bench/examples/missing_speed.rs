@@ -126,7 +126,8 @@ fn perceptron(keys: &Keys) -> Outcome<()> {
         .check()?;
     let mut state = learner.start(columns, 2)?;
     let start = Instant::now();
-    learner.partial_fit(&mut state, &x, &labels, &Control::new())?;
+    let batch = mainstay::missing::Batch { x: &x, labels: &labels, weights: None };
+    learner.partial_fit(&mut state, &batch, &Control::new())?;
     let seconds = start.elapsed().as_secs_f64();
     println!("{rows} x {columns}: {seconds:.3} s, {:.2e} rows a second", rows as f64 / seconds);
     Ok(())

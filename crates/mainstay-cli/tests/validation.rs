@@ -168,3 +168,27 @@ fn a_validation_refuses_what_it_cannot_do() {
     fails(&mainstay(&[&base[..], &["--folds", "60"]].concat()), "class ill has");
     fails(&mainstay(&[&base[..], &["--set", "alpha=-1"]].concat()), "`alpha`");
 }
+
+/// Every patient has two rows; the column that names them is no feature, and never on both sides of a split.
+#[test]
+fn groups_of_a_validation_stay_together() {
+    let folder = TempDir::new().unwrap();
+    let mut csv = String::from("patient,a,b,state\n");
+    for i in 0..120_u32 {
+        let (a, b) = (f64::from(i * 37 % 101), f64::from(i * 53 % 97));
+        let state = if a + b > 95.0 { "ill" } else { "well" };
+        let _ = writeln!(csv, "P{:03},{a},{b},{state}", i / 2);
+    }
+    let data = folder.path().join("twice.csv");
+    fs::write(&data, &csv).unwrap();
+    let few = ["--bootstrap", "10", "--repeats", "1", "--curve-repeats", "0", "--json"];
+    let base = ["validate", data.to_str().unwrap(), "-t", "state"];
+    let value = |more: &[&str]| -> Value {
+        serde_json::from_str(&text(&mainstay(&[&base[..], &few[..], more].concat()))).unwrap()
+    };
+    let (bound, without) = (value(&["--groups", "patient"]), value(&["--drop", "patient"]));
+    // The fit to all rows is the same, the splits are not.
+    assert_eq!(bound["metrics"][0]["apparent"], without["metrics"][0]["apparent"]);
+    assert_ne!(bound["metrics"], without["metrics"]);
+    fails(&mainstay(&[&base[..], &few[..], &["--groups", "state"]].concat()), "state");
+}

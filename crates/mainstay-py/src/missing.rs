@@ -6,7 +6,7 @@ use mainstay::data;
 use mainstay::linalg::Matrix;
 use mainstay::missing::bounds::risk_bound;
 use mainstay::missing::{
-    Damage, MissingPerceptronParams, PerceptronState, Replacement, RobustHinge,
+    Batch, Damage, MissingPerceptronParams, PerceptronState, Replacement, RobustHinge,
     missing_report as report,
 };
 use mainstay::model::{Fitted as Core, Linear};
@@ -23,7 +23,7 @@ use crate::{class_indices, convert};
 
 /// Goes on with a stream of the perceptron: the state as text, or None for the first rows.
 #[pyfunction]
-#[pyo3(signature = (params, state, x, y, n_classes))]
+#[pyo3(signature = (params, state, x, y, n_classes, sample_weight=None))]
 #[expect(clippy::needless_pass_by_value, reason = "the arguments of a Python function")]
 pub(crate) fn perceptron_partial_fit(
     py: Python<'_>,
@@ -32,6 +32,7 @@ pub(crate) fn perceptron_partial_fit(
     x: &Bound<'_, PyAny>,
     y: PyReadonlyArray1<'_, i64>,
     n_classes: usize,
+    sample_weight: Option<Vec<f64>>,
 ) -> PyResult<Fitted> {
     let params = convert::dict_to_json(params)?;
     let learner = mainstay::methods::parse::<MissingPerceptronParams>(&params)
@@ -44,7 +45,9 @@ pub(crate) fn perceptron_partial_fit(
             Some(text) => PerceptronState::from_text(&text)?,
             None => learner.start(features.ncols(), n_classes)?,
         };
-        learner.partial_fit(&mut state, &features, &labels, control)?;
+        let weights = sample_weight.as_deref();
+        let batch = Batch { x: &features, labels: &labels, weights };
+        learner.partial_fit(&mut state, &batch, control)?;
         state.fitted(1)
     })?;
     Ok(Fitted::new(fitted))

@@ -19,7 +19,7 @@ pub(crate) struct Validation(Arc<Core>);
 #[pymethods]
 impl Validation {
     #[new]
-    #[pyo3(signature = (y, n_classes, *, bootstrap, folds, repeats, curve_repeats, metric, seed))]
+    #[pyo3(signature = (y, n_classes, *, bootstrap, folds, repeats, curve_repeats, metric, seed, groups=None))]
     #[expect(
         clippy::too_many_arguments,
         clippy::needless_pass_by_value,
@@ -34,9 +34,11 @@ impl Validation {
         curve_repeats: usize,
         metric: &str,
         seed: u64,
+        groups: Option<Vec<usize>>,
     ) -> PyResult<Self> {
         let metric = Metric::find(metric).map_err(|e| to_python(&e))?;
-        let plan = ValidationPlan { bootstrap, folds, repeats, curve_repeats, metric, seed };
+        let plan =
+            ValidationPlan { bootstrap, folds, repeats, curve_repeats, metric, seed, groups };
         let core = Core::new(plan, &class_indices(&y)?, n_classes);
         Ok(Self(Arc::new(core.map_err(|e| to_python(&e))?)))
     }

@@ -1,9 +1,9 @@
 //! The conic SVM: closed forms, enumeration, the paper's identities, invariances, degenerate data.
 #![cfg(test)]
 
-use mainstay::conic::{ConicCvParams, ConicParams, Cv, Kappas, KernelKind, hinge_grid, hinge_path};
+use mainstay::conic::{ConicCvParams, ConicParams, Kappas, KernelKind, hinge_grid, hinge_path};
 use mainstay::data::{ClassWeight, Dataset, Outliers, make_label_noise, make_outliers};
-use mainstay::folds::linear_grid;
+use mainstay::folds::{Cv, linear_grid};
 use mainstay::linalg::{Dense, Matrix};
 use mainstay::loss::robust::ConicLoss;
 use mainstay::model::{Estimator, Fitted, Model, Output, PathPoint, Suspects};

@@ -7,10 +7,11 @@
 )]
 
 use mainstay::data::Dataset;
+use mainstay::folds::Cv;
 use mainstay::linalg::{Csr, Dense, Matrix};
 use mainstay::missing::{
-    Cv, Damage, MissingFeatureCvParams, MissingFeatureSvcParams, Replacement, RobustHinge,
-    ValueRule, Values, certify, interior_point, missing_report, mutual_info,
+    Damage, MissingFeatureCvParams, MissingFeatureSvcParams, Replacement, RobustHinge, ValueRule,
+    Values, certify, interior_point, missing_report, mutual_info,
 };
 use mainstay::model::{Estimator, Fitted, Linear, Model, Output};
 use mainstay::uncertainty::{Attack, Deletions};

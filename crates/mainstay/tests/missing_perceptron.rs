@@ -7,12 +7,14 @@
 )]
 
 use mainstay::Control;
-use mainstay::data::Dataset;
+use mainstay::data::{ClassRule, ClassWeight, Dataset};
 use mainstay::linalg::{Dense, Matrix};
 use mainstay::missing::bounds::{
     average_bound, corruption_margin, kl_inverse, regret_bound, risk_bound,
 };
-use mainstay::missing::{MissingPerceptronParams, PerceptronState, RobustHinge, ValueRule, Values};
+use mainstay::missing::{
+    Batch, MissingPerceptronParams, PerceptronState, RobustHinge, ValueRule, Values,
+};
 use mainstay::model::{Estimator, Output};
 use mainstay::uncertainty::Deletions;
 use mainstay_testkit::generate::{normal, rng, two_clouds};
@@ -115,9 +117,9 @@ fn fit_and_streams_agree_with_twenty_lines() {
         for part in [0..7, 7..8, 8..60] {
             let rows: Vec<usize> = part.collect();
             let labels: Vec<usize> = rows.iter().map(|&i| labels[i]).collect();
-            learner
-                .partial_fit(&mut state, &matrix.select_rows(&rows), &labels, &Control::new())
-                .unwrap();
+            let x = matrix.select_rows(&rows);
+            let batch = Batch { x: &x, labels: &labels, weights: None };
+            learner.partial_fit(&mut state, &batch, &Control::new()).unwrap();
             let Output::Text(text) = state.to_output().unwrap() else { panic!("text") };
             assert_eq!(PerceptronState::from_text(&text).unwrap(), state);
         }
@@ -142,10 +144,11 @@ fn passes_classes_and_bad_streams() {
     assert_eq!(fitted, learner.fit(&data, &Control::new()).unwrap());
 
     let weighted = data.clone().with_weights(vec![1.0; 90]).unwrap();
-    assert!(learner.fit(&weighted, &Control::new()).is_err());
+    assert_eq!(fitted, learner.fit(&weighted, &Control::new()).unwrap());
     let mut state = learner.start(5, 2).unwrap();
     let mut feed = |x: Dense, labels: &[usize]| {
-        learner.partial_fit(&mut state, &x.into(), labels, &Control::new())
+        let batch = Batch { x: &x.into(), labels, weights: None };
+        learner.partial_fit(&mut state, &batch, &Control::new())
     };
     assert!(feed(Dense::zeros(2, 4), &[0, 1]).unwrap_err().to_string().contains("4 features"));
     assert!(feed(Dense::zeros(2, 5), &[0]).is_err());
@@ -292,4 +295,61 @@ fn the_margin_for_corruption_withstands_noise() {
     assert!(losses.count() as f64 / f64::from(trials) <= epsilon);
     assert!((margin - (8.0 * 10f64.ln()).sqrt()).abs() < 1e-12);
     assert!(corruption_margin(c, budget, 0.0).is_err());
+}
+
+/// Rows in another order, copies apart from each other, and 0 for rows that are not there.
+#[test]
+fn a_weight_of_two_is_the_row_twice() {
+    let (x, _, labels) = clouds(3, 40, 5);
+    let weight = |i: usize| (i * 7 % 4) as f64;
+    let x = Matrix::from(x);
+    let learner = MissingPerceptronParams { n_passes: 2, ..Default::default() }.check().unwrap();
+    let fit = |rows: &[usize], weights: Option<Vec<f64>>| {
+        let labels = rows.iter().map(|&i| labels[i]).collect();
+        let data = Dataset::new(x.select_rows(rows), labels, 2).unwrap();
+        let data = weights.map_or(data.clone(), |w| data.with_weights(w).unwrap());
+        learner.train(&data, &Control::new()).unwrap()
+    };
+    let backwards: Vec<usize> = (0..40).rev().collect();
+    let weighted = fit(&backwards, Some(backwards.iter().map(|&i| weight(i)).collect()));
+    let often = |times: f64| (0..40).filter(move |&i| weight(i) >= times);
+    let repeated: Vec<usize> = often(1.0).chain(often(2.0)).chain(often(3.0)).collect();
+    assert_eq!(model(&weighted), model(&fit(&repeated, None)));
+    assert_ne!(model(&weighted), model(&fit(&often(1.0).collect::<Vec<_>>(), None)));
+}
+
+/// Budget 0 and an endless margin: every round of the first row moves the first weight by its part of the step. The
+/// hypotheses before its rounds, of weight 2.5, are 0, 1 and 2 steps, the last for half a round; then 2.5 steps stay for the
+/// 20 rounds of the other row.
+#[test]
+fn the_rest_of_a_weight_is_a_part_of_a_round() {
+    let params = MissingPerceptronParams {
+        budget: 0.0,
+        margin: 1e9,
+        c: 1e3,
+        shuffle: false,
+        fit_intercept: false,
+        ..Default::default()
+    };
+    let learner = params.check().unwrap();
+    let x = Matrix::from(Dense::from_rows(2, 2, vec![1.0, 0.0, 0.0, 1.0]));
+    let data = Dataset::new(x.clone(), vec![1, 0], 2).unwrap();
+    let weighted = data.with_weights(vec![2.5, 20.0]).unwrap();
+    let state = learner.train(&weighted, &Control::new()).unwrap();
+    assert_eq!(state.rounds(), 22.5);
+    let step = 1e3 * (2.0 / 22.5f64).sqrt();
+    let wanted = (1.0 + 0.5 * 2.0 + 20.0 * 2.5) / 22.5 * step;
+    let found = model(&state).0[0];
+    assert!((found - wanted).abs() <= 1e-12 * wanted, "{found} {wanted}");
+
+    let mut stream = learner.start(2, 2).unwrap();
+    let bad = Batch { x: &x, labels: &[1, 0], weights: Some(&[1.0, -1.0]) };
+    assert!(learner.partial_fit(&mut stream, &bad, &Control::new()).is_err());
+    let balanced = MissingPerceptronParams {
+        class_weight: ClassWeight::Rule(ClassRule::Balanced),
+        ..Default::default()
+    };
+    let whole = Batch { weights: None, ..bad };
+    let told = balanced.check().unwrap().partial_fit(&mut stream, &whole, &Control::new());
+    assert!(told.unwrap_err().to_string().contains("needs all rows"));
 }

@@ -6,7 +6,7 @@ use mainstay::folds::stratified;
 use mainstay::linalg::Dense;
 use mainstay::loss::Loss;
 use mainstay::model::{Estimator, Fitted, Model, Output};
-use mainstay::rolin::{CvRule, Normalize, RolinParams, Scoring, TopPcsParams, Variant};
+use mainstay::rolin::{CvRule, Normalize, RolinCv, RolinParams, Scoring, TopPcsParams, Variant};
 use mainstay::{Control, Error};
 use mainstay_testkit::generate::{normal, rng, two_clouds};
 use mainstay_testkit::rolin as literal;
@@ -338,9 +338,11 @@ fn every_candidate_is_in_the_table_and_pruned_ones_say_so() {
 fn everyone() -> Vec<Box<dyn Estimator>> {
     let mut all: Vec<Box<dyn Estimator>> = Vec::new();
     for loss in [Loss::Logistic, Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber] {
-        for cv in [CvRule::Robust, CvRule::Standard, CvRule::OneSd] {
+        for rule in [CvRule::Robust, CvRule::Standard, CvRule::OneSd] {
             for scoring in [Scoring::Loss, Scoring::ZeroOne] {
-                all.push(Box::new(RolinParams { loss, cv, scoring, ..paper() }.check().unwrap()));
+                let cv = RolinCv::from(rule);
+                let own = RolinParams { loss, cv: cv.clone(), scoring, ..paper() };
+                all.push(Box::new(own.check().unwrap()));
                 let top = TopPcsParams { loss, cv, scoring, ..TopPcsParams::default() };
                 all.push(Box::new(top.check().unwrap()));
             }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use mainstay::Error;
 use mainstay::data::{Column, Table};
+use mainstay::folds::Together;
 use mainstay::methods;
 use mainstay::metrics::{Interval, Metric};
 use mainstay::model::StandardizeFirst;
@@ -16,7 +17,7 @@ use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
 use crate::journal::Journal;
 use crate::validate_args::ValidateArgs;
-use crate::{measurement, settings, table};
+use crate::{groups, measurement, settings, table};
 
 pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     let method = methods::find(&args.method)?;
@@ -29,17 +30,21 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     method.estimator(&Value::Object(params.clone()))?;
     console.make_way(&[args.output.as_deref()]);
     let loaded = input::read(args.data.as_deref(), &args.input.reading, std::iter::empty())?;
+    let grouped = args.input.groups.as_deref();
+    let encoding = groups::set_aside(&args.input.encoding, grouped);
     let wanted = Wanted {
         target: args.input.target.as_deref(),
         weights: None,
-        encoding: &args.input.encoding,
+        encoding: &encoding,
         impute: args.input.impute,
         nan: method.nan_rule(&Value::Object(params.clone())),
         standardise: true,
         errors: measurement::Wanted { columns: &[], scale: 1.0 },
         reading: &args.input.reading,
     };
-    let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let mut labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let given = groups::take(&mut labelled, grouped, &args.input.encoding)?;
+    let together = Together::new(&labelled.data, given.as_deref())?;
     let params = Value::Object(settings::name_classes(params, &labelled.classes)?);
     let estimator = method.estimator(&params)?;
     let plan = ValidationPlan {
@@ -49,6 +54,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
         curve_repeats: args.curve_repeats,
         metric,
         seed: console.seed.unwrap_or(0),
+        groups: together.groups,
     };
     let identity = json!({
         "version": env!("CARGO_PKG_VERSION"), "command": "validate", "method": method.name, "params": params,
@@ -70,7 +76,8 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
         Err(Error::Interrupted) => return Err(journal.resume_hint("interrupted")),
         Err(error) => return Err(error.into()),
     }
-    let found = validation.finish()?;
+    let mut found = validation.finish()?;
+    found.notes.extend(together.note);
     let told = Told { found: &found, labelled: &labelled, method: method.name, metric };
     if let Some(path) = &args.output {
         table::write(&told.table()?, Some(path), console)?;

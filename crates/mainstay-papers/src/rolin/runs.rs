@@ -143,7 +143,7 @@ impl Draw {
 
 /// ROLIN as published.
 pub(super) fn rolin(loss: Loss, cv: CvRule, seed: u64) -> RolinParams {
-    let random_state = Some(seed);
+    let (random_state, cv) = (Some(seed), cv.into());
     RolinParams { loss, variant: Variant::Paper, cv, random_state, ..RolinParams::default() }
 }
 

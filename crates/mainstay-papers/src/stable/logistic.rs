@@ -1,4 +1,5 @@
 use mainstay::data::Dataset;
+use mainstay::folds::Cv;
 use mainstay::model::Estimator;
 use mainstay::penalized::{Alpha, AlphaRule, PenalizedParams, Penalty};
 use mainstay::stable::{K, StableLogistic, StableLogisticCvParams, StableLogisticParams};
@@ -39,7 +40,7 @@ fn repeat(data: &Dataset, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> 
     }
     let tuned = StableLogisticCvParams {
         ks: vec![0.5],
-        cv: 10,
+        cv: Cv::Folds(10),
         random_state: Some(seed),
         ..StableLogisticCvParams::default()
     };

@@ -134,9 +134,10 @@ impl Candidate<'_> {
             repeats: REPEATS,
             curve_repeats: 0,
             metric: Metric::Auc,
+            groups: self.groups.map(<[usize]>::to_vec),
             seed: self.seed,
         };
-        let validation = Validation::grouped(plan, labels, k, self.groups)?;
+        let validation = Validation::new(plan, labels, k)?;
         let (model, refits) = self.refit(&validation, control)?;
         let outcome = validation.finish()?;
         let held_out = validation.held_out()?.ok_or_else(|| {

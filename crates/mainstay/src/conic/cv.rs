@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::estimator::{ConicParams, ConicSvc, Gamma, GammaRule, KernelKind, check_kappa};
 use crate::control::Control;
-use crate::data::Dataset;
-use crate::error::{Error, Result, require};
-use crate::folds::{Split, linear_grid, stratified};
+use crate::data::{ClassWeight, Dataset};
+use crate::error::{Result, require};
+use crate::folds::{Cv, Split, linear_grid};
 use crate::linalg::Dense;
 use crate::model::{Estimator, Fitted};
-use crate::optim::{Candidates, Rule, Scores, Scoring};
+use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
 
 /// Which budgets compete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,16 +19,6 @@ pub enum Kappas {
     Count(usize),
     /// These.
     Values(Vec<f64>),
-}
-
-/// How rows are split.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Cv {
-    /// Stratified folds.
-    Folds(usize),
-    /// Pairs of (rows to fit on, rows to judge on).
-    Splits(Vec<(Vec<usize>, Vec<usize>)>),
 }
 
 /// Parameters of [`ConicSvcCv`]; `check` is the only door to `fit`.
@@ -53,6 +43,8 @@ pub struct ConicCvParams {
     pub coef0: f64,
     /// Add a constant feature.
     pub fit_intercept: bool,
+    /// As in [`ConicParams`]; held-out rows are weighed by it too.
+    pub class_weight: ClassWeight,
     /// Proven relative gap to reach in every fit.
     pub tol: f64,
     /// Iteration limit of every fit.
@@ -74,6 +66,7 @@ impl Default for ConicCvParams {
             degree: one.degree,
             coef0: one.coef0,
             fit_intercept: one.fit_intercept,
+            class_weight: one.class_weight,
             tol: one.tol,
             max_iter: one.max_iter,
             random_state: None,
@@ -93,18 +86,7 @@ impl ConicCvParams {
                 values.iter().try_for_each(|&kappa| check_kappa(kappa))?;
             }
         }
-        match &self.cv {
-            Cv::Folds(folds) => require(*folds >= 2, "cv", folds, "at least 2")?,
-            Cv::Splits(splits) => {
-                let full = splits.iter().all(|(train, test)| !train.is_empty() && !test.is_empty());
-                require(
-                    full && !splits.is_empty(),
-                    "cv",
-                    "splits",
-                    "pairs of non-empty row lists",
-                )?;
-            }
-        }
+        self.cv.check()?;
         let one = ConicParams {
             kernel: self.kernel,
             gamma: self.gamma,
@@ -123,9 +105,10 @@ impl ConicCvParams {
 /// [`ConicSvc`] with `kappa` chosen by cross-validated misclassification, or another score.
 ///
 /// Every split's path of fits is warm-started and certified. The mean over splits of the score of the
-/// held-out rows decides. Ties are common, since these are counts: of all tied values, in
+/// held-out rows decides, where rows and classes count by their weights; copies of a row are in one fold. Ties are common, since these are counts: of all tied values, in
 /// ascending order, the middle one wins (the lower middle of an even number). The paper does not say how it
 /// breaks them; the middle of a plateau is the choice least sensitive to where the plateau ends.
+/// Budgets with which all held-out rows get one class in half of the splits are taken only if all are like that.
 #[derive(Debug, Clone)]
 pub struct ConicSvcCv {
     params: ConicCvParams,
@@ -141,39 +124,14 @@ impl ConicSvcCv {
         }
     }
 
-    fn splits(&self, data: &Dataset) -> Result<Vec<Split>> {
-        let splits = match &self.params.cv {
-            Cv::Folds(folds) => {
-                stratified(data.labels(), *folds, 1, self.params.random_state.unwrap_or(0))
-            }
-            Cv::Splits(splits) => {
-                let n = data.len();
-                if let Some(row) =
-                    splits.iter().flat_map(|(a, b)| a.iter().chain(b)).find(|r| **r >= n)
-                {
-                    return Err(Error::param("cv", row, format!("row positions below {n}")));
-                }
-                let split = |(train, holdout): &(Vec<usize>, Vec<usize>)| Split {
-                    train: train.clone(),
-                    holdout: holdout.clone(),
-                };
-                splits.iter().map(split).collect()
-            }
-        };
-        for split in &splits {
-            let first = data.labels()[split.train[0]];
-            if split.train.iter().all(|&i| data.labels()[i] == first) {
-                return Err(Error::BadData(
-                    "cv: the rows to fit on in one split are all of one class; use fewer folds"
-                        .into(),
-                ));
-            }
-        }
-        Ok(splits)
-    }
-
-    /// How every kappa does on the held-out rows.
-    fn held_out(&self, data: &Dataset, split: &Split, control: &Control) -> Result<Vec<f64>> {
+    /// One fit for every kappa to the training rows of a split, and its held-out rows.
+    fn fits(
+        &self,
+        one: &ConicSvc,
+        data: &Dataset,
+        split: &Split,
+        control: &Control,
+    ) -> Result<(Vec<Fitted>, Dataset)> {
         let (train, holdout) = if self.params.kernel == KernelKind::Precomputed {
             let k = data.features().to_dense();
             let part = |rows: &[usize]| {
@@ -187,23 +145,37 @@ impl ConicSvcCv {
             (data.select_rows(&split.train), data.select_rows(&split.holdout))
         };
         let quiet = control.without_progress();
-        let fits = self.one.path(&train, &self.kappas(), &quiet)?;
-        fits.iter()
-            .map(|fitted| {
-                let scores = fitted.model.decision(holdout.features())?;
-                Ok(self.params.scoring.of(holdout.labels(), &scores).unwrap_or(f64::NAN))
-            })
-            .collect()
+        Ok((one.path(&train, &self.kappas(), &quiet)?, holdout))
+    }
+
+    /// How every kappa does on the held-out rows.
+    fn judge(
+        &self,
+        fits: &[Fitted],
+        holdout: &Dataset,
+        one: &ConicSvc,
+        collapsed: &Collapsed,
+    ) -> Result<Vec<f64>> {
+        let weights = one.params().class_weight.weights_of(holdout)?;
+        let score = |(k, fitted): (usize, &Fitted)| {
+            let scores = fitted.model.decision(holdout.features())?;
+            collapsed.note(k, &crate::model::choose(&scores));
+            let score = self.params.scoring.of(holdout.labels(), scores, weights.as_deref());
+            Ok(score.unwrap_or(f64::NAN))
+        };
+        fits.iter().enumerate().map(score).collect()
     }
 }
 
 /// Mean accuracies that differ by less are ties: they are sums of counts.
 const TIE: f64 = 1e-12;
 
-/// The middle of the positions with the largest score, by ascending `kappas`.
-fn choose(kappas: &[f64], scores: &[f64]) -> usize {
-    let best = scores.iter().fold(f64::NEG_INFINITY, |m, s| m.max(*s));
-    let mut tied: Vec<usize> = (0..kappas.len()).filter(|&k| scores[k] >= best - TIE).collect();
+/// The middle of the positions with the largest score, by ascending `kappas`, among those that are `lively` if any is.
+fn choose(kappas: &[f64], scores: &[f64], lively: impl Fn(usize) -> bool) -> usize {
+    let any = (0..kappas.len()).any(&lively);
+    let pool: Vec<usize> = (0..kappas.len()).filter(|&k| lively(k) || !any).collect();
+    let best = pool.iter().fold(f64::NEG_INFINITY, |m, &k| m.max(scores[k]));
+    let mut tied: Vec<usize> = pool.into_iter().filter(|&k| scores[k] >= best - TIE).collect();
     tied.sort_by(|&i, &j| kappas[i].total_cmp(&kappas[j]));
     tied[(tied.len() - 1) / 2]
 }
@@ -215,17 +187,22 @@ impl Estimator for ConicSvcCv {
             // A wrong shape is reported for the whole matrix, not for the first fold.
             super::estimator::check_precomputed(data.features())?;
         }
-        let splits = self.splits(data)?;
+        let splits = self.params.cv.splits(data, self.params.random_state.unwrap_or(0))?;
+        let class_weight = self.params.class_weight.settled(data)?;
+        let one = ConicParams { class_weight, ..self.one.params().clone() }.check()?;
+        let collapsed = Collapsed::new(kappas.len());
         let scores = Scores::cross_validate(&splits, control, |split| {
-            self.held_out(data, split, control).map(Some)
+            let (fits, holdout) = self.fits(&one, data, split, control)?;
+            self.judge(&fits, &holdout, &one, &collapsed).map(Some)
         })?;
+        let lively = |k: usize| collapsed.is_lively(k, splits.len());
         let best = match self.params.rule {
-            Rule::Min => choose(&kappas, scores.means()),
+            Rule::Min => choose(&kappas, scores.means(), lively),
             Rule::OneSe => {
-                scores.take(Rule::OneSe, |_| true, |a, b| kappas[a].total_cmp(&kappas[b]))?
+                scores.take(Rule::OneSe, lively, |a, b| kappas[a].total_cmp(&kappas[b]))?
             }
         };
-        let chosen = ConicParams { kappa: Some(kappas[best]), ..self.one.params().clone() };
+        let chosen = ConicParams { kappa: Some(kappas[best]), ..one.params().clone() };
         let fitted = chosen.check()?.fit(data, control)?;
         let table = scores.table(Candidates::new(kappas.len()).with("kappa", kappas.clone()));
         Ok(fitted.with("kappa", kappas[best]).with("cv_results", table))
@@ -238,8 +215,11 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_middle_in_ascending_order() {
-        assert_eq!(choose(&[0.4, 0.1, 0.2, 0.3], &[0.9, 0.9, 0.9, 0.8]), 2);
-        assert_eq!(choose(&[0.1, 0.2], &[0.0, 0.0]), 0);
-        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9]), 1);
+        let all = |_: usize| true;
+        assert_eq!(choose(&[0.4, 0.1, 0.2, 0.3], &[0.9, 0.9, 0.9, 0.8], all), 2);
+        assert_eq!(choose(&[0.1, 0.2], &[0.0, 0.0], all), 0);
+        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], all), 1);
+        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], |k| k == 0), 0);
+        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], |_| false), 1);
     }
 }

@@ -26,7 +26,7 @@ mod spectrum;
 mod strategy;
 mod suspects;
 
-pub use cv::{ConicCvParams, ConicSvcCv, Cv, Kappas};
+pub use cv::{ConicCvParams, ConicSvcCv, Kappas};
 pub use estimator::{ConicParams, ConicSvc, DEFAULT_KAPPA, Gamma, GammaRule, KernelKind};
 pub use hinge::{hinge_grid, hinge_path};
 pub use suspects::suspects;

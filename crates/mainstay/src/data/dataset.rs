@@ -186,7 +186,8 @@ impl Dataset {
 /// A larger weight, times a loss or the weights of other rows, leaves the range of numbers.
 const LARGEST_WEIGHT: f64 = 1e200;
 
-fn check_weights(weights: &[f64], n: usize) -> Result<()> {
+/// Finite, not negative, one for each of `n` rows, and not so large that sums overflow.
+pub(crate) fn check_weights(weights: &[f64], n: usize) -> Result<()> {
     if weights.len() != n {
         return Err(Error::BadData(format!("{n} rows but {} weights", weights.len())));
     }

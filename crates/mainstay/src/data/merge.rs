@@ -18,6 +18,52 @@ impl Merged {
     /// Drops rows of weight 0, adds up the weights of equal (row, label) pairs (and equal measurement
     /// errors, where there are any) and sorts by a hash of the row, so that neither row order nor repetition nor storage (dense or sparse) matters.
     pub fn new(data: &Dataset) -> Self {
+        let copies = Copies::of(data);
+        let (first, weights): (Vec<usize>, Vec<f64>) = copies.weighted(data).unzip();
+        let position = copies.position;
+        Self { data: data.select_rows(&first).replace_weights(weights), position }
+    }
+
+    /// Per-row results of `data` as results of the given rows; dropped rows get `missing`.
+    pub fn spread(&self, values: &[f64], missing: f64) -> Vec<f64> {
+        self.position.iter().map(|p| p.map_or(missing, |k| values[k])).collect()
+    }
+}
+
+/// For every row the number of its content and label, counted in the order of first appearance; `None` for rows of
+/// weight 0.
+pub fn distinct_rows(data: &Dataset) -> Vec<Option<usize>> {
+    let copies = Copies::of(data);
+    let mut numbers = vec![None; copies.rows.len()];
+    let mut next = 0;
+    let number = |place: &Option<usize>| {
+        place.map(|k| {
+            *numbers[k].get_or_insert_with(|| {
+                next += 1;
+                next - 1
+            })
+        })
+    };
+    copies.position.iter().map(number).collect()
+}
+
+/// The first row of every content and label with the weight of all its copies, without those of weight 0, in an order
+/// that depends only on the rows themselves.
+pub fn weighted_rows(data: &Dataset) -> Vec<(usize, f64)> {
+    Copies::of(data).weighted(data).collect()
+}
+
+/// Which rows are the same.
+struct Copies {
+    /// All rows of each kind.
+    rows: Vec<Vec<usize>>,
+    /// The kind of every row; `None` for rows of weight 0.
+    position: Vec<Option<usize>>,
+}
+
+impl Copies {
+    /// Kinds in an order that depends only on the rows themselves.
+    fn of(data: &Dataset) -> Self {
         let x = data.features();
         let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
         let known = |i: usize| data.uncertainty().map(|u| u.key(i));
@@ -31,33 +77,28 @@ impl Merged {
         let mut order: Vec<usize> = (0..data.len()).filter(|&i| weight(i) > 0.0).collect();
         // By numbers of our own: features that are lent may change under a comparison that reads them again.
         order.sort_by_key(|&i| key(i));
-
         let mut position = vec![None; data.len()];
-        let mut first: Vec<usize> = Vec::with_capacity(order.len());
-        let mut parts: Vec<Vec<f64>> = Vec::with_capacity(order.len());
+        let mut rows: Vec<Vec<usize>> = Vec::with_capacity(order.len());
         for alike in order.chunk_by(|&a, &b| key(a) == key(b)) {
             for equal in equal_rows(alike, content) {
                 for &i in &equal {
-                    position[i] = Some(first.len());
+                    position[i] = Some(rows.len());
                 }
-                first.push(equal[0]);
-                parts.push(equal.into_iter().map(weight).collect());
+                rows.push(equal);
             }
         }
-        // Sorted before adding, so the sum does not depend on the order of the rows.
-        let weights = parts
-            .into_iter()
-            .map(|mut part| {
-                part.sort_by(f64::total_cmp);
-                part.iter().sum()
-            })
-            .collect();
-        Self { data: data.select_rows(&first).replace_weights(weights), position }
+        Self { rows, position }
     }
 
-    /// Per-row results of `data` as results of the given rows; dropped rows get `missing`.
-    pub fn spread(&self, values: &[f64], missing: f64) -> Vec<f64> {
-        self.position.iter().map(|p| p.map_or(missing, |k| values[k])).collect()
+    /// The first row of each kind and the weight of all.
+    fn weighted(&self, data: &Dataset) -> impl Iterator<Item = (usize, f64)> {
+        let weight = |&i: &usize| data.weights().map_or(1.0, |w| w[i]);
+        self.rows.iter().map(move |equal| {
+            let mut part: Vec<f64> = equal.iter().map(weight).collect();
+            // Sorted before adding, so the sum does not depend on the order of the rows.
+            part.sort_by(f64::total_cmp);
+            (equal[0], part.iter().sum())
+        })
     }
 }
 

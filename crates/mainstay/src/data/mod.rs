@@ -23,6 +23,7 @@ mod weights;
 mod words;
 
 pub use dataset::Dataset;
+pub(crate) use dataset::check_weights;
 pub use dates::DateOrder;
 pub use demo::demo;
 pub use encoder::{
@@ -32,7 +33,7 @@ pub use encoder::{
 pub use handled::Handled;
 pub use label::{Classes, Label};
 pub use learner::{Learned, LearnedRows, Learner};
-pub use merge::Merged;
+pub use merge::{Merged, distinct_rows, weighted_rows};
 pub use moments::Moments;
 pub use prepare::{NanRule, Preparation, Prepared};
 pub use standardize::{Normalize, NormalizeRule, Standardize, deviations};
@@ -41,5 +42,5 @@ pub use synthetic::{Outliers, make_label_noise, make_outliers, make_separable_co
 pub use table::{Cells, Column, Table};
 pub use typing::{ColumnType, Gaps};
 pub use uncertainty::{RowUncertainty, Shape};
-pub use weights::ClassWeight;
+pub use weights::{ClassRule, ClassWeight};
 pub use words::{MISSING, WordList};

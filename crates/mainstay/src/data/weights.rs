@@ -39,11 +39,26 @@ impl ClassWeight {
 
     /// The same for borrowed data, which are copied only if a weight changes.
     pub fn applied<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
-        let Some(factors) = self.factors(data)? else { return Ok(Cow::Borrowed(data)) };
-        let ones = vec![1.0; data.len()];
-        let weights = data.weights().unwrap_or(&ones);
-        let weights = data.labels().iter().zip(weights).map(|(&c, w)| factors[c] * w).collect();
+        if *self == Self::None {
+            return Ok(Cow::Borrowed(data));
+        }
+        let weights = self.weights_of(data)?.unwrap_or_default();
         data.clone().with_weights(weights).map(Cow::Owned)
+    }
+
+    /// The factors that this means for `data`, fixed: parts of the rows are then weighed as in the whole.
+    pub fn settled(&self, data: &Dataset) -> Result<Self> {
+        Ok(self.factors(data)?.map_or(Self::None, Self::Factors))
+    }
+
+    /// What every row of `data` counts, class factors included; `None` if each counts once.
+    pub fn weights_of(&self, data: &Dataset) -> Result<Option<Vec<f64>>> {
+        let Some(factors) = self.factors(data)? else {
+            return Ok(data.weights().map(<[f64]>::to_vec));
+        };
+        let given = |i: usize| data.weights().map_or(1.0, |w| w[i]);
+        let labels = data.labels().iter().enumerate();
+        Ok(Some(labels.map(|(i, &label)| factors[label] * given(i)).collect()))
     }
 
     /// One factor per class; `None` if every class counts as it is.

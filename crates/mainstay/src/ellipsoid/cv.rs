@@ -1,15 +1,16 @@
 //! Size of the ellipsoids and weight of the losses by cross-validation under the stated noise.
 
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::estimator::EllipsoidParams;
 use crate::control::Control;
-use crate::data::{Dataset, Shape};
+use crate::data::{ClassWeight, Dataset, Merged, Shape};
 use crate::error::{Error, Result, require};
-use crate::folds::{Split, generator, stratified};
+use crate::folds::{Cv, Split, generator};
 use crate::model::{Estimator, Fitted, PathPoint};
-use crate::optim::{Candidates, Rule, Scores, Scoring};
+use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
 use crate::uncertainty::ellipsoid::Ellipsoids;
 
 /// How often the noise of held-out rows is drawn.
@@ -26,12 +27,14 @@ pub struct EllipsoidCvParams {
     /// Weights of the losses to try.
     #[serde(rename = "Cs")]
     pub cs: Vec<f64>,
-    /// Number of folds.
-    pub cv: usize,
+    /// Number of folds, or the splits.
+    pub cv: Cv,
     /// What is measured on held-out rows.
     pub scoring: Scoring,
     /// The best candidate, or the simplest within one standard error of it.
     pub rule: Rule,
+    /// Weight of each class, in the fits and on held-out rows.
+    pub class_weight: ClassWeight,
     /// Proven relative gap of every fit.
     pub tol: f64,
     /// Iteration limit of every fit.
@@ -47,9 +50,10 @@ impl Default for EllipsoidCvParams {
             uncertainty: one.uncertainty,
             scales: vec![0.0, 0.1, 0.25, 0.5, 1.0],
             cs: vec![0.001, 0.01, 0.1, 1.0, 10.0],
-            cv: 5,
+            cv: Cv::Folds(5),
             scoring: Scoring::default(),
             rule: Rule::default(),
+            class_weight: ClassWeight::None,
             tol: one.tol,
             max_iter: one.max_iter,
             random_state: None,
@@ -69,7 +73,7 @@ impl EllipsoidCvParams {
         for &c in &self.cs {
             require(c > 0.0 && c.is_finite(), "Cs", c, "positive and finite")?;
         }
-        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
+        self.cv.check()?;
         self.one().check()?;
         Ok(EllipsoidSvcCv(self))
     }
@@ -77,6 +81,7 @@ impl EllipsoidCvParams {
     fn one(&self) -> EllipsoidParams {
         EllipsoidParams {
             uncertainty: self.uncertainty.clone(),
+            class_weight: self.class_weight.clone(),
             tol: self.tol,
             max_iter: self.max_iter,
             ..EllipsoidParams::default()
@@ -103,23 +108,29 @@ impl EllipsoidCvParams {
 /// An ellipsoid of one standard deviation around *every* row is a guard against all of them being wrong by that much the same
 /// way, which random noise never is: guarding in full often leaves no weights at all. How much of it pays is asked of the data. The
 /// held-out rows of every fold get normal noise whose standard deviations are the half-axes of their ellipsoids, five times.
-/// Of equals the smallest `C` and then the smallest scale win.
+/// Of equals the smallest `C` and then the smallest scale win. Candidates that give one class to all held-out rows in half of the
+/// splits are taken only if all do.
 #[derive(Debug, Clone)]
 pub struct EllipsoidSvcCv(EllipsoidCvParams);
 
 impl Estimator for EllipsoidSvcCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let params = &self.0;
-        if data.weights().is_some() {
-            return Err(Error::BadData("the cross-validated fit knows no sample weights".into()));
-        }
+        let class_weight = self.0.class_weight.settled(data)?;
+        let params = &EllipsoidCvParams { class_weight, ..self.0.clone() };
         let points = params.points();
-        let seed = params.random_state.unwrap_or(0);
-        let splits = stratified(data.labels(), params.cv, 1, seed);
-        let quiet = control.without_progress();
-        let judge = |split: &Split| self.judge(data, split, &points, &quiet);
+        let splits = params.cv.splits(data, params.random_state.unwrap_or(0))?;
+        let (quiet, collapsed) = (control.without_progress(), Collapsed::new(points.len()));
+        // Every split has noise of its own, whatever the order in which they are judged.
+        let number = |split: &Split| splits.iter().position(|other| other == split).unwrap_or(0);
+        let judge = |split: &Split| {
+            let mut noise =
+                generator(params.random_state.unwrap_or(0) ^ (number(split) as u64) << 20);
+            let fits = params.fits(data, split, &points, &quiet)?;
+            params.judge(&fits, &data.select_rows(&split.holdout), &mut noise, &collapsed).map(Some)
+        };
         let scores = Scores::cross_validate(&splits, control, judge)?;
-        let best = scores.take(params.rule, |_| true, |a, b| b.cmp(&a))?;
+        let lively = |k: usize| collapsed.is_lively(k, splits.len());
+        let best = scores.take(params.rule, lively, |a, b| b.cmp(&a))?;
         let chosen = points[best];
         let path = params.one().check()?.fit_path(&[chosen], data, &quiet)?;
         let none = || Error::Numerical("the path has no fit".into());
@@ -137,39 +148,46 @@ impl Estimator for EllipsoidSvcCv {
     }
 }
 
-impl EllipsoidSvcCv {
-    fn judge(
+impl EllipsoidCvParams {
+    fn fits(
         &self,
         data: &Dataset,
         split: &Split,
         points: &[PathPoint],
         control: &Control,
-    ) -> Result<Option<Vec<f64>>> {
-        let params = &self.0;
-        let (train, holdout) = (data.select_rows(&split.train), data.select_rows(&split.holdout));
-        let first = train.labels().first();
-        if holdout.is_empty() || train.labels().iter().all(|label| Some(label) == first) {
-            return Ok(None);
+    ) -> Result<Vec<Fitted>> {
+        self.one().check()?.fit_path(points, &data.select_rows(&split.train), control)
+    }
+
+    /// How good every fit is on the held-out rows.
+    fn judge(
+        &self,
+        fits: &[Fitted],
+        holdout: &Dataset,
+        rng: &mut ChaCha8Rng,
+        collapsed: &Collapsed,
+    ) -> Result<Vec<f64>> {
+        // Merged: copies of a row and its weight get the same noise.
+        let holdout = Merged::new(holdout).data;
+        for (k, fitted) in fits.iter().enumerate() {
+            collapsed.note(k, &fitted.model.predict(holdout.features())?);
         }
-        let fits = params.one().check()?.fit_path(points, &train, control)?;
-        let noise = Ellipsoids::new(&holdout, &params.uncertainty)?;
-        // Every split has noise of its own, whatever the order in which they are judged.
-        let place = split.holdout.first().map_or(0, |&row| row as u64);
-        let mut rng = generator(params.random_state.unwrap_or(0) ^ (place << 20));
-        let mut sums = vec![0.0; points.len()];
+        let weights = self.class_weight.weights_of(&holdout)?;
+        let noise = Ellipsoids::new(&holdout, &self.uncertainty)?;
+        let mut sums = vec![0.0; fits.len()];
         for _ in 0..DRAWS {
             let mut rows = holdout.features().to_dense();
             for i in 0..rows.nrows() {
-                let z: Vec<f64> =
-                    (0..rows.ncols()).map(|_| StandardNormal.sample(&mut rng)).collect();
+                let z: Vec<f64> = (0..rows.ncols()).map(|_| StandardNormal.sample(rng)).collect();
                 noise.row(i).push(1.0, &z, rows.row_mut(i));
             }
             let rows = rows.into();
-            for (sum, fitted) in sums.iter_mut().zip(&fits) {
+            for (sum, fitted) in sums.iter_mut().zip(fits) {
                 let scores = fitted.model.decision(&rows)?;
-                *sum += params.scoring.of(holdout.labels(), &scores).unwrap_or(f64::NAN);
+                let score = self.scoring.of(holdout.labels(), scores, weights.as_deref());
+                *sum += score.unwrap_or(f64::NAN);
             }
         }
-        Ok(Some(sums.into_iter().map(|sum| sum / DRAWS as f64).collect()))
+        Ok(sums.into_iter().map(|sum| sum / DRAWS as f64).collect())
     }
 }

@@ -118,7 +118,9 @@ impl Prepared {
         let (up, down) = problem.caps();
         let zero = plane.w.iter().all(|v| *v == 0.0) && up > 0.0 && down > 0.0;
         if zero && certificate.gap() <= tol {
-            warnings.push("the uncertainty is so large that w = 0 is optimal: all rows get one class; use a smaller `uncertainty`".into());
+            let text = "the uncertainty is so large that w = 0 is optimal: all rows get one class; use a smaller \
+                        `uncertainty`, or `class_weight` = \"balanced\" if one class is rare";
+            warnings.push(text.into());
         }
         Ok(BinaryFit {
             weights: plane.w,

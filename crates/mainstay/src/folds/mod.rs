@@ -1,7 +1,9 @@
 //! Splits and grids.
 
+mod cv;
 mod groups;
 
+pub use cv::{Cv, stratified_distinct};
 pub use groups::{Together, stratified_groups};
 
 use rand::SeedableRng;

@@ -179,9 +179,14 @@ impl MissingFeatureSvc {
         let constant = problem.value(&shortfalls, problem.best_intercept(&shortfalls, 0.0));
         let one_class = problem.y.windows(2).all(|pair| pair[0] * pair[1] > 0.0);
         if found.primal >= constant - self.0.tol * constant.max(1.0) && !one_class {
+            let rare = if self.0.class_weight == ClassWeight::None {
+                "try `class_weight` = \"balanced\" if one class is rare, or "
+            } else {
+                ""
+            };
+            let budget = if self.0.budget > 0.0 { "lower `budget` or " } else { "" };
             warnings.push(format!(
-                "under a budget of {} and C = {} no classifier does better than a constant one; lower `budget` or \
-                 raise `C`",
+                "under a budget of {} and C = {} no classifier does better than a constant one; {rare}{budget}raise `C`",
                 self.0.budget, self.0.c
             ));
         }

@@ -32,11 +32,11 @@ mod values;
 
 pub use certificate::{Dual, certify};
 pub use estimator::{AtPredict, MissingFeatureSvc, MissingFeatureSvcParams};
-pub use perceptron::{MissingPerceptron, MissingPerceptronParams, PerceptronState};
+pub use perceptron::{Batch, MissingPerceptron, MissingPerceptronParams, PerceptronState};
 pub use problem::RobustHinge;
 pub use strategy::{Solution, interior_point};
 pub use tuning::{
-    Cv, Damage, MissingFeatureCv, MissingFeatureCvParams, MissingReport, Replacement,
-    column_ranges, deletions_of, missing_report,
+    Damage, MissingFeatureCv, MissingFeatureCvParams, MissingReport, Replacement, column_ranges,
+    deletions_of, missing_report,
 };
 pub use values::{ValueRule, Values, mutual_info};

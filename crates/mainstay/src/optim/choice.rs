@@ -1,13 +1,14 @@
 //! By what cross-validated estimators judge their candidates, and which one they take.
 
 use std::cmp::Ordering;
+use std::sync::atomic::{self, AtomicUsize};
 
 use serde::{Deserialize, Serialize};
 
 use super::grid::Scores;
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
-use crate::metrics::{accuracy, auc};
+use crate::metrics::{Judged, Metric, Predictions};
 use crate::model::choose;
 
 /// Which of the candidates is taken.
@@ -35,37 +36,55 @@ pub enum Scoring {
 }
 
 impl Scoring {
-    /// How good `scores` (one column, or one for each class) are; `None` where the rows cannot tell (an area under the
-    /// curve needs both classes).
-    pub fn of(self, truth: &[usize], scores: &Dense) -> Option<f64> {
+    /// How good `scores` (one column, or one for each class) are, each row counting as often as its weight says; `None`
+    /// where the rows cannot tell (an area under the curve needs both classes).
+    pub fn of(self, truth: &[usize], scores: Dense, weights: Option<&[f64]>) -> Option<f64> {
+        let n_classes = scores.ncols().max(2);
+        let predicted = choose(&scores);
+        let made = Predictions { predicted, scores: Some(scores), probabilities: None };
+        let judged = weigh(Judged::new(truth, n_classes, &made).ok()?, weights)?;
         match self {
-            Self::Accuracy => Some(accuracy(truth, &choose(scores))),
-            Self::BalancedAccuracy => balanced(truth, &choose(scores)),
+            Self::Accuracy => Metric::Accuracy.of(&judged).ok(),
+            Self::BalancedAccuracy => Metric::BalancedAccuracy.of(&judged).ok(),
+            Self::RocAuc if n_classes == 2 => Metric::Auc.of(&judged).ok(),
+            // Classes that are absent here say nothing.
             Self::RocAuc => {
-                let first = usize::from(scores.ncols() == 1);
-                let area = |k: usize| {
-                    let positive: Vec<bool> = truth.iter().map(|t| *t == k + first).collect();
-                    auc(&scores.column(k), &positive)
-                };
-                let areas: Vec<f64> = (0..scores.ncols()).filter_map(area).collect();
-                mean(&areas)
+                let areas: Vec<f64> =
+                    Metric::Auc.per_class(&judged).into_iter().flatten().collect();
+                (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64)
             }
         }
     }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+fn weigh<'a>(judged: Judged<'a>, weights: Option<&'a [f64]>) -> Option<Judged<'a>> {
+    match weights {
+        Some(weights) => judged.with_weights(weights).ok(),
+        None => Some(judged),
+    }
 }
 
-fn balanced(truth: &[usize], predicted: &[usize]) -> Option<f64> {
-    let classes = truth.iter().max().map_or(0, |k| k + 1);
-    let recall = |k: usize| {
-        let rows: Vec<usize> = (0..truth.len()).filter(|&i| truth[i] == k).collect();
-        let right = rows.iter().filter(|&&i| predicted[i] == k).count();
-        (!rows.is_empty()).then(|| right as f64 / rows.len() as f64)
-    };
-    mean(&(0..classes).filter_map(recall).collect::<Vec<f64>>())
+/// On how many splits each candidate gives all held-out rows one class. Where one class is rare such a candidate may have
+/// the best accuracy, and nothing to say: it should win only if all are like that.
+#[derive(Debug)]
+pub struct Collapsed(Vec<AtomicUsize>);
+
+impl Collapsed {
+    /// Nothing is known about the `candidates` yet.
+    pub fn new(candidates: usize) -> Self {
+        Self((0..candidates).map(|_| AtomicUsize::new(0)).collect())
+    }
+
+    /// Notes what candidate `k` predicts for the held-out rows of one split.
+    pub fn note(&self, k: usize, predicted: &[usize]) {
+        let one_class = predicted.windows(2).all(|pair| pair[0] == pair[1]);
+        self.0[k].fetch_add(usize::from(one_class), atomic::Ordering::Relaxed);
+    }
+
+    /// Whether candidate `k` tells rows apart on more than half of the `splits`.
+    pub fn is_lively(&self, k: usize, splits: usize) -> bool {
+        2 * self.0[k].load(atomic::Ordering::Relaxed) < splits
+    }
 }
 
 impl Scores {
@@ -116,10 +135,16 @@ mod tests {
     fn scores_are_judged_as_asked() {
         let scores = Dense::from_rows(6, 1, vec![-2.0, -1.0, -0.5, 0.3, 1.0, -0.7]);
         let truth = [0, 0, 0, 0, 1, 1];
-        assert_eq!(Scoring::Accuracy.of(&truth, &scores), Some(4.0 / 6.0));
-        assert_eq!(Scoring::BalancedAccuracy.of(&truth, &scores), Some(0.5 * (0.75 + 0.5)));
+        let of = |scoring: Scoring, weights| scoring.of(&truth, scores.clone(), weights);
+        assert_eq!(of(Scoring::Accuracy, None), Some(4.0 / 6.0));
+        assert_eq!(of(Scoring::BalancedAccuracy, None), Some(0.5 * (0.75 + 0.5)));
         // Of the eight pairs, 1.0 beats four and -0.7 two.
-        assert_eq!(Scoring::RocAuc.of(&truth, &scores), Some(0.75));
-        assert_eq!(Scoring::RocAuc.of(&[0; 6], &scores), None);
+        assert_eq!(of(Scoring::RocAuc, None), Some(0.75));
+        assert_eq!(Scoring::RocAuc.of(&[0; 6], scores.clone(), None), None);
+        // The wrong row of the rarer class twice: 4 of 7, 0.75 and 1 of 3, 4 + 2 * 2 of 12 pairs.
+        let twice = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0];
+        assert_eq!(of(Scoring::Accuracy, Some(&twice)), Some(4.0 / 7.0));
+        assert_eq!(of(Scoring::BalancedAccuracy, Some(&twice)), Some(0.5 * (0.75 + 1.0 / 3.0)));
+        assert_eq!(of(Scoring::RocAuc, Some(&twice)), Some(8.0 / 12.0));
     }
 }

@@ -24,6 +24,6 @@ pub mod step;
 
 pub use bracket::Bracket;
 pub use budget::Budget;
-pub use choice::{Rule, Scoring};
+pub use choice::{Collapsed, Rule, Scoring};
 pub use grid::{Candidates, Scores};
 pub use program::Program;

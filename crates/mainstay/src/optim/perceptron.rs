@@ -31,8 +31,8 @@ impl Learner {
     }
 
     /// Mean of the hypotheses before each of `rounds` rounds.
-    pub(crate) fn average(&self, rounds: u64) -> (Vec<f64>, f64) {
-        let rounds = rounds.max(1) as f64;
+    pub(crate) fn average(&self, rounds: f64) -> (Vec<f64>, f64) {
+        let rounds = if rounds > 0.0 { rounds } else { 1.0 };
         let weights = self.weights.iter().zip(&self.changes).map(|(w, c)| w - c / rounds).collect();
         (weights, self.intercept - self.intercept_changes / rounds)
     }
@@ -62,35 +62,35 @@ impl<'a> UpdateRule<'a> {
     }
 }
 
-/// One round of all learners: a class against the rest each, or the second of two classes against the first. `round`
-/// counts from 0.
+/// One round of all learners: a class against the rest each, or the second of two classes against the first. `end` is the
+/// number of rounds with this one.
 pub(crate) fn learn_row(
     learners: &mut [Learner],
     (row, label): (Row<'_>, usize),
-    (step, round): (f64, u64),
+    round: (f64, f64),
     rule: &UpdateRule<'_>,
     items: &mut Vec<Gain>,
 ) {
     let binary = learners.len() == 1;
     for (k, learner) in learners.iter_mut().enumerate() {
         let positive = label == if binary { 1 } else { k };
-        learner.learn(row, if positive { 1.0 } else { -1.0 }, step, round, rule, items);
+        learner.learn(row, if positive { 1.0 } else { -1.0 }, round, rule, items);
     }
 }
 
 impl Learner {
-    /// One round: the worst deletion, and the update if it causes a loss. `round` counts from 0.
+    /// One round: the worst deletion, and the update by `step` if it causes a loss. `end` is the number of rounds with
+    /// this one.
     fn learn(
         &mut self,
         row: Row<'_>,
         y: f64,
-        step: f64,
-        round: u64,
+        (step, end): (f64, f64),
         rule: &UpdateRule<'_>,
         items: &mut Vec<Gain>,
     ) {
         if let Some(deleted) = self.worst_deletion(row, y, rule, items) {
-            let change = WeightChange { step: y * step, round: (round + 1) as f64, c: rule.c };
+            let change = WeightChange { step: y * step, round: end, c: rule.c };
             self.update(row, &deleted, change, rule.intercept);
         }
     }

@@ -8,9 +8,11 @@ use super::paper::fit::Paper;
 use super::paper::rules::Thresholds;
 use super::shared::kernel::{KernelKind, with_dual_coef};
 use super::shared::losses::PaperLoss;
+use super::shared::row_weights::{GivenSplits, Plan};
 use crate::control::Control;
-use crate::data::{Dataset, Normalize, NormalizeRule};
+use crate::data::{ClassWeight, Dataset, Normalize, NormalizeRule};
 use crate::error::{Error, Result, require};
+use crate::folds::Cv;
 use crate::loss::Loss;
 use crate::model::{Estimator, Fitted};
 
@@ -38,6 +40,33 @@ pub enum CvRule {
     OneSd,
 }
 
+/// How candidates are chosen, or on which splits, by the usual rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected `robust`, `standard`, `one_sd` or pairs of row lists")]
+pub enum RolinCv {
+    /// By this rule, on stratified folds.
+    Rule(CvRule),
+    /// On these pairs of (rows to fit on, rows to judge on).
+    Splits(GivenSplits),
+}
+
+impl From<CvRule> for RolinCv {
+    fn from(rule: CvRule) -> Self {
+        Self::Rule(rule)
+    }
+}
+
+impl RolinCv {
+    /// The rule; `usual` for splits.
+    fn rule(&self, usual: CvRule) -> CvRule {
+        if let Self::Rule(rule) = self { *rule } else { usual }
+    }
+
+    fn splits(&self) -> Option<GivenSplits> {
+        if let Self::Splits(splits) = self { Some(splits.clone()) } else { None }
+    }
+}
+
 /// What holdout rows are judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,8 +86,8 @@ pub struct RolinParams {
     pub loss: Loss,
     /// The paper's method or ours.
     pub variant: Variant,
-    /// How candidates are chosen (paper).
-    pub cv: CvRule,
+    /// How candidates are chosen (paper), or the splits.
+    pub cv: RolinCv,
     /// What holdout rows are judged by.
     pub scoring: Scoring,
     /// Standardise the features?
@@ -73,6 +102,8 @@ pub struct RolinParams {
     pub n_folds: usize,
     /// How often it is repeated.
     pub n_repeats: usize,
+    /// Weight of each class, in the fits and on held-out rows.
+    pub class_weight: ClassWeight,
     /// Grid of $\sigma_{ratio}$; default 1, 2, ..., 10 (paper).
     pub sigma_ratios: Option<Vec<f64>>,
     /// Grid of $b_{max}$; default ten points from 0.01 to 0.1 sqrt(n/15) (paper).
@@ -92,7 +123,7 @@ impl Default for RolinParams {
         Self {
             loss: Loss::Logistic,
             variant: Variant::Extended,
-            cv: CvRule::Robust,
+            cv: CvRule::Robust.into(),
             scoring: Scoring::Loss,
             normalize: Normalize::Rule(NormalizeRule::Auto),
             theta_ratio: 5.0,
@@ -100,6 +131,7 @@ impl Default for RolinParams {
             theta_gain: 0.05,
             n_folds: 5,
             n_repeats: 5,
+            class_weight: ClassWeight::None,
             sigma_ratios: None,
             b_maxs: None,
             k: None,
@@ -113,7 +145,7 @@ impl Default for RolinParams {
 impl RolinParams {
     /// The only door from parameters to an estimator.
     pub fn check(self) -> Result<Rolin> {
-        check_folds(self.n_folds, self.n_repeats)?;
+        check_folds(&self.folds())?;
         let grid = |name: &'static str, values: &Option<Vec<f64>>| match values {
             Some(values) => {
                 require(!values.is_empty(), name, "[]", "a grid with at least one value")?;
@@ -134,6 +166,15 @@ impl RolinParams {
         Ok(Rolin(self))
     }
 
+    fn folds(&self) -> Plan {
+        Plan {
+            given: self.cv.splits(),
+            folds: self.n_folds,
+            repeats: self.n_repeats,
+            seed: self.random_state.unwrap_or(0),
+        }
+    }
+
     fn thresholds(&self) -> Thresholds {
         Thresholds { ratio: self.theta_ratio, slack: self.theta_slack, gain: self.theta_gain }
     }
@@ -142,7 +183,7 @@ impl RolinParams {
     fn check_no_paper_knob(&self) -> Result<()> {
         let usual = Self::default();
         let turned = [
-            ("cv", self.cv != usual.cv),
+            ("cv", self.cv.rule(CvRule::Robust) != CvRule::Robust),
             ("theta_ratio", self.theta_ratio != usual.theta_ratio),
             ("theta_slack", self.theta_slack != usual.theta_slack),
             ("theta_gain", self.theta_gain != usual.theta_gain),
@@ -166,8 +207,8 @@ impl RolinParams {
 pub struct TopPcsParams {
     /// Margin loss of Eq. (2).
     pub loss: Loss,
-    /// How the number of components is chosen.
-    pub cv: CvRule,
+    /// How the number of components is chosen, or the splits.
+    pub cv: RolinCv,
     /// What holdout rows are judged by.
     pub scoring: Scoring,
     /// Standardise the features?
@@ -180,6 +221,8 @@ pub struct TopPcsParams {
     pub n_folds: usize,
     /// How often it is repeated.
     pub n_repeats: usize,
+    /// Weight of each class, in the fits and on held-out rows.
+    pub class_weight: ClassWeight,
     /// Number of components; default chosen.
     pub k: Option<usize>,
     /// Ridge $\epsilon$ of the fit.
@@ -195,13 +238,14 @@ impl Default for TopPcsParams {
         let rolin = RolinParams::default();
         Self {
             loss: rolin.loss,
-            cv: CvRule::Standard,
+            cv: CvRule::Standard.into(),
             scoring: rolin.scoring,
             normalize: rolin.normalize,
             theta_ratio: rolin.theta_ratio,
             theta_slack: rolin.theta_slack,
             n_folds: rolin.n_folds,
             n_repeats: rolin.n_repeats,
+            class_weight: rolin.class_weight,
             k: None,
             s0_ridge: rolin.s0_ridge,
             kernel: rolin.kernel,
@@ -213,11 +257,20 @@ impl Default for TopPcsParams {
 impl TopPcsParams {
     /// The only door from parameters to an estimator.
     pub fn check(self) -> Result<TopPcs> {
-        check_folds(self.n_folds, self.n_repeats)?;
+        check_folds(&self.folds())?;
         check_ridge(self.s0_ridge)?;
         check_normalize(self.normalize, self.kernel)?;
         self.thresholds().check()?;
         Ok(TopPcs(self))
+    }
+
+    fn folds(&self) -> Plan {
+        Plan {
+            given: self.cv.splits(),
+            folds: self.n_folds,
+            repeats: self.n_repeats,
+            seed: self.random_state.unwrap_or(0),
+        }
     }
 
     fn thresholds(&self) -> Thresholds {
@@ -225,9 +278,10 @@ impl TopPcsParams {
     }
 }
 
-fn check_folds(folds: usize, repeats: usize) -> Result<()> {
-    require(folds >= 2, "n_folds", folds, "at least 2")?;
-    require(repeats >= 1, "n_repeats", repeats, "at least 1")
+fn check_folds(plan: &Plan) -> Result<()> {
+    require(plan.folds >= 2, "n_folds", plan.folds, "at least 2")?;
+    require(plan.repeats >= 1, "n_repeats", plan.repeats, "at least 1")?;
+    plan.given.as_ref().map_or(Ok(()), |given| Cv::Splits(given.clone()).check())
 }
 
 fn check_ridge(ridge: f64) -> Result<()> {
@@ -255,10 +309,9 @@ impl Rolin {
             loss: p.loss,
             scoring: p.scoring,
             normalize: p.normalize,
-            n_folds: p.n_folds,
-            n_repeats: p.n_repeats,
+            class_weight: p.class_weight.clone(),
+            splits: p.folds(),
             kernel: p.kernel,
-            seed: p.random_state.unwrap_or(0),
             constants,
         }
     }
@@ -279,19 +332,18 @@ impl Estimator for Rolin {
         let p = &self.0;
         let fitted = match p.variant {
             Variant::Paper => Paper {
-                loss: PaperLoss(p.loss),
-                cv: p.cv,
+                loss: PaperLoss::of(p.loss),
+                cv: p.cv.rule(CvRule::Robust),
                 scoring: p.scoring,
                 normalize: p.normalize,
                 rules: p.thresholds(),
-                n_folds: p.n_folds,
-                n_repeats: p.n_repeats,
+                class_weight: p.class_weight.clone(),
+                splits: p.folds(),
                 sigma_ratios: p.sigma_ratios.clone(),
                 b_maxs: p.b_maxs.clone(),
                 k: p.k,
                 ridge: p.s0_ridge,
                 kernel: p.kernel,
-                seed: p.random_state.unwrap_or(0),
                 tail: true,
             }
             .fit(data, control),
@@ -305,19 +357,18 @@ impl Estimator for TopPcs {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
         Paper {
-            loss: PaperLoss(p.loss),
-            cv: p.cv,
+            loss: PaperLoss::of(p.loss),
+            cv: p.cv.rule(CvRule::Standard),
             scoring: p.scoring,
             normalize: p.normalize,
             rules: p.thresholds(),
-            n_folds: p.n_folds,
-            n_repeats: p.n_repeats,
+            class_weight: p.class_weight.clone(),
+            splits: p.folds(),
             sigma_ratios: None,
             b_maxs: None,
             k: p.k,
             ridge: p.s0_ridge,
             kernel: p.kernel,
-            seed: p.random_state.unwrap_or(0),
             tail: false,
         }
         .fit(data, control)

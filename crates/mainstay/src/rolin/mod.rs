@@ -17,7 +17,7 @@ mod paper;
 mod shared;
 
 pub use crate::data::{Normalize, NormalizeRule};
-pub use estimator::{CvRule, Rolin, RolinParams, Scoring, TopPcs, TopPcsParams, Variant};
+pub use estimator::{CvRule, Rolin, RolinCv, RolinParams, Scoring, TopPcs, TopPcsParams, Variant};
 pub use extended::constants::{ExtendedConstants, FamilyConstants};
 pub use paper::rules;
 pub use shared::kernel::KernelKind;

@@ -6,13 +6,14 @@ use super::estimator::{
     MultiClass, StableLogisticParams, StableSvcParams, SvmLoss, limits, only, positive,
 };
 use super::path::{PathSpec, Setting};
+use super::problem::RowLoss;
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{ClassWeight, Dataset};
 use crate::error::{Result, require};
-use crate::folds::{Split, stratified};
-use crate::metrics::log_loss;
+use crate::folds::{Cv, Split};
+use crate::metrics::{Judged, Metric, Predictions};
 use crate::model::{Estimator, Fitted};
-use crate::optim::{Candidates, Rule, Scores};
+use crate::optim::{Candidates, Collapsed, Rule, Scores};
 use crate::uncertainty::K;
 
 /// Parameters of [`StableSvcCv`]; `check` is the only door to `fit`.
@@ -24,14 +25,16 @@ pub struct StableSvcCvParams {
     /// Values of `C` to try.
     #[serde(rename = "Cs")]
     pub cs: Vec<f64>,
-    /// Number of folds.
-    pub cv: usize,
+    /// Number of folds, or the splits.
+    pub cv: Cv,
     /// The best candidate, or the simplest within one standard error of it.
     pub rule: Rule,
     /// Loss of a row.
     pub loss: SvmLoss,
     /// Whether there is a free intercept.
     pub fit_intercept: bool,
+    /// Weight of each class, in the fits and on held-out rows.
+    pub class_weight: ClassWeight,
     /// Proven relative gap of every fit.
     pub tol: f64,
     /// Iteration limit of every fit.
@@ -45,10 +48,11 @@ impl Default for StableSvcCvParams {
         Self {
             ks: vec![0.2, 0.4, 0.6, 0.8, 1.0],
             cs: vec![0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
-            cv: 5,
+            cv: Cv::Folds(5),
             rule: Rule::default(),
             loss: SvmLoss::Hinge,
             fit_intercept: true,
+            class_weight: ClassWeight::None,
             tol: 1e-6,
             max_iter: 1000,
             random_state: None,
@@ -62,13 +66,14 @@ impl StableSvcCvParams {
         fractions(&self.ks)?;
         grid("Cs", &self.cs)?;
         self.cs.iter().try_for_each(|&c| positive("Cs", c))?;
-        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
+        self.cv.check()?;
         limits(self.tol, self.max_iter)?;
         Ok(StableSvcCv(self))
     }
 }
 
-/// [`super::StableSvc`] with `k` and `C` chosen by cross-validated accuracy.
+/// [`super::StableSvc`] with `k` and `C` chosen by cross-validated accuracy. Candidates that give one class to all held-out
+/// rows in half of the splits are taken only if all do.
 #[derive(Debug, Clone)]
 pub struct StableSvcCv(StableSvcCvParams);
 
@@ -78,6 +83,7 @@ impl Estimator for StableSvcCv {
         let path_spec = StableSvcParams {
             loss: p.loss,
             fit_intercept: p.fit_intercept,
+            class_weight: p.class_weight.settled(data)?,
             tol: p.tol,
             max_iter: p.max_iter,
             ..StableSvcParams::default()
@@ -92,7 +98,7 @@ impl Estimator for StableSvcCv {
             strongest_last: false,
             rule: p.rule,
         };
-        search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
+        search.fit(data, &p.cv.splits(data, p.random_state.unwrap_or(0))?, control)
     }
 }
 
@@ -104,14 +110,16 @@ pub struct StableLogisticCvParams {
     pub ks: Vec<f64>,
     /// Values of `alpha` to try.
     pub alphas: Vec<f64>,
-    /// Number of folds.
-    pub cv: usize,
+    /// Number of folds, or the splits.
+    pub cv: Cv,
     /// The best candidate, or the simplest within one standard error of it.
     pub rule: Rule,
     /// More than two classes: one problem each, or one for all.
     pub multi_class: MultiClass,
     /// Whether there is a free intercept.
     pub fit_intercept: bool,
+    /// Weight of each class, in the fits and on held-out rows.
+    pub class_weight: ClassWeight,
     /// Proven relative gap of every fit.
     pub tol: f64,
     /// Iteration limit of every fit.
@@ -125,10 +133,11 @@ impl Default for StableLogisticCvParams {
         Self {
             ks: vec![0.2, 0.4, 0.6, 0.8, 1.0],
             alphas: vec![0.0001, 0.001, 0.01, 0.1, 1.0],
-            cv: 5,
+            cv: Cv::Folds(5),
             rule: Rule::default(),
             multi_class: MultiClass::Ovr,
             fit_intercept: true,
+            class_weight: ClassWeight::None,
             tol: 1e-6,
             max_iter: 1000,
             random_state: None,
@@ -142,7 +151,7 @@ impl StableLogisticCvParams {
         fractions(&self.ks)?;
         grid("alphas", &self.alphas)?;
         self.alphas.iter().try_for_each(|&alpha| positive("alphas", alpha))?;
-        require(self.cv >= 2, "cv", self.cv, "at least 2")?;
+        self.cv.check()?;
         limits(self.tol, self.max_iter)?;
         Ok(StableLogisticCv(self))
     }
@@ -158,6 +167,7 @@ impl Estimator for StableLogisticCv {
         let path_spec = StableLogisticParams {
             multi_class: p.multi_class,
             fit_intercept: p.fit_intercept,
+            class_weight: p.class_weight.settled(data)?,
             tol: p.tol,
             max_iter: p.max_iter,
             ..StableLogisticParams::default()
@@ -172,7 +182,7 @@ impl Estimator for StableLogisticCv {
             strongest_last: true,
             rule: p.rule,
         };
-        search.fit(data, &stratified(data.labels(), p.cv, 1, p.random_state.unwrap_or(0)), control)
+        search.fit(data, &p.cv.splits(data, p.random_state.unwrap_or(0))?, control)
     }
 }
 
@@ -202,18 +212,27 @@ impl Search<'_> {
         let grid = self.grid();
         let settings: Vec<Setting> =
             grid.iter().map(|&(k, strength)| Setting { k: K::Fraction(k), strength }).collect();
-        let quiet = control.without_progress();
+        let (quiet, collapsed) = (control.without_progress(), Collapsed::new(grid.len()));
         let scores = Scores::cross_validate(splits, control, |split| {
             let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
             let holdout = data.select_rows(&split.holdout);
-            path.iter().map(|fitted| score(fitted, &holdout)).collect::<Result<_>>().map(Some)
+            let weights = self.path_spec.class_weight.weights_of(&holdout)?;
+            let score = |(k, fitted): (usize, &Fitted)| {
+                let made = Predictions::of(&fitted.model, holdout.features())?;
+                collapsed.note(k, &made.predicted);
+                score(&made, &holdout, weights.as_deref())
+            };
+            path.iter().enumerate().map(score).collect::<Result<_>>().map(Some)
         })?;
         // Among equals the largest `k` (closest to the classical fit), then the strongest regularisation.
         let strong = |at: usize| if self.strongest_last { grid[at].1 } else { -grid[at].1 };
         let simpler = |a: usize, b: usize| {
             grid[a].0.total_cmp(&grid[b].0).then(strong(a).total_cmp(&strong(b)))
         };
-        let best = scores.take(self.rule, |_| true, simpler)?;
+        // A log loss knows what a constant class is worth; an accuracy does not.
+        let probable = self.path_spec.loss == RowLoss::Logistic;
+        let lively = |k: usize| probable || collapsed.is_lively(k, splits.len());
+        let best = scores.take(self.rule, lively, simpler)?;
         let fitted = only(self.path_spec.fit(&[settings[best]], data, &quiet)?)?;
         let (k, strength) = grid[best];
         let (ks, strengths): (Vec<f64>, Vec<f64>) = grid.into_iter().unzip();
@@ -238,12 +257,16 @@ impl Search<'_> {
     }
 }
 
-/// Negative log loss where the model gives probabilities, otherwise accuracy.
-fn score(fitted: &Fitted, holdout: &Dataset) -> Result<f64> {
-    if let Some(probabilities) = fitted.model.probabilities(holdout.features())? {
-        return Ok(-log_loss(holdout.labels(), &probabilities));
+/// Negative log loss where there are probabilities, otherwise accuracy; rows count by their `weights`.
+fn score(made: &Predictions, holdout: &Dataset, weights: Option<&[f64]>) -> Result<f64> {
+    let mut judged = Judged::new(holdout.labels(), holdout.n_classes(), made)?;
+    if let Some(weights) = weights {
+        judged = judged.with_weights(weights)?;
     }
-    let predicted = fitted.model.predict(holdout.features())?;
-    let right = predicted.iter().zip(holdout.labels()).filter(|(a, b)| a == b).count();
-    Ok(right as f64 / holdout.len().max(1) as f64)
+    let (metric, sign) = if made.probabilities.is_some() {
+        (Metric::LogLoss, -1.0)
+    } else {
+        (Metric::Accuracy, 1.0)
+    };
+    Ok(metric.of(&judged).map_or(f64::NAN, |value| sign * value))
 }

@@ -162,7 +162,19 @@ pub(super) fn report_zero_weights(
     solution.certificate.primal = objective;
     solution.iterate = Iterate { v: reduced.constant(&constant.intercept), hyperplanes: constant };
     let strength = if problem.loss == RowLoss::Logistic { "alpha" } else { "C" };
-    let advice = advice(useless, problem.total());
+    let advice = if useless.1 < problem.total() * (1.0 - NEARLY_ALL) {
+        advice(useless, problem.total())
+    } else if means_are_equal(problem) {
+        "no k helps, and no other linear fit: every feature has the same mean in the classes".into()
+    } else {
+        let other = match problem.loss {
+            RowLoss::Hinge => " or `loss` = \"squared_hinge\"",
+            RowLoss::SquaredHinge | RowLoss::Logistic => "",
+        };
+        format!(
+            "no k helps while one class outweighs the others: try `class_weight` = \"balanced\"{other} with k = 1.0"
+        )
+    };
     Ok(Some(format!(
         "k = {} is so small that zero weights are optimal for every {strength}, so the model is \
          constant; {advice}",
@@ -209,9 +221,7 @@ fn advice((low, high): (f64, f64), total: f64) -> String {
     // Above the largest useless one, and above what rounding makes of it.
     let above = |k: f64| (k * (1.0 + 1e-9)).floor() + 1.0;
     let share = |k: f64| above(k / total * 1e4) / 1e4;
-    if high >= total * (1.0 - NEARLY_ALL) {
-        "no k helps: the features do not tell the classes apart better than a constant".to_owned()
-    } else if above(low) >= above(high) {
+    if above(low) >= above(high) {
         format!("the smallest usable k is {} (a fraction of {:.4})", above(high), share(high))
     } else {
         format!(
@@ -240,6 +250,26 @@ fn no_k_helps(problem: &Problem<'_>, known: &SmallestK, control: &Control) -> Re
     }
     let sums = normalised_columns(problem).tr_mul_vec(&alpha);
     Ok(vector::norm_inf(&sums) <= CANCELS * vector::norm_1(&alpha))
+}
+
+/// Whether every feature has the same mean in all classes: then no weights for the classes make weights of the features
+/// better than none.
+fn means_are_equal(problem: &Problem<'_>) -> bool {
+    let x = normalised_columns(problem);
+    let mut totals = vec![0.0; problem.q().max(2)];
+    for (i, c) in problem.weights.iter().enumerate() {
+        totals[problem.target.label(i)] += c;
+    }
+    let all: f64 = totals.iter().sum();
+    let agrees = |class: usize| {
+        let rest = all - totals[class];
+        let share = |(i, c): (usize, &f64)| {
+            if problem.target.label(i) == class { c / totals[class] } else { -c / rest }
+        };
+        let shares: Vec<f64> = problem.weights.iter().enumerate().map(share).collect();
+        vector::norm_inf(&x.tr_mul_vec(&shares)) <= CANCELS * vector::norm_1(&shares)
+    };
+    (0..totals.len()).filter(|&class| totals[class] > 0.0 && totals[class] < all).all(agrees)
 }
 
 /// The best hyperplanes without weights: the same problem with one row per class and no features, whose steps

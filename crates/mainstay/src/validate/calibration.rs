@@ -29,11 +29,11 @@ pub(super) fn curve(finished: &Finished<'_>) -> Option<CalibrationCurve> {
         return None;
     }
     let y: Vec<f64> = finished.labels.iter().map(|&l| f64::from(u8::from(l == 1))).collect();
-    Some(smooth(&p, &y, finished.plan.seed))
+    Some(smooth(&p, &y, &finished.plan.members(n), finished.plan.seed))
 }
 
-/// Nadaraya and Watson's local mean of `y` over `p` with a Gaussian window of Silverman's width.
-fn smooth(p: &[f64], y: &[f64], seed: u64) -> CalibrationCurve {
+/// Nadaraya and Watson's local mean of `y` over `p` with a Gaussian window of Silverman's width; the band redraws `members`.
+fn smooth(p: &[f64], y: &[f64], members: &[Vec<usize>], seed: u64) -> CalibrationCurve {
     let n = p.len() as f64;
     let mean = p.iter().sum::<f64>() / n;
     let deviation = (p.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n).sqrt();
@@ -60,8 +60,10 @@ fn smooth(p: &[f64], y: &[f64], seed: u64) -> CalibrationCurve {
     let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); POINTS];
     for _ in 0..DRAWS {
         let mut counts = vec![0.0; p.len()];
-        for _ in 0..p.len() {
-            counts[rng.random_range(0..p.len())] += 1.0;
+        for _ in 0..members.len() {
+            for &i in &members[rng.random_range(0..members.len())] {
+                counts[i] += 1.0;
+            }
         }
         for (values, weights) in drawn.iter_mut().zip(&window) {
             values.extend(local(weights, &counts));
@@ -87,7 +89,8 @@ mod tests {
         let p: Vec<f64> = (0..4000).map(|_| rng.random_range(0.0..1.0)).collect();
         let y: Vec<f64> =
             p.iter().map(|v| f64::from(u8::from(rng.random_range(0.0..1.0) < *v))).collect();
-        let found = smooth(&p, &y, 1);
+        let alone: Vec<Vec<usize>> = (0..4000).map(|i| vec![i]).collect();
+        let found = smooth(&p, &y, &alone, 1);
         assert_eq!(found.points.len(), POINTS);
         // The ends are pulled inwards by half a window.
         for point in &found.points[3..POINTS - 3] {

@@ -48,19 +48,23 @@ pub(super) fn curve(
 }
 
 fn smaller(finished: &Finished<'_>) -> Result<Vec<Size>> {
-    let mut sizes: Vec<Size> = Vec::new();
+    // Groups make training sets of one size differ by a few rows: the mean stands for all.
+    let mut sizes: Vec<(usize, usize, Vec<f64>)> = Vec::new();
     for (job, made) in &finished.others {
-        let Kind::Curve { .. } = job.kind else { continue };
+        let Kind::Curve { size, .. } = job.kind else { continue };
         let truth = finished.labels_of(&job.judged);
         let judged = Judged::new(&truth, finished.n_classes, made)?;
         let Ok(value) = finished.plan.metric.of(&judged) else { continue };
-        let rows = job.train.len();
-        match sizes.iter_mut().find(|size| size.rows == rows) {
-            Some(size) => size.values.push(value),
-            None => sizes.push(Size { rows, values: vec![value] }),
-        }
+        let place = sizes.iter().position(|(own, _, _)| *own == size).unwrap_or_else(|| {
+            sizes.push((size, 0, Vec::new()));
+            sizes.len() - 1
+        });
+        sizes[place].1 += job.train.len();
+        sizes[place].2.push(value);
     }
-    Ok(sizes)
+    let mean =
+        |(_, rows, values): (usize, usize, Vec<f64>)| Size { rows: rows / values.len(), values };
+    Ok(sizes.into_iter().map(mean).collect())
 }
 
 /// The folds of the cross-validation are one more size: one value a repeat.

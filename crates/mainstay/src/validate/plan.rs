@@ -1,10 +1,11 @@
 //! Which refits a validation consists of.
 
 use rand::RngExt;
+use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, require};
-use crate::folds::{generator, stratified, stratified_groups};
+use crate::folds::{Split, generator, stratified, stratified_groups};
 use crate::metrics::Metric;
 use crate::stress::few_samples;
 
@@ -28,12 +29,22 @@ pub struct ValidationPlan {
     pub metric: Metric,
     /// Seed of everything random.
     pub seed: u64,
+    /// Rows with the same number are drawn, fitted to and held out together; none: every row on its own.
+    pub groups: Option<Vec<usize>>,
 }
 
 impl Default for ValidationPlan {
     fn default() -> Self {
         let (bootstrap, folds, repeats, curve_repeats) = (200, 5, 10, 20);
-        Self { bootstrap, folds, repeats, curve_repeats, metric: Metric::Auc, seed: 0 }
+        Self {
+            bootstrap,
+            folds,
+            repeats,
+            curve_repeats,
+            metric: Metric::Auc,
+            seed: 0,
+            groups: None,
+        }
     }
 }
 
@@ -89,33 +100,89 @@ impl ValidationPlan {
                 self.folds
             )));
         }
+        if let Some(groups) = self.groups.as_ref().filter(|g| g.len() != labels.len()) {
+            let (groups, rows) = (groups.len(), labels.len());
+            return Err(Error::BadData(format!("{groups} groups for {rows} rows")));
+        }
         Ok(())
     }
 
+    /// Rows that stay together, one list each.
+    pub(super) fn members(&self, n: usize) -> Vec<Vec<usize>> {
+        let Some(groups) = &self.groups else { return (0..n).map(|i| vec![i]).collect() };
+        let mut members = vec![Vec::new(); groups.iter().max().map_or(0, |m| m + 1)];
+        groups.iter().enumerate().for_each(|(i, &g)| members[g].push(i));
+        members.retain(|rows| !rows.is_empty());
+        members
+    }
+
+    fn splits(&self, labels: &[usize], n_classes: usize) -> Result<Vec<Split>> {
+        let Some(groups) = &self.groups else {
+            return Ok(stratified(labels, self.folds, self.repeats, self.seed));
+        };
+        let splits = stratified_groups(labels, groups, self.folds, self.repeats, self.seed);
+        if splits.len() < self.folds * self.repeats {
+            let count = splits.len() / self.repeats;
+            return Err(Error::BadData(format!(
+                "there are only {count} groups to hold out, fewer than the {} folds: use fewer folds",
+                self.folds
+            )));
+        }
+        let lacks = |class: usize| splits.iter().any(|s| !occurs(class, &s.train, labels));
+        match (0..n_classes).find(|&class| lacks(class)) {
+            Some(class) => Err(Error::BadData(format!(
+                "class {class} has all its rows in groups of one fold: no training rows of it are left; use fewer \
+                 folds or smaller groups"
+            ))),
+            None => Ok(splits),
+        }
+    }
+
+    /// A smaller training set of about this share of the rows; `None` if groups leave no such set with every class on
+    /// both sides.
+    fn smaller(&self, share: f64, labels: &[usize], repeat: u64) -> Result<Option<Vec<usize>>> {
+        let seed = self.seed.wrapping_add(1 + repeat);
+        if self.groups.is_none() {
+            return few_samples(labels, 1.0 - share, seed).map(Some);
+        }
+        let n = labels.len();
+        let mut members = self.members(n);
+        let mut rng = generator(seed ^ (share * 100.0).to_bits());
+        let classes = labels.iter().max().map_or(0, |m| m + 1);
+        for _ in 0..TRIES {
+            members.shuffle(&mut rng);
+            let mut train: Vec<usize> = Vec::new();
+            for rows in &members {
+                if (train.len() + rows.len() / 2) as f64 > share * n as f64 {
+                    break;
+                }
+                train.extend(rows);
+            }
+            train.sort_unstable();
+            let left: Vec<usize> = (0..n).filter(|i| train.binary_search(i).is_err()).collect();
+            if (0..classes).all(|k| occurs(k, &train, labels) && occurs(k, &left, labels)) {
+                return Ok(Some(train));
+            }
+        }
+        Ok(None)
+    }
+
     /// All refits, the fit to all rows first and the kinds mixed after it: what is done when a run is stopped is a
-    /// smaller validation. Rows with the same entry of `groups` are in the same fold.
-    pub fn jobs(
-        &self,
-        labels: &[usize],
-        n_classes: usize,
-        groups: Option<&[usize]>,
-    ) -> Result<Vec<Job>> {
+    /// smaller validation.
+    pub fn jobs(&self, labels: &[usize], n_classes: usize) -> Result<Vec<Job>> {
         self.check(labels, n_classes)?;
         let n = labels.len();
         let all: Vec<usize> = (0..n).collect();
         let mut jobs =
             vec![(0.0, Job { kind: Kind::All, train: all.clone(), judged: all.clone() })];
         let place = |k: usize, count: usize| (k as f64 + 0.5) / count as f64;
-        let mut rng = generator(self.seed);
+        let (mut rng, members) = (generator(self.seed), self.members(n));
         for b in 0..self.bootstrap {
-            let train = bootstrap_sample(labels, n_classes, &mut rng)?;
+            let train = bootstrap_sample(labels, n_classes, &members, &mut rng)?;
             let job = Job { kind: Kind::Bootstrap, train, judged: all.clone() };
             jobs.push((place(b, self.bootstrap), job));
         }
-        let splits = match groups {
-            Some(groups) => stratified_groups(labels, groups, self.folds, self.repeats, self.seed),
-            None => stratified(labels, self.folds, self.repeats, self.seed),
-        };
+        let splits = self.splits(labels, n_classes)?;
         let per_repeat = splits.len() / self.repeats;
         for (k, split) in splits.into_iter().enumerate() {
             let repeat = k / per_repeat;
@@ -125,8 +192,7 @@ impl ValidationPlan {
         }
         for repeat in 0..self.curve_repeats {
             for (size, share) in SIZES.into_iter().enumerate() {
-                let seed = self.seed.wrapping_add(1 + repeat as u64);
-                let train = few_samples(labels, 1.0 - share, seed)?;
+                let Some(train) = self.smaller(share, labels, repeat as u64)? else { continue };
                 let judged: Vec<usize> =
                     (0..n).filter(|i| train.binary_search(i).is_err()).collect();
                 let job = Job { kind: Kind::Curve { size, repeat }, train, judged };
@@ -138,21 +204,30 @@ impl ValidationPlan {
     }
 }
 
-/// As many rows as there are, drawn with replacement, every class among them.
+/// Whether one of `rows` is of the class.
+fn occurs(class: usize, rows: &[usize], labels: &[usize]) -> bool {
+    rows.iter().any(|&i| labels[i] == class)
+}
+
+/// As many groups as there are, drawn with replacement, every class among their rows.
 fn bootstrap_sample(
     labels: &[usize],
     n_classes: usize,
+    members: &[Vec<usize>],
     rng: &mut impl rand::Rng,
 ) -> Result<Vec<usize>> {
-    let n = labels.len();
+    let n = members.len();
     for _ in 0..TRIES {
-        let mut rows: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
+        let mut rows: Vec<usize> =
+            (0..n).flat_map(|_| members[rng.random_range(0..n)].iter().copied()).collect();
         rows.sort_unstable();
-        if (0..n_classes).all(|class| rows.iter().any(|&i| labels[i] == class)) {
+        if (0..n_classes).all(|class| occurs(class, &rows, labels)) {
             return Ok(rows);
         }
     }
-    Err(Error::BadData("a class is so rare that bootstrap samples do not contain it".into()))
+    Err(Error::BadData(
+        "a class is so rare, or in so few groups, that bootstrap samples do not contain it".into(),
+    ))
 }
 
 #[cfg(test)]
@@ -164,10 +239,10 @@ mod tests {
         let labels: Vec<usize> = (0..50).map(|i| usize::from(i % 3 == 0)).collect();
         let plan =
             ValidationPlan { bootstrap: 20, repeats: 3, curve_repeats: 2, ..Default::default() };
-        let jobs = plan.jobs(&labels, 2, None).unwrap();
+        let jobs = plan.jobs(&labels, 2).unwrap();
         assert_eq!(jobs.len(), 1 + 20 + 15 + 8);
         assert_eq!(jobs[0].kind, Kind::All);
-        assert_eq!(jobs, plan.jobs(&labels, 2, None).unwrap());
+        assert_eq!(jobs, plan.jobs(&labels, 2).unwrap());
         for job in &jobs {
             match job.kind {
                 Kind::All => assert_eq!(job.train, job.judged),
@@ -190,7 +265,41 @@ mod tests {
     #[test]
     fn a_class_with_fewer_rows_than_folds_is_refused() {
         let labels = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
-        let told = ValidationPlan::default().jobs(&labels, 2, None).unwrap_err().to_string();
+        let told = ValidationPlan::default().jobs(&labels, 2).unwrap_err().to_string();
         assert!(told.contains("class 1 has 4 rows"), "{told}");
+    }
+
+    #[test]
+    fn groups_are_drawn_and_held_out_together() {
+        let labels: Vec<usize> = (0..120).map(|i| usize::from(i % 3 == 0)).collect();
+        let groups: Vec<usize> = (0..120).map(|i| i / 4).collect();
+        let plan = ValidationPlan {
+            groups: Some(groups.clone()),
+            bootstrap: 20,
+            repeats: 2,
+            curve_repeats: 3,
+            ..Default::default()
+        };
+        let jobs = plan.jobs(&labels, 2).unwrap();
+        assert_eq!(jobs.len(), 1 + 20 + 10 + 12);
+        for job in &jobs {
+            let count = |i: usize| job.train.iter().filter(|&&j| j == i).count();
+            assert!((0..120).all(|i| count(i) == count(i / 4 * 4)), "{:?}", job.kind);
+            if !matches!(job.kind, Kind::All | Kind::Bootstrap) {
+                assert!(job.judged.iter().all(|i| count(*i) == 0));
+                assert_eq!(job.train.len() + job.judged.len(), 120);
+            }
+        }
+        let few = ValidationPlan { groups: Some(vec![0; 120]), ..Default::default() };
+        assert!(few.jobs(&labels, 2).is_err());
+        let one_class = ValidationPlan {
+            groups: Some(
+                labels.iter().enumerate().map(|(i, l)| if *l == 1 { 0 } else { 1 + i }).collect(),
+            ),
+            ..Default::default()
+        };
+        let told = one_class.jobs(&labels, 2).unwrap_err().to_string();
+        assert!(told.contains("class 1 has all its rows"), "{told}");
+        assert_eq!(plan.members(120).len(), 30);
     }
 }

@@ -20,8 +20,9 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
     let metrics = shown();
     let (labels, k) = (finished.labels, finished.n_classes);
     let judged = Judged::new(labels, k, &finished.all)?;
-    let spans =
-        intervals(&judged, &metrics, None, usual_redraws(labels.len()), finished.plan.seed)?;
+    let redraws = usual_redraws(labels.len());
+    let groups = finished.plan.groups.as_deref();
+    let spans = intervals(&judged, &metrics, groups, redraws, finished.plan.seed)?;
     let optimisms = optimisms(finished, &metrics)?;
     let held_out = HeldOut::new(finished, &metrics)?;
     let rows = metrics.iter().enumerate().map(|(m, &metric)| {
@@ -110,7 +111,8 @@ impl HeldOut {
             let judged = Judged::new(labels, k, &pooled)?;
             if repeats.is_empty() {
                 let redraws = usual_redraws(labels.len());
-                spans = intervals(&judged, metrics, None, redraws, finished.plan.seed)?;
+                let groups = finished.plan.groups.as_deref();
+                spans = intervals(&judged, metrics, groups, redraws, finished.plan.seed)?;
             }
             repeats.push(values(&judged));
             for (rows, made) in parts {

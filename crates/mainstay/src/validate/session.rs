@@ -112,17 +112,7 @@ impl Finished<'_> {
 impl Validation {
     /// Plans the refits for rows with these class indices.
     pub fn new(plan: ValidationPlan, labels: &[usize], n_classes: usize) -> Result<Self> {
-        Self::grouped(plan, labels, n_classes, None)
-    }
-
-    /// As [`Validation::new`]; rows with the same entry of `groups` are in the same fold of the cross-validation.
-    pub fn grouped(
-        plan: ValidationPlan,
-        labels: &[usize],
-        n_classes: usize,
-        groups: Option<&[usize]>,
-    ) -> Result<Self> {
-        let jobs = plan.jobs(labels, n_classes, groups)?;
+        let jobs = plan.jobs(labels, n_classes)?;
         let found = Mutex::new(vec![None; jobs.len()]);
         Ok(Self { plan, labels: labels.to_vec(), n_classes, jobs, found })
     }

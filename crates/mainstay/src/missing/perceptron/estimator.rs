@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{ClassRule, ClassWeight, Dataset, check_weights, weighted_rows};
 use crate::error::{Error, Result, require};
 use crate::folds::generator;
 use crate::linalg::Matrix;
@@ -28,6 +28,8 @@ pub struct MissingPerceptronParams {
     pub c: f64,
     /// Whether there is an intercept.
     pub fit_intercept: bool,
+    /// Weight of each class; a stream knows no "balanced".
+    pub class_weight: ClassWeight,
     /// Passes over the rows.
     pub n_passes: usize,
     /// Whether every pass takes the rows in a new random order.
@@ -44,6 +46,7 @@ impl Default for MissingPerceptronParams {
             margin: 1.0,
             c: 10.0,
             fit_intercept: true,
+            class_weight: ClassWeight::None,
             n_passes: 1,
             shuffle: true,
             random_state: None,
@@ -74,6 +77,9 @@ impl MissingPerceptronParams {
 /// sum of losses exceeds that of any fixed hypothesis by at most $3C\sqrt{2(n+1)t}$ at all times, three times
 /// Theorem 4. Without an intercept $n + 1$ is $n$ and the 2 is 1.
 ///
+/// **Weights.** A row of weight 3 has three rounds, as if it were there three times; what is left of a weight of 2.5 after
+/// two rounds is half a round: half the step, and half the say in the average.
+///
 /// A row that causes no update costs one pass over its entries; memory is that of the weights, twice. More than two
 /// classes: one learner per class, against the rest.
 #[derive(Debug, Clone)]
@@ -84,9 +90,23 @@ pub struct MissingPerceptron(MissingPerceptronParams);
 pub struct PerceptronState {
     pub(super) values: Vec<f64>,
     pub(super) learners: Vec<Learner>,
-    /// Rounds so far.
-    pub(super) rounds: u64,
+    /// Rounds so far; parts of a round count as such.
+    pub(super) rounds: f64,
 }
+
+/// Rows of a stream.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// One row a sample; 0 is a missing feature.
+    pub x: &'a Matrix,
+    /// Class index of every row.
+    pub labels: &'a [usize],
+    /// How many rounds every row has; one each if there are none.
+    pub weights: Option<&'a [f64]>,
+}
+
+/// A row, and how much of a round it has: 1, or the rest of its weight.
+type Round = (usize, f64);
 
 impl MissingPerceptron {
     /// The parameters.
@@ -122,14 +142,34 @@ impl MissingPerceptron {
     pub fn partial_fit(
         &self,
         state: &mut PerceptronState,
-        x: &Matrix,
-        labels: &[usize],
+        batch: &Batch<'_>,
         control: &Control,
     ) -> Result<()> {
-        state.fits(x, labels)?;
-        let order: Vec<usize> = (0..x.nrows()).collect();
-        let scale = self.step_scale(x.ncols());
-        self.pass(state, x, labels, &order, |round| scale / ((round + 1) as f64).sqrt(), control)
+        state.fits(batch.x, batch.labels)?;
+        let weights = self.stream_weights(state, batch)?;
+        let rows: Vec<Round> = weights.into_iter().enumerate().collect();
+        let order = rounds(&rows, control)?;
+        let scale = self.step_scale(batch.x.ncols());
+        self.pass(state, batch, &order, |round| scale / (round + 1.0).sqrt(), control)
+    }
+
+    /// What every row of a stream counts.
+    fn stream_weights(&self, state: &PerceptronState, batch: &Batch<'_>) -> Result<Vec<f64>> {
+        let n_classes = state.learners.len().max(2);
+        let factors = match &self.0.class_weight {
+            ClassWeight::Rule(ClassRule::Balanced) => {
+                let rule =
+                    "nothing or one factor per class with partial_fit: \"balanced\" needs all rows";
+                return Err(Error::param("class_weight", "balanced", rule));
+            }
+            other => other.factors_of(&vec![0.0; n_classes])?,
+        };
+        if let Some(weights) = batch.weights {
+            check_weights(weights, batch.labels.len())?;
+        }
+        let factor = |label: usize| factors.as_ref().map_or(1.0, |f| f[label]);
+        let given = |i: usize| batch.weights.map_or(1.0, |w| w[i]);
+        Ok(batch.labels.iter().enumerate().map(|(i, &label)| factor(label) * given(i)).collect())
     }
 
     /// $\tau\sqrt m$.
@@ -141,51 +181,77 @@ impl MissingPerceptron {
     fn pass(
         &self,
         state: &mut PerceptronState,
-        x: &Matrix,
-        labels: &[usize],
-        order: &[usize],
-        step: impl Fn(u64) -> f64,
+        batch: &Batch<'_>,
+        order: &[Round],
+        step: impl Fn(f64) -> f64,
         control: &Control,
     ) -> Result<()> {
         /// Rounds between looks at the control.
-        const STRIDE: u64 = 4096;
+        const STRIDE: usize = 4096;
         let set = Deletions::leaving_something(state.values.clone(), self.0.budget)?;
         let rule = UpdateRule::new(&set, self.0.margin, self.0.c, self.0.fit_intercept);
         let mut items = Vec::new();
-        for &i in order {
-            if state.rounds.is_multiple_of(STRIDE) {
+        for (count, &(i, part)) in order.iter().enumerate() {
+            if count.is_multiple_of(STRIDE) {
                 control.check()?;
             }
-            let step = step(state.rounds);
-            let row = (x.row(i), labels[i]);
-            learn_row(&mut state.learners, row, (step, state.rounds), &rule, &mut items);
-            state.rounds += 1;
+            let (step, end) = (part * step(state.rounds), state.rounds + part);
+            let row = (batch.x.row(i), batch.labels[i]);
+            learn_row(&mut state.learners, row, (step, end), &rule, &mut items);
+            state.rounds = end;
         }
         Ok(())
     }
 
     /// Trains on all rows and returns the state, from which a stream can go on.
     pub fn train(&self, data: &Dataset, control: &Control) -> Result<PerceptronState> {
-        if data.weights().is_some() {
-            return Err(Error::BadData(
-                "the perceptron takes rows one by one and knows no sample weights; repeat rows instead".into(),
-            ));
-        }
+        let data = &*self.0.class_weight.applied(data)?;
         let values = self.0.values.resolve(data)?;
         let mut state = PerceptronState::new(values, data.n_classes());
-        let rounds = (data.len() * self.0.n_passes) as f64;
-        let step = self.step_scale(data.n_features()) / rounds.sqrt();
+        let mut order = self.rounds_of(data, control)?;
+        let total: f64 = order.iter().map(|(_, part)| part).sum();
+        let step = self.step_scale(data.n_features()) / (total * self.0.n_passes as f64).sqrt();
         let mut rng = generator(self.0.random_state.unwrap_or(0));
-        let mut order: Vec<usize> = (0..data.len()).collect();
+        let batch = Batch { x: data.features(), labels: data.labels(), weights: None };
         for pass in 0..self.0.n_passes {
             if self.0.shuffle {
                 order.shuffle(&mut rng);
             }
-            self.pass(&mut state, data.features(), data.labels(), &order, |_| step, control)?;
+            self.pass(&mut state, &batch, &order, |_| step, control)?;
             control.progress(pass as u64 + 1, self.0.n_passes as u64);
         }
         Ok(state)
     }
+
+    /// The rounds of one pass, as given unless they are shuffled and some row counts more or less than once: then in an
+    /// order that does not tell a weight from copies.
+    fn rounds_of(&self, data: &Dataset, control: &Control) -> Result<Vec<Round>> {
+        let given = |i: usize| (i, data.weights().map_or(1.0, |w| w[i]));
+        let mut rows: Vec<Round> = (0..data.len()).map(given).filter(|row| row.1 > 0.0).collect();
+        if self.0.shuffle {
+            let distinct = weighted_rows(data);
+            if distinct.iter().any(|(_, weight)| *weight != 1.0) {
+                rows = distinct;
+            }
+        }
+        rounds(&rows, control)
+    }
+}
+
+/// Every row as often as its weight says, the last time for the rest of it.
+fn rounds(rows: &[Round], control: &Control) -> Result<Vec<Round>> {
+    let total: f64 = rows.iter().map(|(_, weight)| weight.ceil()).sum();
+    let bytes = total * size_of::<Round>() as f64;
+    control.afford(bytes, &format!("{total:.0} rounds, one for every unit of weight,"))?;
+    let mut order = Vec::new();
+    for &(row, weight) in rows {
+        let mut left = weight;
+        while left > 0.0 {
+            order.push((row, left.min(1.0)));
+            left -= 1.0;
+        }
+    }
+    Ok(order)
 }
 
 impl Estimator for MissingPerceptron {
@@ -198,7 +264,7 @@ impl Estimator for MissingPerceptron {
 impl PerceptronState {
     fn new(values: Vec<f64>, n_classes: usize) -> Self {
         let learners = if n_classes == 2 { 1 } else { n_classes };
-        Self { learners: vec![Learner::new(values.len()); learners], values, rounds: 0 }
+        Self { learners: vec![Learner::new(values.len()); learners], values, rounds: 0.0 }
     }
 
     /// The averaged hypothesis with the values of the features and what a stream needs to go on.
@@ -216,7 +282,7 @@ impl PerceptronState {
     }
 
     /// Rows seen so far, every pass counted.
-    pub fn rounds(&self) -> u64 {
+    pub fn rounds(&self) -> f64 {
         self.rounds
     }
 
@@ -241,7 +307,8 @@ impl PerceptronState {
                 && l.intercept.is_finite()
                 && l.intercept_changes.is_finite()
         };
-        if p == 0 || state.learners.is_empty() || !state.learners.iter().all(sound) {
+        let counted = state.rounds.is_finite() && state.rounds >= 0.0;
+        if p == 0 || !counted || state.learners.is_empty() || !state.learners.iter().all(sound) {
             return Err(Error::BadModel("the state of the perceptron is damaged".into()));
         }
         Ok(state)

@@ -5,4 +5,4 @@
 mod estimator;
 mod partitioned;
 
-pub use estimator::{MissingPerceptron, MissingPerceptronParams, PerceptronState};
+pub use estimator::{Batch, MissingPerceptron, MissingPerceptronParams, PerceptronState};

@@ -1,6 +1,7 @@
 //! The perceptron over partitions of rows, which are taken one after the other.
 
 use super::estimator::{MissingPerceptron, MissingPerceptronParams, PerceptronState};
+use crate::data::ClassWeight;
 use crate::error::{Error, Result};
 use crate::missing::values::{ValueRule, Values};
 use crate::model::Fitted;
@@ -17,6 +18,13 @@ impl MissingPerceptronParams {
                 "values",
                 "mutual_info",
                 "uniform or an array for data in partitions: mutual information needs all rows; learn it from a sample of them",
+            ));
+        }
+        if self.class_weight != ClassWeight::None {
+            return Err(Error::param(
+                "class_weight",
+                "given",
+                "none for data in partitions: the perceptron takes their rows one by one and as they are",
             ));
         }
         let task = PerceptronTask {
@@ -64,7 +72,7 @@ impl Task for PerceptronTask {
                 let done = place[0].point.theta as usize;
                 self.done = done.min(params.n_passes);
             }
-            state.rounds = (look.rows() * self.done) as u64;
+            state.rounds = (look.rows() * self.done) as f64;
         }
         self.state = Some(state);
         Ok(())

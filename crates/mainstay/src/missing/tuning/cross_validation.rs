@@ -1,61 +1,18 @@
 //! Budget and box chosen by cross-validation under damage.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::damage::{Damage, Replacement, column_ranges};
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result, require};
-use crate::folds::{Split, stratified};
+use crate::folds::{Cv, Split};
 use crate::missing::estimator::{MissingFeatureSvcParams, check_shared, side_by_side};
 use crate::missing::values::Values;
 use crate::model::{Estimator, Fitted};
-use crate::optim::{Candidates, Rule, Scores, Scoring};
+use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
 use crate::uncertainty::Attack;
-
-/// How rows are split.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Cv {
-    /// Stratified folds.
-    Folds(usize),
-    /// Pairs of (rows to fit on, rows to judge on).
-    Splits(Vec<(Vec<usize>, Vec<usize>)>),
-}
-
-impl Cv {
-    fn check(&self) -> Result<()> {
-        match self {
-            Self::Folds(folds) => require(*folds >= 2, "cv", folds, "at least 2 folds"),
-            Self::Splits(splits) => {
-                let full = splits.iter().all(|(fit, judge)| !fit.is_empty() && !judge.is_empty());
-                let rule = "pairs of row lists that are not empty";
-                require(full && !splits.is_empty(), "cv", "splits", rule)
-            }
-        }
-    }
-
-    fn splits(&self, data: &Dataset, seed: u64) -> Result<Vec<Split>> {
-        let splits: Vec<Split> = match self {
-            Self::Folds(folds) => stratified(data.labels(), *folds, 1, seed),
-            Self::Splits(splits) => splits
-                .iter()
-                .map(|(train, holdout)| Split { train: train.clone(), holdout: holdout.clone() })
-                .collect(),
-        };
-        for split in &splits {
-            let mut rows = split.train.iter().chain(&split.holdout);
-            if let Some(row) = rows.find(|row| **row >= data.len()) {
-                let rule = format!("row positions below {}", data.len());
-                return Err(Error::param("cv", row, rule));
-            }
-        }
-        Ok(splits)
-    }
-}
 
 /// Parameters of [`MissingFeatureCv`]; `check` is the only door to `fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,6 +39,8 @@ pub struct MissingFeatureCvParams {
     pub cv: Cv,
     /// Whether there is an intercept.
     pub fit_intercept: bool,
+    /// Weight of each class, in the fits and on held-out rows.
+    pub class_weight: ClassWeight,
     /// Seed of the folds and of random damage; none is 0.
     pub random_state: Option<u64>,
     /// Proven relative gap of every fit.
@@ -104,6 +63,7 @@ impl Default for MissingFeatureCvParams {
             rule: Rule::default(),
             cv: Cv::Folds(5),
             fit_intercept: svc.fit_intercept,
+            class_weight: svc.class_weight,
             random_state: None,
             tol: svc.tol,
             max_iter: svc.max_iter,
@@ -154,6 +114,7 @@ impl MissingFeatureCvParams {
             values: self.values.clone(),
             c: candidate.c,
             fit_intercept: self.fit_intercept,
+            class_weight: self.class_weight.clone(),
             tol: self.tol,
             max_iter: self.max_iter,
             ..MissingFeatureSvcParams::default()
@@ -179,23 +140,23 @@ pub struct MissingFeatureCv(MissingFeatureCvParams);
 
 impl Estimator for MissingFeatureCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        control.install(|| self.fit_here(data, &control.clone().with_threads(0)))
+        // The factors of all rows hold in every part.
+        let class_weight = self.0.class_weight.settled(data)?;
+        let settled = Self(MissingFeatureCvParams { class_weight, ..self.0.clone() });
+        control.install(|| settled.fit_here(data, &control.clone().with_threads(0)))
     }
 }
 
 impl MissingFeatureCv {
     fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let params = &self.0;
-        if data.weights().is_some() {
-            return Err(Error::BadData("the cross-validated fit knows no sample weights".into()));
-        }
         let candidates = params.candidates();
         let splits = params.cv.splits(data, params.random_state.unwrap_or(0))?;
         let one = |c: &Candidate, split: &Split| self.judge(data, *c, split, control);
-        let collapsed: Vec<AtomicUsize> = candidates.iter().map(|_| AtomicUsize::new(0)).collect();
+        let collapsed = Collapsed::new(candidates.len());
         let score = |(k, c): (usize, &Candidate), split: &Split| {
-            let (score, constant) = one(c, split)?;
-            collapsed[k].fetch_add(usize::from(constant), Ordering::Relaxed);
+            let (score, intact) = one(c, split)?;
+            collapsed.note(k, &intact);
             Ok(score)
         };
         // One fit after the other where several at once would multiply the memory.
@@ -210,7 +171,7 @@ impl MissingFeatureCv {
             };
             Scores::from_splits(splits.iter().map(path).collect::<Result<_>>()?)?
         };
-        let lively = |k: usize| 2 * collapsed[k].load(Ordering::Relaxed) < splits.len();
+        let lively = |k: usize| collapsed.is_lively(k, splits.len());
         // Candidates are in ascending order: of equals the smallest wins.
         let best = scores.take(params.rule, lively, |a, b| b.cmp(&a))?;
         self.finish(data, &candidates, best, &scores, control)
@@ -241,14 +202,14 @@ impl MissingFeatureCv {
             .with("cv_results", scores.table(named)))
     }
 
-    /// The score of the damaged held-out rows, and whether all undamaged ones get one class.
+    /// The score of the damaged held-out rows, and what is predicted for the undamaged ones.
     fn judge(
         &self,
         data: &Dataset,
         candidate: Candidate,
         split: &Split,
         control: &Control,
-    ) -> Result<(f64, bool)> {
+    ) -> Result<(f64, Vec<usize>)> {
         control.check()?;
         let params = &self.0;
         let train = data.select_rows(&split.train);
@@ -265,15 +226,14 @@ impl MissingFeatureCv {
             if params.corrupt { Replacement::Noise(&ranges) } else { Replacement::Zero };
         let seed = params.random_state.unwrap_or(0);
         let damage = Damage { deletions: &deletions, attack: params.damage, replacement, seed };
-        let holdout = data.select_rows(&split.holdout);
+        // Merged: copies of a row and its weight get the same damage.
+        let holdout = Merged::new(&data.select_rows(&split.holdout)).data;
+        let weights = params.class_weight.weights_of(&holdout)?;
         let truth = holdout.labels();
-        let score = if params.scoring == Scoring::Accuracy {
-            damage.accuracy(model, holdout.features(), truth)?
-        } else {
-            let damaged = damage.apply(model, holdout.features(), truth)?;
-            params.scoring.of(truth, &model.decision(&damaged.into())).unwrap_or(f64::NAN)
-        };
+        let damaged = damage.apply(model, holdout.features(), truth)?;
+        let scores = model.decision(&damaged.into());
+        let score = params.scoring.of(truth, scores, weights.as_deref()).unwrap_or(f64::NAN);
         let intact = fitted.model.predict(&holdout.features().clone().nan_to_zero())?;
-        Ok((score, intact.iter().all(|class| *class == intact[0])))
+        Ok((score, intact))
     }
 }

@@ -4,5 +4,5 @@
 mod cross_validation;
 mod damage;
 
-pub use cross_validation::{Cv, MissingFeatureCv, MissingFeatureCvParams};
+pub use cross_validation::{MissingFeatureCv, MissingFeatureCvParams};
 pub use damage::{Damage, MissingReport, Replacement, column_ranges, deletions_of, missing_report};

@@ -22,14 +22,19 @@ const MOST_ITERATIONS: usize = 100;
 const TOLERANCE: f64 = 1e-9;
 
 /// Minimises $\frac1n\sum_i \max(0, 1 - a_i^\top\theta) + \frac{\epsilon}{2}\|\theta\|^2$ over rows $a_i$, which
-/// carry their labels' signs.
+/// carry their labels' signs. With `shares`, which add up to 1, these take the place of $\frac1n$.
 ///
 /// The interior point says which margins are below, at or above 1; $\theta$ is then solved for exactly
 /// from these and kept if it satisfies all conditions of optimality. Otherwise the interior point goes as far
 /// as arithmetic allows.
-pub fn exact_hinge(rows: Dense, ridge: f64) -> Result<Vec<f64>> {
+pub fn exact_hinge(rows: Dense, shares: Option<&[f64]>, ridge: f64) -> Result<Vec<f64>> {
     let (n, p) = (rows.nrows(), rows.ncols());
-    let (y, shares) = (vec![1.0; n], vec![1.0 / n as f64; n]);
+    let caps: Vec<f64> = match shares {
+        Some(shares) => shares.iter().map(|share| share * n as f64).collect(),
+        None => vec![1.0; n],
+    };
+    let y = vec![1.0; n];
+    let shares = shares.map_or_else(|| vec![1.0 / n as f64; n], <[f64]>::to_vec);
     let rows = Matrix::from(rows);
     let (Some(shape), Matrix::Dense(dense)) = (Shape::of(Loss::Hinge), &rows) else {
         return Err(Error::Numerical("the hinge loss is a quadratic program".into()));
@@ -49,12 +54,12 @@ pub fn exact_hinge(rows: Dense, ridge: f64) -> Result<Vec<f64>> {
     let mut run = Run::new(&qp, LAST_TRY);
     for gap in TRIES {
         run.until(gap, super::PATIENCE, &mut budget)?;
-        if let Some(theta) = polished(dense, ridge, &run) {
+        if let Some(theta) = polished((dense, &caps), ridge, &run) {
             return Ok(theta);
         }
     }
     run.until(LAST_TRY, PATIENCE, &mut budget)?;
-    Ok(polished(dense, ridge, &run).unwrap_or_else(|| run.into_solution().v))
+    Ok(polished((dense, &caps), ridge, &run).unwrap_or_else(|| run.into_solution().v))
 }
 
 /// Which of the conditions $a_i = 0$, $a_i = 1$, $m_i = 1$ a row meets.
@@ -67,7 +72,7 @@ enum Side {
 
 /// Solves the optimality conditions for the active set that the iterate suggests; `None` if the result
 /// violates one of them.
-fn polished(rows: &Dense, ridge: f64, run: &Run<'_, '_>) -> Option<Vec<f64>> {
+fn polished((rows, caps): (&Dense, &[f64]), ridge: f64, run: &Run<'_, '_>) -> Option<Vec<f64>> {
     let (n, at) = (rows.nrows(), &run.iterate);
     let side = |i: usize| {
         if at.a[i] < at.t[i] {
@@ -80,13 +85,15 @@ fn polished(rows: &Dense, ridge: f64, run: &Run<'_, '_>) -> Option<Vec<f64>> {
     };
     let sides: Vec<Side> = (0..n).map(side).collect();
     // n ridge theta = sum of the rows below 1, and a part of each of those at 1.
-    let below: Vec<f64> = sides.iter().map(|s| f64::from(u8::from(*s == Side::Below))).collect();
+    let part = |(side, cap): (&Side, &f64)| if *side == Side::Below { *cap } else { 0.0 };
+    let below: Vec<f64> = sides.iter().zip(caps).map(part).collect();
     let mut theta = rows.tr_mul_vec(&below);
     let scale = ridge * n as f64;
     let on: Vec<usize> = (0..n).filter(|&i| sides[i] == Side::On).collect();
     if !on.is_empty() {
+        let caps: Vec<f64> = on.iter().map(|&i| caps[i]).collect();
         let on = rows.select_rows(&on);
-        let parts = parts_at_one(&on, &theta, scale)?;
+        let parts = parts_at_one(&on, &caps, &theta, scale)?;
         vector::axpy(1.0, &on.tr_mul_vec(&parts), &mut theta);
     }
     vector::scale(&mut theta, 1.0 / scale);
@@ -99,8 +106,8 @@ fn polished(rows: &Dense, ridge: f64, run: &Run<'_, '_>) -> Option<Vec<f64>> {
     good.then_some(theta)
 }
 
-/// The multipliers in [0, 1] that put all rows `on` at margin 1.
-fn parts_at_one(on: &Dense, pushed: &[f64], scale: f64) -> Option<Vec<f64>> {
+/// The multipliers between 0 and `caps` that put all rows `on` at margin 1.
+fn parts_at_one(on: &Dense, caps: &[f64], pushed: &[f64], scale: f64) -> Option<Vec<f64>> {
     let factor = Cholesky::new(&on.outer_gram())?;
     let rhs: Vec<f64> = on.mul_vec(pushed).iter().map(|v| scale - v).collect();
     let mut parts = factor.solve(&rhs);
@@ -108,7 +115,8 @@ fn parts_at_one(on: &Dense, pushed: &[f64], scale: f64) -> Option<Vec<f64>> {
     let image = on.mul_vec(&on.tr_mul_vec(&parts));
     let residual: Vec<f64> = image.iter().zip(&rhs).map(|(l, r)| r - l).collect();
     vector::axpy(1.0, &factor.solve(&residual), &mut parts);
-    parts.iter().all(|a| (-TOLERANCE..=1.0 + TOLERANCE).contains(a)).then_some(parts)
+    let fits = |(a, cap): (&f64, &f64)| (-TOLERANCE..=cap + TOLERANCE).contains(a);
+    parts.iter().zip(caps).all(fits).then_some(parts)
 }
 
 #[cfg(test)]
@@ -120,7 +128,7 @@ mod tests {
     #[test]
     fn a_line_is_solved_to_the_last_digit() {
         for (ridge, theta) in [(0.1, 1.0), (0.5, 1.0), (1.0, 0.5), (2.0, 1.0 / 3.0), (10.0, 0.2)] {
-            let found = exact_hinge(Dense::from_rows(2, 1, vec![1.0, 3.0]), ridge);
+            let found = exact_hinge(Dense::from_rows(2, 1, vec![1.0, 3.0]), None, ridge);
             let found = found.map_or(f64::NAN, |t| t[0]);
             assert!((found - theta).abs() < 1e-14, "ridge = {ridge}: {found}");
         }
@@ -136,7 +144,7 @@ mod tests {
                 let entry =
                     |i: usize, j: usize| ((7 * i + 5 * j + i * j) as f64 * 0.37).sin() + 0.2;
                 let rows = Dense::from_fn(copies * n, p, |i, j| entry(i % n, j));
-                let theta = exact_hinge(rows.clone(), ridge).unwrap_or_default();
+                let theta = exact_hinge(rows.clone(), None, ridge).unwrap_or_default();
                 let value = |theta: &[f64]| {
                     let margins = rows.mul_vec(theta);
                     let losses: f64 = margins.iter().map(|m| (1.0 - m).max(0.0)).sum();

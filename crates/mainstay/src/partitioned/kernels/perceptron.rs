@@ -37,7 +37,7 @@ wire!(PerceptronAsk { values, budget, margin, c, intercept, classes, step, shuff
 pub(crate) struct PerceptronStep {
     pub learners: Vec<Learner>,
     /// Rows so far, every pass counted.
-    pub rounds: u64,
+    pub rounds: f64,
 }
 
 wire!(PerceptronStep { learners, rounds });
@@ -73,9 +73,9 @@ impl PerceptronAsk {
                     block.partition
                 )));
             }
-            let round = (self.step, state.rounds);
+            let round = (self.step, state.rounds + 1.0);
             learn_row(&mut state.learners, (row, block.labels[i]), round, &rule, &mut items);
-            state.rounds += 1;
+            state.rounds += 1.0;
         }
         Ok(state)
     }

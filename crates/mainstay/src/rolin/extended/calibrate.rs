@@ -4,6 +4,7 @@
 use super::constants::FamilyConstants;
 use crate::loss::Loss;
 use crate::rolin::shared::losses::PaperLoss;
+use crate::rolin::shared::row_weights::RowWeights;
 
 /// Scale, shift and what they lead to.
 #[derive(Debug, Clone, Copy)]
@@ -18,17 +19,25 @@ pub(super) struct Calibration {
 
 impl Calibration {
     /// Scores believed as they are.
-    pub(super) fn none(loss: Loss, scores: &[f64], y: &[f64]) -> Self {
+    pub(super) fn none(loss: Loss, scores: &[f64], y: &[f64], weights: &RowWeights) -> Self {
         let margins: Vec<f64> = scores.iter().zip(y.iter().cycle()).map(|(o, y)| o * y).collect();
-        let loss = PaperLoss(loss);
-        let wrong = margins.iter().filter(|m| **m <= 0.0).count();
+        let shares = repeated_shares(weights, margins.len());
+        let loss = PaperLoss::of(loss).on(shares.as_deref());
         Self {
             scale: 1.0,
             shift: 0.0,
             loss: loss.mean(&margins) / loss.factor(),
-            error: wrong as f64 / margins.len().max(1) as f64,
+            error: loss.wrong_along(&margins, &margins, 0.0),
         }
     }
+}
+
+/// Shares of the rows in all repetitions together, `count` scores, where rows do not count alike.
+fn repeated_shares(weights: &RowWeights, count: usize) -> Option<Vec<f64>> {
+    weights.shares().map(|shares| {
+        let repetitions = (count / shares.len().max(1)).max(1) as f64;
+        shares.iter().map(|share| share / repetitions).cycle().take(count).collect()
+    })
 }
 
 /// Points of the grid over the logarithm of the scale.
@@ -51,14 +60,15 @@ const SHORTEST: f64 = 1e-5;
 pub(super) fn calibrate(
     loss: Loss,
     scores: &[f64],
-    y: &[f64],
+    (y, weights): (&[f64], &RowWeights),
     prior: &FamilyConstants,
 ) -> Calibration {
     let labels: Vec<f64> = y.iter().copied().cycle().take(scores.len()).collect();
     let signed: Vec<f64> = scores.iter().zip(&labels).map(|(o, y)| o * y).collect();
     // Means over rows and repetitions, in nats -> sums over rows.
-    let loss = PaperLoss(loss);
-    let rows = y.len() as f64 / loss.factor();
+    let shares = repeated_shares(weights, scores.len());
+    let loss = PaperLoss::of(loss).on(shares.as_deref());
+    let rows = weights.total() / loss.factor();
     let mut best: Option<(f64, Calibration)> = None;
     let mut shift = 0.0;
     for point in 0..POINTS {
@@ -73,7 +83,7 @@ pub(super) fn calibrate(
         let penalty = if away > 1.0 { away - 0.5 } else { 0.5 * away * away };
         let objective = total + penalty + 0.5 * (shift / prior.shift).powi(2);
         if best.as_ref().is_none_or(|(least, _)| objective < *least) {
-            let loss = total / y.len() as f64;
+            let loss = total / weights.total();
             best = Some((objective, Calibration { scale, shift, loss, error: 0.0 }));
         }
     }
@@ -81,9 +91,9 @@ pub(super) fn calibrate(
         Calibration { scale: 0.0, shift: 0.0, loss: f64::INFINITY, error: 1.0 },
         |(_, found)| found,
     );
-    let is_wrong = |(s, y): &(&f64, &f64)| found.scale * **s + *y * found.shift <= 0.0;
-    let wrong = signed.iter().zip(&labels).filter(is_wrong).count();
-    found.error = wrong as f64 / signed.len().max(1) as f64;
+    let margins: Vec<f64> =
+        signed.iter().zip(&labels).map(|(s, y)| found.scale * s + y * found.shift).collect();
+    found.error = loss.wrong_along(&margins, &margins, 0.0);
     found
 }
 
@@ -147,7 +157,7 @@ mod tests {
                     least = least.min(objective(away, 0.001 * f64::from(step)));
                 }
             }
-            let found = calibrate(Loss::Logistic, scores, y, &prior);
+            let found = calibrate(Loss::Logistic, scores, (y, &RowWeights::equal(12)), &prior);
             let away = (found.scale.ln() - prior.centre) / prior.spread;
             let reached = objective(away, found.shift);
             assert!(reached <= least + 1e-6, "{reached} {least}");

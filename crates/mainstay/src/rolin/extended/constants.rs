@@ -39,8 +39,8 @@ pub struct ExtendedConstants {
 impl ExtendedConstants {
     /// Share of the penalised fit with the least out-of-fold loss, not calibrated: choosing is noise
     /// from few rows and as good as averaging from many.
-    pub(super) fn chosen_share(&self, rows: usize) -> f64 {
-        self.chosen * (1.0 - self.chosen_from / rows as f64).max(0.0)
+    pub(super) fn chosen_share(&self, rows: f64) -> f64 {
+        self.chosen * (1.0 - self.chosen_from / rows).max(0.0)
     }
 }
 

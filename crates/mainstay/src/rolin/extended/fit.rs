@@ -17,17 +17,18 @@ use super::calibrate::{Calibration, calibrate};
 use super::candidate::{Family, Uncalibrated, Weighted, average, table};
 use super::constants::ExtendedConstants;
 use super::penalised_path;
-use super::ridge_folds::{self, Repeats};
+use super::ridge_folds::{self, Repeats, Targets};
 use super::view::{Ranges, Scaling, View};
 use crate::control::Control;
-use crate::data::Dataset;
-use crate::error::Result;
-use crate::folds::{fold_warning, stratified};
+use crate::data::{ClassWeight, Dataset};
+use crate::error::{Error, Result};
+use crate::folds::{Split, fold_warning};
 use crate::linalg::vector;
 use crate::loss::Loss;
 use crate::model::{Fitted, Linear, Model};
 use crate::rolin::shared::kernel::{Gram, KernelKind};
 use crate::rolin::shared::losses::{PaperLoss, link};
+use crate::rolin::shared::row_weights::{Plan, RowWeights, counted};
 use crate::rolin::{Normalize, Scoring};
 
 /// Checked settings.
@@ -36,23 +37,48 @@ pub(in crate::rolin) struct Extended {
     pub(in crate::rolin) loss: Loss,
     pub(in crate::rolin) scoring: Scoring,
     pub(in crate::rolin) normalize: Normalize,
-    pub(in crate::rolin) n_folds: usize,
-    pub(in crate::rolin) n_repeats: usize,
+    pub(in crate::rolin) class_weight: ClassWeight,
+    pub(in crate::rolin) splits: Plan,
     pub(in crate::rolin) kernel: KernelKind,
-    pub(in crate::rolin) seed: u64,
     pub(in crate::rolin) constants: ExtendedConstants,
+}
+
+/// The labels of every binary problem, what rows count, and how they are split.
+struct Task<'a> {
+    labels: Vec<Vec<f64>>,
+    weights: RowWeights,
+    splits: Repeats<'a>,
+}
+
+impl<'a> Task<'a> {
+    fn new(data: &Dataset, splits: &'a [Split]) -> Result<Self> {
+        let labels = if data.n_classes() == 2 {
+            vec![data.signs(1)]
+        } else {
+            (0..data.n_classes()).map(|class| data.signs(class)).collect()
+        };
+        let splits = Repeats::new(splits, data.len());
+        if !splits.cover() {
+            let rule = "splits that hold every row out once, one repetition after the other";
+            return Err(Error::param("cv", "splits", rule));
+        }
+        Ok(Self { labels, weights: RowWeights::of(data), splits })
+    }
 }
 
 impl Extended {
     pub(in crate::rolin) fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        control.install(|| self.fit_here(data, control))
+        let (data, folds) = counted(data, &self.class_weight, &self.splits, self.kernel)?;
+        control.install(|| self.fit_here(&data, &folds, control))
     }
 
-    fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+    fn fit_here(&self, data: &Dataset, folds: &Plan, control: &Control) -> Result<Fitted> {
         let link = link(self.loss);
+        let splits = folds.splits(data)?;
+        let task = Task::new(data, &splits)?;
         let (judged, views, model) = if let Some(gram) = Gram::new(self.kernel, data)? {
-            let views = vec![View::from_kernel(&gram.centred())?];
-            let judged = self.judge(&views, data, control)?;
+            let views = vec![View::from_kernel(&gram.centred(), &task.weights)?];
+            let judged = self.judge(&views, &task, control)?;
             let means = gram.means();
             let (dual, intercept) = judged
                 .iter()
@@ -66,7 +92,7 @@ impl Extended {
             (judged, views, gram.model(data, dual, intercept, link))
         } else {
             let (views, means) = self.views(data, control)?;
-            let judged = self.judge(&views, data, control)?;
+            let judged = self.judge(&views, &task, control)?;
             let (coef, intercept) = judged
                 .iter()
                 .map(|class| {
@@ -81,9 +107,11 @@ impl Extended {
                 .unzip();
             (judged, views, Model::Linear(Linear { coef, intercept, link }))
         };
-        let mut fitted = Fitted::new(model, self.n_folds.min(data.len()) * self.n_repeats)
-            .with("candidates", table(&judged, &views));
-        fitted.warnings.extend(fold_warning(data, self.n_folds));
+        let mut fitted =
+            Fitted::new(model, splits.len()).with("candidates", table(&judged, &views));
+        if folds.given.is_none() {
+            fitted.warnings.extend(fold_warning(data, folds.folds));
+        }
         fitted.warnings.extend(View::warning(&views));
         Ok(fitted)
     }
@@ -97,7 +125,7 @@ impl Extended {
             Normalize::Rule(_) => &all,
         };
         let x = data.features().to_dense();
-        let ranges = Ranges::learn(&x);
+        let ranges = Ranges::learn(&x, &RowWeights::of(data));
         let one = |scaling: &Scaling| {
             control.check()?;
             View::new(&x, &ranges, *scaling, control)
@@ -110,28 +138,23 @@ impl Extended {
     fn judge(
         &self,
         views: &[View],
-        data: &Dataset,
+        task: &Task<'_>,
         control: &Control,
     ) -> Result<Vec<Vec<Weighted>>> {
-        let labels: Vec<Vec<f64>> = if data.n_classes() == 2 {
-            vec![data.signs(1)]
-        } else {
-            (0..data.n_classes()).map(|class| data.signs(class)).collect()
-        };
-        let splits = stratified(data.labels(), self.n_folds, self.n_repeats, self.seed);
-        let splits = Repeats::new(&splits, data.len());
+        let labels = &task.labels;
         let mut raw: Vec<Vec<Uncalibrated>> = labels.iter().map(|_| Vec::new()).collect();
         for (v, view) in views.iter().enumerate() {
             control.check()?;
             if view.is_robust() {
-                self.add_robust(v, view, &splits, &labels, control, &mut raw)?;
+                self.add_robust(v, view, task, control, &mut raw)?;
             }
-            for (y, raw) in labels.iter().zip(&mut raw) {
-                self.add_penalised(v, view, &splits, y, control, raw)?;
+            for (class, raw) in raw.iter_mut().enumerate() {
+                self.add_penalised((v, view), task, class, control, raw)?;
             }
             control.progress(v as u64 + 1, views.len() as u64);
         }
-        let all = raw.into_iter().zip(&labels).map(|(raw, y)| self.weigh(raw, y)).collect();
+        let weigh = |(raw, y): (_, &Vec<f64>)| self.weigh(raw, y, &task.weights);
+        let all = raw.into_iter().zip(labels).map(weigh).collect();
         Ok(all)
     }
 
@@ -139,23 +162,23 @@ impl Extended {
         &self,
         index: usize,
         view: &View,
-        splits: &Repeats<'_>,
-        labels: &[Vec<f64>],
+        task: &Task<'_>,
         control: &Control,
         out: &mut [Vec<Uncalibrated>],
     ) -> Result<()> {
         let total = vector::norm_sq(&view.spectrum.d);
         let strengths = &self.constants.robust.strengths;
         let ridges: Vec<f64> = strengths.iter().map(|s| s * total).collect();
-        let scores = ridge_folds::scores(view, splits, labels, &ridges, control)?;
-        for ((y, out), scores) in labels.iter().zip(out).zip(scores) {
+        let targets = Targets { labels: &task.labels, weights: &task.weights };
+        let scores = ridge_folds::scores(view, &task.splits, &targets, &ridges, control)?;
+        for ((y, out), scores) in task.labels.iter().zip(out).zip(scores) {
             for ((&strength, ridge), scores) in strengths.iter().zip(&ridges).zip(scores) {
-                let mut weights = view.spectrum.u.tr_mul_vec(y);
+                let mut weights = view.spectrum.loads(y);
                 weights
                     .iter_mut()
                     .zip(&view.spectrum.d)
                     .for_each(|(w, d)| *w *= d / (d * d + ridge));
-                let intercept = y.iter().sum::<f64>() / y.len() as f64;
+                let intercept = task.weights.sum(y) / task.weights.total();
                 let family = Family::Robust;
                 out.push(Uncalibrated {
                     view: index,
@@ -172,31 +195,35 @@ impl Extended {
 
     fn add_penalised(
         &self,
-        index: usize,
-        view: &View,
-        splits: &Repeats<'_>,
-        y: &[f64],
+        (index, view): (usize, &View),
+        task: &Task<'_>,
+        class: usize,
         control: &Control,
         out: &mut Vec<Uncalibrated>,
     ) -> Result<()> {
         let group = &self.constants.penalised;
-        let n = y.len();
+        let (y, total) = (&task.labels[class], task.weights.total());
         // Repetitions fight the noise of small folds; larger samples need fewer.
-        let splits = splits.first(self.constants.penalised_rows.div_ceil(n).max(1));
+        let wanted = (self.constants.penalised_rows as f64 / total).ceil();
+        let enough = (1..task.splits.count()).find(|&c| c as f64 >= wanted);
+        let splits = task.splits.first(enough.unwrap_or(task.splits.count()));
         let rows = view.spectrum.rows();
         let mean_square = if view.spectrum.d.is_empty() {
             1.0
         } else {
-            vector::norm_sq(&view.spectrum.d) / n as f64
+            vector::norm_sq(&view.spectrum.d) / total
         };
         let strengths: Vec<f64> = group.strengths.iter().map(|s| s * mean_square).collect();
         // The hinge has no curvature to follow; its squared form ranks rows alike.
-        let loss = PaperLoss(if self.loss == Loss::Hinge { Loss::SquaredHinge } else { self.loss });
+        let loss =
+            PaperLoss::of(if self.loss == Loss::Hinge { Loss::SquaredHinge } else { self.loss });
         let mut jobs: Vec<Vec<usize>> = splits.all.iter().map(|s| s.train.clone()).collect();
-        jobs.push((0..n).collect());
+        jobs.push((0..y.len()).collect());
         let fit = |train: &Vec<usize>| {
             control.check()?;
             let labels: Vec<f64> = train.iter().map(|&i| y[i]).collect();
+            let shares = task.weights.select(train).shares();
+            let loss = loss.on(shares.as_deref());
             penalised_path::fit_path(loss, &rows.select_rows(train), &labels, &strengths, control)
         };
         let paths: Vec<Vec<(Vec<f64>, f64)>> = jobs.par_iter().map(fit).collect::<Result<_>>()?;
@@ -213,7 +240,7 @@ impl Extended {
 
     /// Weight of candidate c: its family's share times exp(-sharpness n (loss_c - least loss)). Then the
     /// chosen candidate takes its share of the whole.
-    fn weigh(&self, raw: Vec<Uncalibrated>, y: &[f64]) -> Vec<Weighted> {
+    fn weigh(&self, raw: Vec<Uncalibrated>, y: &[f64], weights: &RowWeights) -> Vec<Weighted> {
         let count = |family| raw.iter().filter(|r| r.family == family).count().max(1) as f64;
         let (robust, penalised) = (&self.constants.robust, &self.constants.penalised);
         let (a, b) = (count(Family::Robust), count(Family::Penalised));
@@ -223,15 +250,15 @@ impl Extended {
         };
         let calibrations: Vec<Calibration> = raw
             .par_iter()
-            .map(|raw| calibrate(self.loss, &raw.scores, y, group(raw.family).0))
+            .map(|raw| calibrate(self.loss, &raw.scores, (y, weights), group(raw.family).0))
             .collect();
         let least = calibrations.iter().map(|c| self.cost(c)).fold(f64::INFINITY, f64::min);
-        let chosen = self.chosen(&raw, y);
+        let chosen = self.chosen(&raw, y, weights);
         let mut judged: Vec<Weighted> = raw
             .into_iter()
             .zip(calibrations)
             .map(|(raw, calibration)| {
-                let excess = y.len() as f64 * (self.cost(&calibration) - least);
+                let excess = weights.total() * (self.cost(&calibration) - least);
                 let weight = group(raw.family).1 * (-self.constants.sharpness * excess).exp();
                 Weighted { raw, calibration, weight }
             })
@@ -254,10 +281,10 @@ impl Extended {
     }
 
     /// The penalised fit that cross-validation alone would choose, with its share.
-    fn chosen(&self, raw: &[Uncalibrated], y: &[f64]) -> Option<Weighted> {
-        let weight = self.constants.chosen_share(y.len());
+    fn chosen(&self, raw: &[Uncalibrated], y: &[f64], weights: &RowWeights) -> Option<Weighted> {
+        let weight = self.constants.chosen_share(weights.total());
         let all = raw.iter().filter(|r| weight > 0.0 && r.family == Family::Penalised);
-        let judged = all.map(|r| (r, Calibration::none(self.loss, &r.scores, y)));
+        let judged = all.map(|r| (r, Calibration::none(self.loss, &r.scores, y, weights)));
         let (best, calibration) =
             judged.min_by(|a, b| self.cost(&a.1).total_cmp(&self.cost(&b.1)))?;
         let raw = Uncalibrated { family: Family::Chosen, ..best.clone() };

@@ -17,7 +17,7 @@ const INTERCEPT_RIDGE: f64 = 1e-7;
 
 /// Weights and intercept for each of `strengths` (descending: each fit starts from the last).
 pub(super) fn fit_path(
-    loss: PaperLoss,
+    loss: PaperLoss<'_>,
     rows: &Dense,
     y: &[f64],
     strengths: &[f64],
@@ -31,7 +31,7 @@ pub(super) fn fit_path(
 }
 
 fn fit_columns(
-    loss: PaperLoss,
+    loss: PaperLoss<'_>,
     rows: &Dense,
     y: &[f64],
     strengths: &[f64],
@@ -55,7 +55,7 @@ fn fit_columns(
 
 /// In the span of the rows, $w = A^\top\alpha$ and $K = A A^\top$: O(n^3/3) per step, whatever the number of columns.
 fn fit_in_row_span(
-    loss: PaperLoss,
+    loss: PaperLoss<'_>,
     rows: &Dense,
     y: &[f64],
     strengths: &[f64],
@@ -77,7 +77,7 @@ fn fit_in_row_span(
 
 /// Where a fit in the span of the rows stands.
 struct RowSpanFit<'a> {
-    loss: PaperLoss,
+    loss: PaperLoss<'a>,
     y: &'a [f64],
     /// K.
     kernel: Dense,
@@ -97,7 +97,7 @@ struct Move {
 }
 
 impl<'a> RowSpanFit<'a> {
-    fn new(loss: PaperLoss, rows: &Dense, y: &'a [f64]) -> Self {
+    fn new(loss: PaperLoss<'a>, rows: &Dense, y: &'a [f64]) -> Self {
         let n = rows.nrows();
         let (kernel, system) = (rows.outer_gram(), Dense::zeros(n, n));
         Self { loss, y, kernel, alpha: vec![0.0; n], fitted: vec![0.0; n], intercept: 0.0, system }
@@ -182,7 +182,7 @@ mod tests {
     fn both_forms_find_the_same_minimum() {
         let rows = Dense::from_fn(14, 9, |i, j| ((i * 7 + j * 5 + i * j) as f64).sin());
         let y: Vec<f64> = (0..14).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
-        for loss in [Loss::Logistic, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss) {
+        for loss in [Loss::Logistic, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss::of) {
             let strengths = [10.0, 1.0, 1e-2, 1e-4];
             let (a, b) = (
                 fit_columns(loss, &rows, &y, &strengths, &Control::new()).unwrap(),

@@ -8,6 +8,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::folds::Split;
 use crate::linalg::{Cholesky, Dense, SymmetricEigen, vector};
+use crate::rolin::shared::row_weights::RowWeights;
 
 /// The splits of a repeated cross-validation: every `folds` of them hold out every row once.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +27,16 @@ impl<'a> Repeats<'a> {
         };
         let folds = all.iter().position(complete).map_or(all.len(), |j| j + 1).max(1);
         Self { all, folds, rows }
+    }
+
+    /// Whether every repetition holds out every row once.
+    pub(super) fn cover(&self) -> bool {
+        self.all.len() == self.folds * self.count()
+            && self.all.chunks(self.folds).all(|splits| {
+                let mut held = vec![false; self.rows];
+                let new = |i: &usize| !std::mem::replace(&mut held[*i], true);
+                splits.iter().flat_map(|s| &s.holdout).all(new) && held.iter().all(|h| *h)
+            })
     }
 
     /// The first `count` repetitions.
@@ -59,21 +70,28 @@ impl<'a> Repeats<'a> {
     }
 }
 
+/// The labels of every binary problem, and what their rows count.
+pub(super) struct Targets<'a> {
+    pub(super) labels: &'a [Vec<f64>],
+    pub(super) weights: &'a RowWeights,
+}
+
 /// Scores as [`Repeats::place`] orders them, for every class and then every ridge.
 pub(super) fn scores(
     view: &View,
     splits: &Repeats<'_>,
-    labels: &[Vec<f64>],
+    targets: &Targets<'_>,
     ridges: &[f64],
     control: &Control,
 ) -> Result<Vec<Vec<Vec<f64>>>> {
+    let labels = targets.labels;
     let rows = view.spectrum.rows();
     let one_split = |split: &Split| {
         control.check()?;
         if view.spectrum.d.len() <= split.holdout.len() {
-            leave_out_columns(view, &rows, split, labels, ridges)
+            leave_out_columns(view, &rows, split, targets, ridges)
         } else {
-            leave_out_rows(view, split, labels, ridges)
+            leave_out_rows(view, split, targets, ridges)
         }
     };
     let parts: Vec<SplitScores> = splits.all.par_iter().map(one_split).collect::<Result<_>>()?;
@@ -100,14 +118,19 @@ fn leave_out_columns(
     view: &View,
     rows: &Dense,
     split: &Split,
-    labels: &[Vec<f64>],
+    targets: &Targets<'_>,
     ridges: &[f64],
 ) -> Result<SplitScores> {
     let fold = rows.select_rows(&split.holdout);
-    let count = split.train.len() as f64;
+    let held_weights = targets.weights.select(&split.holdout);
+    let train_weights = targets.weights.select(&split.train);
+    let count = train_weights.total();
+    // Every row as often as it counts.
+    let counted =
+        Dense::from_fn(fold.nrows(), fold.ncols(), |i, j| fold[(i, j)] * held_weights.get(i));
     // The rows are centred: the mean of the others follows from the fold.
-    let means = fold.tr_mul_vec(&vec![-1.0 / count; split.holdout.len()]);
-    let mut spread = fold.tr_mul(&fold);
+    let means = counted.tr_mul_vec(&vec![-1.0 / count; split.holdout.len()]);
+    let mut spread = counted.tr_mul(&fold);
     for i in 0..spread.nrows() {
         let row = spread.row_mut(i);
         row.iter_mut().zip(&means).for_each(|(s, m)| *s = -*s - count * means[i] * m);
@@ -118,10 +141,11 @@ fn leave_out_columns(
     let away = away.mul(&eigen.vectors);
     let one_class = |y: &Vec<f64>| {
         let held: Vec<f64> = split.holdout.iter().map(|&i| y[i]).collect();
-        let mean = split.train.iter().map(|&i| y[i]).sum::<f64>() / count;
-        let mut target = view.spectrum.u.tr_mul_vec(y);
+        let trained: Vec<f64> = split.train.iter().map(|&i| y[i]).collect();
+        let mean = train_weights.sum(&trained) / count;
+        let mut target = view.spectrum.loads(y);
         target.iter_mut().zip(&view.spectrum.d).for_each(|(t, d)| *t *= d);
-        vector::axpy(-1.0, &fold.tr_mul_vec(&held), &mut target);
+        vector::axpy(-1.0, &counted.tr_mul_vec(&held), &mut target);
         vector::axpy(-count * mean, &means, &mut target);
         let target = eigen.vectors.tr_mul_vec(&target);
         let one_ridge = |ridge: &f64| {
@@ -131,37 +155,46 @@ fn leave_out_columns(
         };
         ridges.iter().map(one_ridge).collect()
     };
-    Ok(labels.iter().map(one_class).collect())
+    Ok(targets.labels.iter().map(one_class).collect())
 }
 
 /// Many columns: with the hat matrix H of all rows, the residuals of fold F after fitting on the others
-/// are $(I - H_{FF})^{-1} (y - Hy)_F$ exactly; only $H_{FF}$ is ever made. O(f^2 r + f^3) per ridge.
+/// are $(I - H_{FF})^{-1} (y - Hy)_F$ exactly; only $H_{FF}$ is ever made. O(f^2 r + f^3) per ridge. Rows that count by
+/// weights are multiplied by their roots, labels and constant included.
 fn leave_out_rows(
     view: &View,
     split: &Split,
-    labels: &[Vec<f64>],
+    targets: &Targets<'_>,
     ridges: &[f64],
 ) -> Result<SplitScores> {
+    let Targets { labels, weights } = targets;
     let fold = view.spectrum.u.select_rows(&split.holdout);
-    let share = 1.0 / view.spectrum.u.nrows() as f64;
+    let share = 1.0 / weights.total();
+    let held_weights = weights.select(&split.holdout);
+    let root = |i: usize| held_weights.get(i).sqrt();
     let sums: Vec<(f64, Vec<f64>)> =
-        labels.iter().map(|y| (y.iter().sum(), view.spectrum.u.tr_mul_vec(y))).collect();
+        labels.iter().map(|y| (weights.sum(y), view.spectrum.loads(y))).collect();
     let mut out = vec![Vec::new(); labels.len()];
     for ridge in ridges {
         let shrink: Vec<f64> = view.spectrum.d.iter().map(|d| d * d / (d * d + ridge)).collect();
         let shrunk = Dense::from_fn(fold.nrows(), fold.ncols(), |i, j| fold[(i, j)] * shrink[j]);
         let mut left = shrunk.mul_tr(&fold);
-        left.data_mut().iter_mut().for_each(|h| *h = -share - *h);
+        for i in 0..left.nrows() {
+            let by = share * root(i);
+            left.row_mut(i).iter_mut().enumerate().for_each(|(j, h)| *h = -by * root(j) - *h);
+        }
         left.add_diagonal(1.0);
         let factor = Cholesky::new(&left)
             .ok_or_else(|| Error::Numerical("leaving a fold out of a ridge regression".into()))?;
         for ((y, (sum, uty)), out) in labels.iter().zip(&sums).zip(&mut out) {
             let fits = shrunk.mul_vec(uty);
-            let held = || split.holdout.iter().map(|&i| y[i]);
-            let mut residuals: Vec<f64> =
-                held().zip(fits).map(|(y, fit)| y - fit - sum * share).collect();
+            let held = || split.holdout.iter().map(|&i| y[i]).enumerate();
+            let mut residuals: Vec<f64> = held()
+                .zip(fits)
+                .map(|((i, y), fit)| y * root(i) - fit - sum * share * root(i))
+                .collect();
             factor.solve_in_place(&mut residuals);
-            out.push(held().zip(residuals).map(|(y, r)| y - r).collect());
+            out.push(held().zip(residuals).map(|((i, y), r)| y - r / root(i)).collect());
         }
     }
     Ok(out)
@@ -180,13 +213,15 @@ mod tests {
             let x = Dense::from_fn(n, p, |i, j| ((i * 5 + j * 3 + i * j) as f64 * 0.9).sin());
             let y: Vec<f64> = (0..n).map(|i| if (i * i) % 3 == 1 { 1.0 } else { -1.0 }).collect();
             let classes: Vec<usize> = y.iter().map(|y| usize::from(*y > 0.0)).collect();
-            let view = View::new(&x, &Ranges::learn(&x), Scaling::Range, &Control::new()).unwrap();
+            let weights = RowWeights::equal(n);
+            let ranges = Ranges::learn(&x, &weights);
+            let view = View::new(&x, &ranges, Scaling::Range, &Control::new()).unwrap();
             let splits = stratified(&classes, 5, 2, 3);
             let repeats = Repeats::new(&splits, n);
             let rows = view.spectrum.rows();
             let ridges = [1e-2, 1.0, 30.0];
-            let labels = std::slice::from_ref(&y);
-            let found = scores(&view, &repeats, labels, &ridges, &Control::new()).unwrap();
+            let targets = Targets { labels: std::slice::from_ref(&y), weights: &weights };
+            let found = scores(&view, &repeats, &targets, &ridges, &Control::new()).unwrap();
             for (ridge, found) in ridges.iter().zip(&found[0]) {
                 for (j, split) in splits.iter().enumerate() {
                     let refit = refit(&rows, &y, split, *ridge);

@@ -6,6 +6,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::folds::generator;
 use crate::linalg::{Dense, Matrix, Svd, SymmetricEigen, thin_qr, vector};
+use crate::rolin::shared::row_weights::RowWeights;
 use crate::rolin::shared::spectrum::{Spectrum, principal_pairs};
 
 /// With more rows than this, at most [`LEADING`] principal coordinates are kept: the candidates cost
@@ -67,12 +68,14 @@ pub(super) struct Ranges {
     pub(super) means: Vec<f64>,
     extents: Vec<f64>,
     deviations: Vec<f64>,
+    /// Roots of the rows' weights, where these differ.
+    roots: Option<Vec<f64>>,
 }
 
 impl Ranges {
-    pub(super) fn learn(x: &Dense) -> Self {
-        let n = x.nrows() as f64;
-        let means = x.tr_mul_vec(&vec![1.0 / n; x.nrows()]);
+    pub(super) fn learn(x: &Dense, weights: &RowWeights) -> Self {
+        let total = weights.total();
+        let means = x.tr_mul_vec(&weights.shares().unwrap_or_else(|| vec![1.0 / total; x.nrows()]));
         let mut extents = vec![0.0; x.ncols()];
         for i in 0..x.nrows() {
             for ((e, v), m) in extents.iter_mut().zip(x.row(i)).zip(&means) {
@@ -88,11 +91,11 @@ impl Ranges {
         let mut shares = vec![0.0; x.ncols()];
         for i in 0..x.nrows() {
             for (j, v) in x.row(i).iter().enumerate().filter(|(j, _)| extents[*j] > 0.0) {
-                shares[j] += ((v - means[j]) / extents[j]).powi(2) / n;
+                shares[j] += ((v - means[j]) / extents[j]).powi(2) / total * weights.get(i);
             }
         }
         let deviations = extents.iter().zip(&shares).map(|(e, s)| e * s.sqrt()).collect();
-        Self { means, extents, deviations }
+        Self { means, extents, deviations, roots: weights.roots() }
     }
 
     fn divisors(&self, scaling: Scaling) -> Vec<f64> {
@@ -122,6 +125,9 @@ impl View {
             for (j, v) in rows.row_mut(i).iter_mut().enumerate() {
                 *v = (*v - ranges.means[j]) / scales[j];
             }
+            if let Some(roots) = &ranges.roots {
+                vector::scale(rows.row_mut(i), roots[i]);
+            }
         }
         let (u, d) = if rows.nrows() > MANY_ROWS {
             leading(&rows, control)?
@@ -132,7 +138,7 @@ impl View {
             (svd.u, svd.s)
         };
         let total = vector::norm_sq(rows.data());
-        let spectrum = Spectrum::without_floor(&u, d);
+        let spectrum = Spectrum::without_floor(&u, d).of_scaled_rows(ranges.roots.clone());
         let mut view = Self { scaling: Some(scaling), spectrum, held: 1.0, scales };
         if rows.nrows() > MANY_ROWS && total > 0.0 {
             view.held = vector::norm_sq(&view.spectrum.d) / total;
@@ -141,8 +147,16 @@ impl View {
     }
 
     /// From the matrix of inner products of rows (centred or not).
-    pub(super) fn from_kernel(gram: &Dense) -> Result<Self> {
-        let spectrum = Spectrum::of_inner_products(gram)?;
+    pub(super) fn from_kernel(gram: &Dense, weights: &RowWeights) -> Result<Self> {
+        let roots = weights.roots();
+        let spectrum = match &roots {
+            Some(r) => {
+                let scaled = |i: usize, j: usize| gram[(i, j)] * (r[i] * r[j]);
+                Spectrum::of_inner_products(&Dense::from_fn(gram.nrows(), gram.ncols(), scaled))?
+            }
+            None => Spectrum::of_inner_products(gram)?,
+        };
+        let spectrum = spectrum.of_scaled_rows(roots);
         Ok(Self { scaling: None, spectrum, held: 1.0, scales: Vec::new() })
     }
 

@@ -8,60 +8,58 @@ use super::rules::Thresholds;
 use super::search::{Found, Search};
 use super::space::{Prepared, Space};
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{ClassWeight, Dataset};
 use crate::error::{Error, Result};
-use crate::folds::{fold_warning, linear_grid, stratified};
+use crate::folds::{fold_warning, linear_grid};
 use crate::model::Fitted;
 use crate::rolin::shared::kernel::{Gram, KernelKind};
 use crate::rolin::shared::losses::PaperLoss;
+use crate::rolin::shared::row_weights::{Plan, RowWeights, counted};
 use crate::rolin::{CvRule, Normalize, Scoring};
 
 /// Checked settings.
 #[derive(Debug, Clone)]
 pub(in crate::rolin) struct Paper {
-    pub(in crate::rolin) loss: PaperLoss,
+    pub(in crate::rolin) loss: PaperLoss<'static>,
     pub(in crate::rolin) cv: CvRule,
     pub(in crate::rolin) scoring: Scoring,
     pub(in crate::rolin) normalize: Normalize,
     pub(in crate::rolin) rules: Thresholds,
-    pub(in crate::rolin) n_folds: usize,
-    pub(in crate::rolin) n_repeats: usize,
+    pub(in crate::rolin) class_weight: ClassWeight,
+    pub(in crate::rolin) splits: Plan,
     pub(in crate::rolin) sigma_ratios: Option<Vec<f64>>,
     pub(in crate::rolin) b_maxs: Option<Vec<f64>>,
     pub(in crate::rolin) k: Option<usize>,
     pub(in crate::rolin) ridge: f64,
     pub(in crate::rolin) kernel: KernelKind,
-    pub(in crate::rolin) seed: u64,
     /// Whether the robust part is on.
     pub(in crate::rolin) tail: bool,
 }
 
 impl Paper {
     pub(in crate::rolin) fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        control.install(|| self.fit_here(data, control))
+        let (data, splits) = counted(data, &self.class_weight, &self.splits, self.kernel)?;
+        control.install(|| self.fit_here(&data, &splits, control))
     }
 
-    fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+    fn fit_here(&self, data: &Dataset, folds: &Plan, control: &Control) -> Result<Fitted> {
+        let weights = RowWeights::of(data);
         let gram = Gram::new(self.kernel, data)?;
         let normalizations = match self.normalize {
             _ if gram.is_some() => vec![false],
             Normalize::Fixed(flag) => vec![flag],
             Normalize::Rule(_) => vec![false, true],
         };
-        let plan = self.plan(data.len());
+        let plan = self.plan(weights.total());
         let search_needed = !plan.is_single() || normalizations.len() > 1;
-        let splits = if search_needed {
-            stratified(data.labels(), self.n_folds, self.n_repeats, self.seed)
-        } else {
-            Vec::new()
-        };
+        let splits = if search_needed { folds.splits(data)? } else { Vec::new() };
         let prepare = |flag: bool| {
             control.check()?;
             let space = match &gram {
                 Some(gram) => Space::from_kernel(&gram.values)?,
-                None => Space::new(data.features(), flag)?,
+                None => Space::new(data.features(), flag, data.weights())?,
             };
-            Prepared::new(space, &splits, control)
+            Prepared::new(space, &splits, weights.clone(), control)
         };
         let spaces: Vec<Prepared> =
             normalizations.into_par_iter().map(prepare).collect::<Result<_>>()?;
@@ -75,17 +73,17 @@ impl Paper {
             chosen.push(self.refit(found, &spaces, &y)?);
         }
         let mut fitted = self.report(&chosen, &spaces, splits.len(), data, gram.as_ref());
-        if search_needed {
-            fitted.warnings.extend(fold_warning(data, self.n_folds));
+        if search_needed && folds.given.is_none() {
+            fitted.warnings.extend(fold_warning(data, folds.folds));
         }
         Ok(fitted)
     }
 
-    fn plan(&self, n: usize) -> Search {
+    fn plan(&self, rows: f64) -> Search {
         let grid = |given: &Option<Vec<f64>>, usual: Vec<f64>| {
             if self.tail { given.clone().unwrap_or(usual) } else { Vec::new() }
         };
-        let widest = 0.1 * (n as f64 / 15.0).sqrt();
+        let widest = 0.1 * (rows / 15.0).sqrt();
         let search = Search {
             loss: self.loss,
             scoring: self.scoring,
@@ -117,7 +115,9 @@ impl Paper {
     fn refit(&self, found: Found, spaces: &[Prepared], y: &[f64]) -> Result<BinaryResult> {
         let prepared = &spaces[found.space];
         let scaled = Psi { b_max: found.psi.b_max * prepared.space.unit, ..found.psi };
-        let beta = calc_beta(self.loss, &prepared.full, y, scaled, self.ridge)?;
+        let shares = prepared.weights.shares();
+        let loss = self.loss.on(shares.as_deref());
+        let beta = calc_beta(loss, &prepared.full, y, scaled, self.ridge)?;
         Ok(BinaryResult {
             space: found.space,
             psi: found.psi,

@@ -65,13 +65,15 @@ pub(super) fn directions(spectrum: &Spectrum, uty: &[f64], k: usize, ratios: &[f
 /// Columns $y_i$ and $y_i \sqrt n\, U_{i1}, \dots, y_i \sqrt n\, U_{ik}$, one per row of the result: the
 /// scores of the first k principal components, scaled to unit mean square, times the label. `known` holds
 /// the first of them, or nothing.
-pub(super) fn signed_columns(known: Dense, u: &Dense, y: &[f64], k: usize) -> Dense {
-    let root = (u.nrows() as f64).sqrt();
+pub(super) fn signed_columns(known: Dense, spectrum: &Spectrum, y: &[f64], k: usize) -> Dense {
+    let mut scale: Vec<f64> = y.iter().map(|y| y * spectrum.total().sqrt()).collect();
+    spectrum.unscale(&mut scale);
+    let u = &spectrum.u;
     let first = known.nrows();
     let mut data = known.into_data();
     data.reserve((k + 1 - first) * y.len());
     for j in first..=k {
-        let score = |(i, y): (usize, &f64)| if j == 0 { *y } else { y * root * u[(i, j - 1)] };
+        let score = |(i, y): (usize, &f64)| if j == 0 { *y } else { scale[i] * u[(i, j - 1)] };
         data.extend(y.iter().enumerate().map(score));
     }
     Dense::from_rows(k + 1, y.len(), data)
@@ -79,31 +81,32 @@ pub(super) fn signed_columns(known: Dense, u: &Dense, y: &[f64], k: usize) -> De
 
 /// Scores of the top fit on other rows: `theta` belongs to the whitened columns, `rows` are in basis V.
 pub(super) fn top_weights(spectrum: &Spectrum, theta: &[f64]) -> Vec<f64> {
-    let root = (spectrum.u.nrows() as f64).sqrt();
+    let root = spectrum.total().sqrt();
     theta[1..].iter().zip(&spectrum.d).map(|(t, d)| t * root / d).collect()
 }
 
 /// CALCBETA on the rows behind `spectrum`.
 pub(super) fn calc_beta(
-    loss: PaperLoss,
+    loss: PaperLoss<'_>,
     spectrum: &Spectrum,
     y: &[f64],
     psi: Psi,
     ridge: f64,
 ) -> Result<Beta> {
-    let signed = signed_columns(Dense::zeros(0, y.len()), &spectrum.u, y, psi.k);
+    let signed = signed_columns(Dense::zeros(0, y.len()), spectrum, y, psi.k);
     let start = Fit::default();
     let fit =
         ridge_newton::minimise(loss, &signed, &vec![ridge; psi.k + 1], start, ridge_newton::EXACT)?;
     let mut top = top_weights(spectrum, &fit.theta);
     top.resize(spectrum.d.len(), 0.0);
-    let uty = spectrum.u.tr_mul_vec(y);
+    let uty = spectrum.loads(y);
     let mut nu = vec![0.0; spectrum.d.len()];
     let mut length = 0.0;
     if psi.b_max > 0.0 {
         nu = directions(spectrum, &uty, psi.k, &[psi.sigma_ratio]).into_data();
         let along: Vec<f64> = nu.iter().zip(&spectrum.d).map(|(v, d)| v * d).collect();
         let mut slope = spectrum.u.mul_vec(&along);
+        spectrum.unscale(&mut slope);
         slope.iter_mut().zip(y).for_each(|(s, y)| *s *= y);
         length = least_along(loss, &fit.margins, &slope, psi.b_max);
     }

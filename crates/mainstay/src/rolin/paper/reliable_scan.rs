@@ -11,7 +11,6 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::linalg::Dense;
 use crate::linalg::vector::{self, vectorized};
-use crate::rolin::shared::losses::zero_one_along;
 use crate::rolin::shared::ridge_newton::{self, Fit};
 use crate::rolin::shared::spectrum::SplitSpectrum;
 use crate::rolin::{CvRule, Scoring};
@@ -72,20 +71,25 @@ impl Search {
         let one = |((split, labels), kept): ((&SplitSpectrum, &Labels), &mut (Dense, Fit))| {
             let (signed, fit) = kept;
             let known = std::mem::replace(signed, Dense::zeros(0, 0));
-            *signed = signed_columns(known, &split.train.u, &labels.train, k);
+            *signed = signed_columns(known, &split.train, &labels.train, k);
             let start = std::mem::take(fit);
-            *fit = ridge_newton::minimise(self.loss, signed, &ridge, start, ridge_newton::EXACT)?;
+            let loss = labels.on_train(self.loss);
+            *fit = ridge_newton::minimise(loss, signed, &ridge, start, ridge_newton::EXACT)?;
             let holdout = holdout_margins(split, &labels.holdout, &fit.theta);
             Ok((fit.margins.clone(), holdout))
         };
         let margins: Vec<(Vec<f64>, Vec<f64>)> =
             prepared.splits.par_iter().zip(labels).zip(fits).map(one).collect::<Result<_>>()?;
-        let train: Vec<f64> = margins.iter().map(|(train, _)| self.loss.mean(train)).collect();
+        let all = || margins.iter().zip(labels);
+        let train: Vec<f64> =
+            all().map(|((train, _), labels)| labels.on_train(self.loss).mean(train)).collect();
         let holdout: Vec<f64> =
-            margins.iter().map(|(_, holdout)| self.loss.mean(holdout)).collect();
+            all().map(|((_, h), labels)| labels.on_holdout(self.loss).mean(h)).collect();
         let losses = match self.scoring {
             Scoring::Loss => holdout.clone(),
-            Scoring::ZeroOne => margins.iter().map(|(_, h)| zero_one_along(h, h, 0.0)).collect(),
+            Scoring::ZeroOne => all()
+                .map(|((_, h), labels)| labels.on_holdout(self.loss).wrong_along(h, h, 0.0))
+                .collect(),
         };
         let mut judgement = self.rules.judge(&losses, &train, &holdout);
         if self.cv != CvRule::Robust {

@@ -34,7 +34,7 @@ impl Paper {
     ) -> Fitted {
         let parts = Parts::new(chosen, spaces, data.features());
         let (coef, intercept) = (parts.coef.clone(), parts.intercept.clone());
-        let link = link(self.loss.0);
+        let link = link(self.loss.loss);
         let model = match gram {
             Some(gram) => gram.model(data, coef, intercept, link),
             None => Model::Linear(Linear { coef, intercept, link }),

@@ -11,20 +11,26 @@ use super::search::{Candidate, Labels, Scan, Search};
 use super::tail_bounds::TailBounds;
 use crate::linalg::Dense;
 use crate::rolin::shared::line_search::least_along_from;
-use crate::rolin::shared::losses::EvenGrid;
+use crate::rolin::shared::losses::{EvenGrid, PaperLoss};
 use crate::rolin::shared::spectrum::SplitSpectrum;
 use crate::rolin::{CvRule, Scoring};
 
 /// Relative difference of sums of losses that is rounding: a candidate that ties with the limit stays.
 const TIE: f64 = 1e-12;
 
+/// One side of a split: margins are those of the top fit plus the length times a slope.
+struct Side<'a> {
+    /// Over the rows of this side.
+    loss: PaperLoss<'a>,
+    base: &'a [f64],
+    /// One row for each sigma ratio.
+    slopes: Dense,
+}
+
 /// Everything about the tail of one split at one k.
 struct Tail<'a> {
-    base_train: &'a [f64],
-    base_holdout: &'a [f64],
-    /// One row for each sigma ratio.
-    slope_train: Dense,
-    slope_holdout: Dense,
+    train: Side<'a>,
+    holdout: Side<'a>,
     /// The unclipped (up to the largest bound) length for each sigma ratio.
     lengths: Vec<f64>,
 }
@@ -133,7 +139,7 @@ impl Search {
     fn tail<'a>(
         &self,
         split: &SplitSpectrum,
-        labels: &Labels,
+        labels: &'a Labels,
         k: usize,
         (base_train, base_holdout): &'a (Vec<f64>, Vec<f64>),
         bounds: &Bounds,
@@ -147,54 +153,32 @@ impl Search {
         let mut slope_train = along.mul_tr_beyond(&spectrum.u, k);
         let mut slope_holdout = nu.mul_tr_beyond(&split.holdout, k);
         for r in 0..nu.nrows() {
+            spectrum.unscale(slope_train.row_mut(r));
             slope_train.row_mut(r).iter_mut().zip(&labels.train).for_each(|(v, y)| *v *= y);
             slope_holdout.row_mut(r).iter_mut().zip(&labels.holdout).for_each(|(v, y)| *v *= y);
         }
         let top = bounds.values.iter().copied().fold(0.0, f64::max);
-        let weights = self.loss.weights(base_train);
-        let least = |r| least_along_from(self.loss, base_train, slope_train.row(r), &weights, top);
+        let loss = labels.on_train(self.loss);
+        let weights = loss.weights(base_train);
+        let least = |r| least_along_from(loss, base_train, slope_train.row(r), &weights, top);
         let lengths = (0..nu.nrows()).map(least).collect();
-        Tail { base_train, base_holdout, slope_train, slope_holdout, lengths }
+        let train = Side { loss, base: base_train, slopes: slope_train };
+        let loss = labels.on_holdout(self.loss);
+        Tail { train, holdout: Side { loss, base: base_holdout, slopes: slope_holdout }, lengths }
     }
 
     /// What every candidate loses on the holdout rows; anything for those given up.
     fn holdout_losses(&self, tail: &Tail<'_>, bounds: &Bounds, out: &[Candidate]) -> Vec<f64> {
-        let (base, slopes) = (tail.base_holdout, &tail.slope_holdout);
+        let side = &tail.holdout;
         let wanted = |cell: usize| !out[cell].pruned;
         match self.scoring {
-            Scoring::Loss => self.fitting_losses(base, slopes, tail, bounds, wanted),
+            Scoring::Loss => fitting_losses(side, tail, bounds, wanted),
             Scoring::ZeroOne => {
-                let value = |r: usize, c: f64| self.judged(base, slopes.row(r), c);
+                let value =
+                    |r: usize, c: f64| self.judged(side.loss, side.base, side.slopes.row(r), c);
                 clipped(tail, bounds, wanted, value)
             }
         }
-    }
-
-    /// The fitting loss for every cell; 0 where it is not wanted.
-    fn fitting_losses(
-        &self,
-        base: &[f64],
-        slopes: &Dense,
-        tail: &Tail<'_>,
-        bounds: &Bounds,
-        wanted: impl Fn(usize) -> bool,
-    ) -> Vec<f64> {
-        let value = |r: usize, c: f64| self.loss.mean_along(base, slopes.row(r), c);
-        let Some(even) = bounds.even else { return clipped(tail, bounds, wanted, value) };
-        let width = bounds.values.len();
-        let mut out = vec![0.0; width * tail.lengths.len()];
-        for (r, &length) in tail.lengths.iter().enumerate() {
-            let Some(last) = (0..width).rev().find(|b| wanted(r * width + b)) else { continue };
-            // The bounds ascend: those below the length bind, all others give the same answer.
-            let below = bounds.values.partition_point(|b| *b < length).min(last + 1);
-            let row = &mut out[r * width..(r + 1) * width];
-            let binding = self.loss.mean_on_grid(base, slopes.row(r), even, below);
-            row[..below].copy_from_slice(&binding);
-            if below <= last {
-                row[below..].fill(value(r, length));
-            }
-        }
-        out
     }
 
     /// Loss ratios and costs of the candidates still in the race: the most promising one alone, then all
@@ -234,16 +218,11 @@ impl Search {
             return;
         }
         let wanted = |cell: usize| live[cell];
-        let fitting = |tail: &Tail<'_>, base: &[f64], slopes: &Dense| {
-            self.fitting_losses(base, slopes, tail, bounds, wanted)
-        };
-        let train: Vec<Vec<f64>> =
-            tails.iter().map(|t| fitting(t, t.base_train, &t.slope_train)).collect();
+        let fitting = |tail: &Tail<'_>, side: &Side<'_>| fitting_losses(side, tail, bounds, wanted);
+        let train: Vec<Vec<f64>> = tails.iter().map(|t| fitting(t, &t.train)).collect();
         let holdout: Vec<Vec<f64>> = match self.scoring {
             Scoring::Loss => Vec::new(),
-            Scoring::ZeroOne => {
-                tails.iter().map(|t| fitting(t, t.base_holdout, &t.slope_holdout)).collect()
-            }
+            Scoring::ZeroOne => tails.iter().map(|t| fitting(t, &t.holdout)).collect(),
         };
         for i in (0..out.len()).filter(|&i| live[i]) {
             let of = |table: &[Vec<f64>]| table.iter().map(|row| row[i]).collect::<Vec<f64>>();
@@ -254,6 +233,31 @@ impl Search {
             };
         }
     }
+}
+
+/// The fitting loss for every cell; 0 where it is not wanted.
+fn fitting_losses(
+    side: &Side<'_>,
+    tail: &Tail<'_>,
+    bounds: &Bounds,
+    wanted: impl Fn(usize) -> bool,
+) -> Vec<f64> {
+    let value = |r: usize, c: f64| side.loss.mean_along(side.base, side.slopes.row(r), c);
+    let Some(even) = bounds.even else { return clipped(tail, bounds, wanted, value) };
+    let width = bounds.values.len();
+    let mut out = vec![0.0; width * tail.lengths.len()];
+    for (r, &length) in tail.lengths.iter().enumerate() {
+        let Some(last) = (0..width).rev().find(|b| wanted(r * width + b)) else { continue };
+        // The bounds ascend: those below the length bind, all others give the same answer.
+        let below = bounds.values.partition_point(|b| *b < length).min(last + 1);
+        let row = &mut out[r * width..(r + 1) * width];
+        let binding = side.loss.mean_on_grid(side.base, side.slopes.row(r), even, below);
+        row[..below].copy_from_slice(&binding);
+        if below <= last {
+            row[below..].fill(value(r, length));
+        }
+    }
+    out
 }
 
 impl Candidate {

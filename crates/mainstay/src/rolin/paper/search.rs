@@ -13,14 +13,15 @@ use super::space::Prepared;
 use crate::control::Control;
 use crate::error::Result;
 use crate::folds::Split;
-use crate::rolin::shared::losses::{PaperLoss, zero_one_along};
+use crate::rolin::shared::losses::PaperLoss;
+use crate::rolin::shared::row_weights::RowWeights;
 use crate::rolin::shared::spectrum::SplitSpectrum;
 use crate::rolin::{CvRule, Scoring};
 
 /// What is searched and how it is judged.
 #[derive(Debug, Clone)]
 pub(super) struct Search {
-    pub(super) loss: PaperLoss,
+    pub(super) loss: PaperLoss<'static>,
     pub(super) scoring: Scoring,
     pub(super) cv: CvRule,
     pub(super) rules: Thresholds,
@@ -70,18 +71,40 @@ fn baseline(scans: &[Scan<'_>]) -> Vec<Candidate> {
     scans.iter().enumerate().flat_map(of).collect()
 }
 
-/// The labels of one split, and $U^\top y$.
+/// The labels of one split, what its rows count, and $U^\top y$.
 pub(super) struct Labels {
     pub(super) train: Vec<f64>,
     pub(super) holdout: Vec<f64>,
     pub(super) uty: Vec<f64>,
+    train_shares: Option<Vec<f64>>,
+    holdout_shares: Option<Vec<f64>>,
 }
 
 impl Labels {
-    pub(super) fn new(split: &Split, spectrum: &SplitSpectrum, y: &[f64]) -> Self {
+    pub(super) fn new(
+        split: &Split,
+        spectrum: &SplitSpectrum,
+        y: &[f64],
+        weights: &RowWeights,
+    ) -> Self {
         let train: Vec<f64> = split.train.iter().map(|&i| y[i]).collect();
-        let uty = spectrum.train.u.tr_mul_vec(&train);
-        Self { train, holdout: split.holdout.iter().map(|&i| y[i]).collect(), uty }
+        Self {
+            uty: spectrum.train.loads(&train),
+            train,
+            holdout: split.holdout.iter().map(|&i| y[i]).collect(),
+            train_shares: weights.select(&split.train).shares(),
+            holdout_shares: weights.select(&split.holdout).shares(),
+        }
+    }
+
+    /// `loss` over the training rows.
+    pub(super) fn on_train(&self, loss: PaperLoss<'_>) -> PaperLoss<'_> {
+        loss.on(self.train_shares.as_deref())
+    }
+
+    /// `loss` over the holdout rows.
+    pub(super) fn on_holdout(&self, loss: PaperLoss<'_>) -> PaperLoss<'_> {
+        loss.on(self.holdout_shares.as_deref())
     }
 }
 
@@ -123,7 +146,7 @@ impl Search {
             let labels: Vec<Labels> = splits
                 .iter()
                 .zip(&prepared.splits)
-                .map(|(split, spectrum)| Labels::new(split, spectrum, y))
+                .map(|(split, spectrum)| Labels::new(split, spectrum, y, &prepared.weights))
                 .collect();
             let (first, tops) = self.scan_reliable(prepared, &labels, control)?;
             scans.push(Scan { prepared, labels, first, tops });
@@ -212,10 +235,10 @@ impl Search {
     }
 
     /// The loss candidates are judged by, at the margins `base + c * slope`.
-    pub(super) fn judged(&self, base: &[f64], slope: &[f64], c: f64) -> f64 {
+    pub(super) fn judged(&self, loss: PaperLoss<'_>, base: &[f64], slope: &[f64], c: f64) -> f64 {
         match self.scoring {
-            Scoring::Loss => self.loss.mean_along(base, slope, c),
-            Scoring::ZeroOne => zero_one_along(base, slope, c),
+            Scoring::Loss => loss.mean_along(base, slope, c),
+            Scoring::ZeroOne => loss.wrong_along(base, slope, c),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::folds::Split;
 use crate::linalg::{Dense, Lq, Matrix, vector};
 use crate::optim::design::unit_if_extreme;
+use crate::rolin::shared::row_weights::RowWeights;
 use crate::rolin::shared::spectrum::{Spectrum, SplitSpectrum};
 
 /// Rows of (scaled) data as coordinates, and the way back to weights of features.
@@ -45,8 +46,8 @@ impl Space {
     /// For p > n the rows are replaced by coordinates in their span, O(n^2 p). Inner products are
     /// enough for that where their eigenvalues are well apart from rounding; they cost a quarter of the
     /// triangle of X = L Q', which serves the other cases.
-    pub(super) fn new(x: &Matrix, normalize: bool) -> Result<Self> {
-        let scaling = normalize.then(|| Standardize::learn(x, None));
+    pub(super) fn new(x: &Matrix, normalize: bool, weights: Option<&[f64]>) -> Result<Self> {
+        let scaling = normalize.then(|| Standardize::learn(x, weights));
         let lent = if let Matrix::Dense(dense) = x { Some(dense) } else { None };
         if let Some(dense) = lent.filter(|x| x.ncols() > x.nrows())
             && let Some(space) = Self::of_lent(dense, scaling.as_ref())?
@@ -145,13 +146,13 @@ impl Space {
         self.scaling.is_some()
     }
 
-    fn split(&self, split: &Split) -> Result<SplitSpectrum> {
-        if let Some(gram) = &self.gram
+    fn split(&self, split: &Split, weights: &RowWeights) -> Result<SplitSpectrum> {
+        if let Some(gram) = self.gram.as_ref().filter(|_| weights.roots().is_none())
             && let Some(found) = SplitSpectrum::from_gram(gram, split)?
         {
             return Ok(found);
         }
-        SplitSpectrum::from_rows(&self.rows, split)
+        SplitSpectrum::from_rows(&self.rows, split, weights)
     }
 }
 
@@ -166,23 +167,30 @@ pub(super) struct Prepared {
     pub(super) splits: Vec<SplitSpectrum>,
     /// The largest k that every split supports: min(rank, rows - 1) (reading R5).
     pub(super) limit: usize,
+    /// What every row counts.
+    pub(super) weights: RowWeights,
 }
 
 impl Prepared {
-    pub(super) fn new(space: Space, splits: &[Split], control: &Control) -> Result<Self> {
+    pub(super) fn new(
+        space: Space,
+        splits: &[Split],
+        weights: RowWeights,
+        control: &Control,
+    ) -> Result<Self> {
         let (full, right) = match &space.basis {
-            Basis::Samples(spectrum) => (spectrum.clone(), None),
-            _ => Spectrum::new(&space.rows).map(|(full, v)| (full, Some(v)))?,
+            Basis::Samples(spectrum) if weights.roots().is_none() => (spectrum.clone(), None),
+            _ => Spectrum::of_rows(&space.rows, &weights).map(|(full, v)| (full, Some(v)))?,
         };
         let factored: Vec<SplitSpectrum> = splits
             .par_iter()
             .map(|split| {
                 control.check()?;
-                space.split(split)
+                space.split(split, &weights)
             })
             .collect::<Result<_>>()?;
         let limit = factored.iter().map(|s| s.train.supports()).min().unwrap_or(0);
-        Ok(Self { space, full, right, splits: factored, limit })
+        Ok(Self { space, full, right, splits: factored, limit, weights })
     }
 
     /// From principal coordinates of all rows to those of the space.

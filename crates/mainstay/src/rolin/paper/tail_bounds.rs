@@ -63,7 +63,7 @@ impl Search {
         k: usize,
         margins: &[f64],
     ) -> Vec<f64> {
-        let (mut slopes, _) = self.loss.weights(margins);
+        let (mut slopes, _) = labels.on_holdout(self.loss).weights(margins);
         slopes.iter_mut().zip(&labels.holdout).for_each(|(g, y)| *g *= y);
         let gradient = split.holdout.tr_mul_vec(&slopes);
         let nu = directions(&split.train, &labels.uty, k, &self.sigma_ratios);
@@ -82,6 +82,7 @@ mod tests {
     use crate::rolin::paper::rules::Thresholds;
     use crate::rolin::paper::space::{Prepared, Space};
     use crate::rolin::shared::losses::PaperLoss;
+    use crate::rolin::shared::row_weights::RowWeights;
 
     /// Both on all splits and on those that are left after some were looked at.
     #[test]
@@ -92,11 +93,11 @@ mod tests {
             (0..n).map(|i| if x[(i, 3)] + x[(i, 5)] > 0.2 { 1.0 } else { -1.0 }).collect();
         let classes: Vec<usize> = y.iter().map(|v| usize::from(*v > 0.0)).collect();
         let splits = stratified(&classes, 5, 1, 0);
-        let (control, space) = (Control::new(), Space::new(&x.into(), false).unwrap());
-        let prepared = Prepared::new(space, &splits, &control).unwrap();
+        let (control, space) = (Control::new(), Space::new(&x.into(), false, None).unwrap());
+        let prepared = Prepared::new(space, &splits, RowWeights::equal(n), &control).unwrap();
         for loss in [Loss::Logistic, Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber] {
             let search = Search {
-                loss: PaperLoss(loss),
+                loss: PaperLoss::of(loss),
                 scoring: Scoring::Loss,
                 cv: CvRule::Robust,
                 rules: Thresholds { ratio: 1e9, ..Thresholds::default() },
@@ -106,8 +107,8 @@ mod tests {
                 k: None,
                 baseline: true,
             };
-            let labels: Vec<Labels> =
-                splits.iter().zip(&prepared.splits).map(|(s, d)| Labels::new(s, d, &y)).collect();
+            let new = |(s, d)| Labels::new(s, d, &y, &prepared.weights);
+            let labels: Vec<Labels> = splits.iter().zip(&prepared.splits).map(new).collect();
             let (first, tops) = search.scan_reliable(&prepared, &labels, &control).unwrap();
             let scan = Scan { prepared: &prepared, labels, first, tops };
             for (t, top) in scan.tops.iter().enumerate() {

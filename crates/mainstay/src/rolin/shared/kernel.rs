@@ -6,6 +6,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
 use crate::model::{Fitted, Kernel, KernelFunction, Link, Model};
+use crate::rolin::shared::row_weights::RowWeights;
 
 /// Which inner product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -27,38 +28,42 @@ pub enum KernelKind {
 pub(in crate::rolin) struct Gram {
     function: KernelFunction,
     pub(in crate::rolin) values: Dense,
+    weights: RowWeights,
 }
 
 impl Gram {
     /// `None` for the linear kernel, which works on the features themselves.
     pub(in crate::rolin) fn new(kind: KernelKind, data: &Dataset) -> Result<Option<Self>> {
         let x = data.features();
+        let weights = RowWeights::of(data);
         let function = match kind {
             KernelKind::Linear => return Ok(None),
-            KernelKind::Rbf => KernelFunction::Rbf { gamma: gamma(&x.to_dense()) },
-            KernelKind::Poly => {
-                KernelFunction::Poly { gamma: gamma(&x.to_dense()), degree: 3, coef0: 0.0 }
-            }
+            KernelKind::Rbf => KernelFunction::Rbf { gamma: gamma(&x.to_dense(), &weights) },
+            KernelKind::Poly => KernelFunction::Poly {
+                gamma: gamma(&x.to_dense(), &weights),
+                degree: 3,
+                coef0: 0.0,
+            },
             KernelKind::Precomputed => KernelFunction::Precomputed,
         };
         let values = function.values(x, &x.to_dense());
         if kind == KernelKind::Precomputed {
             check_symmetric(&values)?;
         }
-        Ok(Some(Self { function, values }))
+        Ok(Some(Self { function, values, weights }))
     }
 
     /// Mean of every row of values.
     pub(in crate::rolin) fn means(&self) -> Vec<f64> {
         let n = self.values.nrows();
-        self.values.mul_vec(&vec![1.0 / n as f64; n])
+        self.values.mul_vec(&self.weights.shares().unwrap_or_else(|| vec![1.0 / n as f64; n]))
     }
 
     /// The values after centring the rows in feature space.
     pub(in crate::rolin) fn centred(&self) -> Dense {
         let means = self.means();
         let n = self.values.nrows();
-        let all = means.iter().sum::<f64>() / n as f64;
+        let all = self.weights.sum(&means) / self.weights.total();
         Dense::from_fn(n, n, |i, j| self.values[(i, j)] - means[i] - means[j] + all)
     }
 
@@ -90,10 +95,14 @@ impl Gram {
 }
 
 /// scikit-learn's "scale"; 1 where nothing varies.
-fn gamma(x: &Dense) -> f64 {
-    let count = x.data().len() as f64;
-    let mean = x.data().iter().sum::<f64>() / count;
-    let variance = x.data().iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
+fn gamma(x: &Dense, weights: &RowWeights) -> f64 {
+    let count = x.ncols() as f64 * weights.total();
+    let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+        let row = |i: usize| weights.get(i) * x.row(i).iter().map(|v| of(*v)).sum::<f64>();
+        (0..x.nrows()).map(row).sum::<f64>() / count
+    };
+    let mean = sum(&|v| v);
+    let variance = sum(&|v| (v - mean).powi(2));
     let gamma = 1.0 / (x.ncols() as f64 * variance);
     if gamma.is_finite() && gamma > 0.0 { gamma } else { 1.0 }
 }

@@ -21,14 +21,19 @@ const NO_LENGTH: f64 = 1e-12;
 ///
 /// The loss is convex in `c`, so the answer for a smaller bound is the clip of the one for a larger
 /// bound: one call serves every `b_max` of a grid.
-pub(in crate::rolin) fn least_along(loss: PaperLoss, base: &[f64], slope: &[f64], top: f64) -> f64 {
+pub(in crate::rolin) fn least_along(
+    loss: PaperLoss<'_>,
+    base: &[f64],
+    slope: &[f64],
+    top: f64,
+) -> f64 {
     least_along_from(loss, base, slope, &loss.weights(base), top)
 }
 
 /// The same, where `weights` are the slopes and curvatures of the loss at `base`: many directions can
 /// share them.
 pub(in crate::rolin) fn least_along_from(
-    loss: PaperLoss,
+    loss: PaperLoss<'_>,
     base: &[f64],
     slope: &[f64],
     weights: &(Vec<f64>, Vec<f64>),
@@ -36,8 +41,8 @@ pub(in crate::rolin) fn least_along_from(
 ) -> f64 {
     let at = |c: f64| loss.derivatives_along(base, slope, c);
     let at_zero = vector::dot(slope, &weights.0);
-    match loss.0 {
-        Loss::Hinge => least_hinge(base, slope, top),
+    match loss.loss {
+        Loss::Hinge => least_hinge(loss.shares(), base, slope, top),
         Loss::Logistic => {
             let bent: Vec<f64> = slope.iter().zip(&weights.1).map(|(s, w)| s * w).collect();
             least_from((at_zero, vector::dot(slope, &bent)), at, top)
@@ -82,7 +87,7 @@ fn least_between(kinks: &[f64], at: impl Fn(f64) -> (f64, f64)) -> f64 {
 /// The same for a smooth loss plus `extra.0 * c + extra.1 * c^2 / 2`: Newton's method on the slope
 /// inside a shrinking bracket.
 pub(in crate::rolin) fn least_smooth(
-    loss: PaperLoss,
+    loss: PaperLoss<'_>,
     base: &[f64],
     slope: &[f64],
     extra: (f64, f64),
@@ -131,17 +136,19 @@ fn least_from(at_zero: (f64, f64), at: impl Fn(f64) -> (f64, f64), top: f64) -> 
 }
 
 /// The hinge loss is piecewise linear in `c`: walk its sorted kinks until the slope is not negative.
-fn least_hinge(base: &[f64], slope: &[f64], top: f64) -> f64 {
+fn least_hinge(shares: Option<&[f64]>, base: &[f64], slope: &[f64], top: f64) -> f64 {
     let active = |m: f64, s: f64| m < 1.0 || (m == 1.0 && s < 0.0);
-    let rows = || base.iter().copied().zip(slope.iter().copied());
-    let mut total: f64 = rows().filter(|&(m, s)| active(m, s)).map(|(_, s)| -s).sum();
+    let share = |i: usize| shares.map_or(1.0, |shares| shares[i]);
+    let rows = || base.iter().zip(slope).enumerate().map(|(i, (m, s))| (*m, *s, share(i)));
+    let mut total: f64 =
+        rows().filter(|&(m, s, _)| active(m, s)).map(|(_, s, share)| -s * share).sum();
     let mut kinks: Vec<(f64, f64)> = rows()
-        .filter(|&(m, s)| (s > 0.0 && m < 1.0) || (s < 0.0 && m > 1.0))
-        .map(|(m, s)| ((1.0 - m) / s, s.abs()))
+        .filter(|&(m, s, _)| (s > 0.0 && m < 1.0) || (s < 0.0 && m > 1.0))
+        .map(|(m, s, share)| ((1.0 - m) / s, s.abs() * share))
         .filter(|&(c, _)| c < top)
         .collect();
     kinks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let noise = CANCELLED * slope.iter().map(|s| s.abs()).sum::<f64>();
+    let noise = CANCELLED * rows().map(|(_, s, share)| s.abs() * share).sum::<f64>();
     if total >= -noise {
         return 0.0;
     }
@@ -164,7 +171,7 @@ mod tests {
 
     #[test]
     fn no_grid_point_is_better_and_every_bound_is_a_clip() {
-        for loss in LOSSES.map(PaperLoss) {
+        for loss in LOSSES.map(PaperLoss::of) {
             for seed in 0..20 {
                 let wave = |i: i32, f: f64| (f64::from(i * (seed + 3)) * f).sin() * 3.0;
                 let base: Vec<f64> = (0..17).map(|i| wave(i, 0.7)).collect();
@@ -186,7 +193,7 @@ mod tests {
     /// The loss is zero from where the first two rows are satisfied to `end`, where the third no longer is.
     #[test]
     fn a_flat_stretch_that_ends_is_entered_no_further_than_needed() {
-        for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss) {
+        for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss::of) {
             for (a, b) in (1..8).flat_map(|a| (1..8).map(move |b| (a, b))) {
                 let slope = [f64::from(a) / 7.0, f64::from(b) / 3.0, -1.0];
                 let start = f64::max(0.8 / slope[0], 0.5 / slope[1]);
@@ -202,7 +209,7 @@ mod tests {
 
     #[test]
     fn of_a_flat_stretch_the_start_is_taken() {
-        for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss) {
+        for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss::of) {
             let c = least_along(loss, &[0.0, 0.5], &[1.0, 1.0], 9.0);
             assert!((c - 1.0).abs() < 1e-12, "{loss:?}: {c}");
         }

@@ -7,20 +7,44 @@ use crate::linalg::vector::{self, vectorized};
 use crate::loss::{Hinge, Loss, MarginLoss, ModifiedHuber, SquaredHinge};
 use crate::model::Link;
 
-/// A loss of Eq. (2): the logistic one in bits (reading R1), the others as they are.
+/// A loss of Eq. (2): the logistic one in bits (reading R1), the others as they are; and what the rows count in means.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::rolin) struct PaperLoss(pub(in crate::rolin) Loss);
+pub(in crate::rolin) struct PaperLoss<'a> {
+    pub(in crate::rolin) loss: Loss,
+    /// Shares that add up to 1; none: all rows alike.
+    shares: Option<&'a [f64]>,
+}
 
-impl PaperLoss {
+impl<'a> PaperLoss<'a> {
+    /// All rows count alike.
+    pub(in crate::rolin) fn of(loss: Loss) -> Self {
+        Self { loss, shares: None }
+    }
+
+    /// Rows count by `shares`, which add up to 1, where there are any.
+    pub(in crate::rolin) fn on<'b>(self, shares: Option<&'b [f64]>) -> PaperLoss<'b> {
+        PaperLoss { loss: self.loss, shares }
+    }
+
+    /// Shares that add up to 1, where rows do not count alike.
+    pub(in crate::rolin) fn shares(self) -> Option<&'a [f64]> {
+        self.shares
+    }
+
     /// 1/ln 2 for the logistic loss.
     pub(in crate::rolin) fn factor(self) -> f64 {
-        if self.0 == Loss::Logistic { std::f64::consts::LOG2_E } else { 1.0 }
+        if self.loss == Loss::Logistic { std::f64::consts::LOG2_E } else { 1.0 }
     }
 
     /// Mean loss at the margins `base + c * slope`.
     pub(in crate::rolin) fn mean_along(self, base: &[f64], slope: &[f64], c: f64) -> f64 {
         let margins = base.iter().zip(slope).map(|(b, s)| b + c * s);
-        let sum: f64 = match self.0 {
+        if let Some(shares) = self.shares {
+            let loss = self.loss.get();
+            let parts = margins.zip(shares).map(|(m, share)| share * loss.value(m));
+            return self.factor() * parts.sum::<f64>();
+        }
+        let sum: f64 = match self.loss {
             Loss::Logistic => vectorized(|| logistic_sum(base, slope, c)),
             Loss::Hinge => margins.map(|m| Hinge.value(m)).sum(),
             Loss::SquaredHinge => margins.map(|m| SquaredHinge.value(m)).sum(),
@@ -43,7 +67,8 @@ impl PaperLoss {
         let stride = vector::norm_inf(slope) * grid.step;
         // The points within the reach of the first one.
         let points = 1 + (1..count).take_while(|&j| stride * j as f64 <= REACH).count();
-        if self.0 != Loss::Logistic || count < 3 || points < 3 {
+        let plain = self.loss == Loss::Logistic && self.shares.is_none();
+        if !plain || count < 3 || points < 3 {
             return (0..count).map(|j| self.mean_along(base, slope, grid.at(j))).collect();
         }
         let mut sums = Vec::with_capacity(count);
@@ -70,7 +95,17 @@ impl PaperLoss {
         slope: &[f64],
         c: f64,
     ) -> (f64, f64) {
-        let (first, second) = match self.0 {
+        if let Some(shares) = self.shares {
+            let (loss, factor) = (self.loss.get(), self.factor());
+            let mut sums = (0.0, 0.0);
+            for ((b, s), share) in base.iter().zip(slope).zip(shares) {
+                let margin = b + c * s;
+                sums.0 += factor * share * s * loss.slope(margin);
+                sums.1 += factor * share * s * s * loss.curvature(margin).unwrap_or(0.0);
+            }
+            return sums;
+        }
+        let (first, second) = match self.loss {
             Loss::Logistic => vectorized(|| logistic_derivatives(base, slope, c)),
             Loss::Hinge => derivatives(&Hinge, base, slope, c),
             Loss::SquaredHinge => derivatives(&SquaredHinge, base, slope, c),
@@ -80,15 +115,33 @@ impl PaperLoss {
         (scale * first, scale * second)
     }
 
+    /// Share of rows with a margin `base + c * slope` that is not positive (the zero-one loss of Eq. (2)).
+    pub(in crate::rolin) fn wrong_along(self, base: &[f64], slope: &[f64], c: f64) -> f64 {
+        let wrong = |i: &usize| base[*i] + c * slope[*i] <= 0.0;
+        let rows = (0..base.len()).filter(wrong);
+        match self.shares {
+            Some(shares) => rows.map(|i| shares[i]).sum(),
+            None => rows.count() as f64 / base.len().max(1) as f64,
+        }
+    }
+
     /// Slope and curvature of the mean loss with respect to every margin.
     pub(in crate::rolin) fn weights(self, margins: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        if let Some(shares) = self.shares {
+            let (loss, factor) = (self.loss.get(), self.factor());
+            let both = |(&m, share): (&f64, &f64)| {
+                let scale = factor * share;
+                (scale * loss.slope(m), scale * loss.curvature(m).unwrap_or(0.0))
+            };
+            return margins.iter().zip(shares).map(both).unzip();
+        }
         let scale = self.factor() / margins.len().max(1) as f64;
-        if self.0 == Loss::Logistic {
+        if self.loss == Loss::Logistic {
             let mut out = (vec![0.0; margins.len()], vec![0.0; margins.len()]);
             vectorized(|| logistic_weights(margins, scale, &mut out.0, &mut out.1));
             return out;
         }
-        let loss = self.0.get();
+        let loss = self.loss.get();
         margins
             .iter()
             .map(|&m| (scale * loss.slope(m), scale * loss.curvature(m).unwrap_or(0.0)))
@@ -125,12 +178,6 @@ pub(in crate::rolin) fn link(loss: Loss) -> Link {
         Loss::ModifiedHuber => Link::Clip,
         Loss::Hinge | Loss::SquaredHinge => Link::None,
     }
-}
-
-/// Share of rows with a margin that is not positive (the zero-one loss of Eq. (2)).
-pub(in crate::rolin) fn zero_one_along(base: &[f64], slope: &[f64], c: f64) -> f64 {
-    let wrong = base.iter().zip(slope).filter(|(b, s)| **b + c * **s <= 0.0).count();
-    wrong as f64 / base.len().max(1) as f64
 }
 
 fn derivatives(loss: &impl MarginLoss, base: &[f64], slope: &[f64], c: f64) -> (f64, f64) {
@@ -297,7 +344,7 @@ mod tests {
         let points: Vec<f64> = (0..10).map(|j| 0.01 + 0.04 * f64::from(j)).collect();
         let grid = EvenGrid::of(&points).unwrap();
         assert!(EvenGrid::of(&[1.0, 2.0, 4.0]).is_none() && EvenGrid::of(&[2.0, 1.0]).is_none());
-        for loss in [Loss::Logistic, Loss::SquaredHinge].map(PaperLoss) {
+        for loss in [Loss::Logistic, Loss::SquaredHinge].map(PaperLoss::of) {
             for (rows, size, tilt) in
                 [(5, 1.0, 1.0), (40, 3.0, 0.5), (163, 30.0, 9.0), (300, 700.0, 40.0)]
             {

@@ -5,5 +5,6 @@ pub(in crate::rolin) mod kernel;
 pub(in crate::rolin) mod line_search;
 pub(in crate::rolin) mod losses;
 pub(in crate::rolin) mod ridge_newton;
+pub(in crate::rolin) mod row_weights;
 mod secants;
 pub(in crate::rolin) mod spectrum;

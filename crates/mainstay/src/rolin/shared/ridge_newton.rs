@@ -95,7 +95,7 @@ impl Curvature {
 
 /// Mean loss of the rows plus the ridge.
 struct Objective<'a> {
-    loss: PaperLoss,
+    loss: PaperLoss<'a>,
     /// The first entries of all rows, the second, and so on.
     columns: &'a Dense,
     ridge: &'a [f64],
@@ -120,7 +120,7 @@ impl Objective<'_> {
     }
 
     fn has_corners(&self) -> bool {
-        self.loss.0 != Loss::Logistic
+        self.loss.loss != Loss::Logistic
     }
 
     /// Newton's step with the curvature `kept` while that serves, a fresh one otherwise; `last` is what the
@@ -200,14 +200,14 @@ struct Step {
 /// of `columns`, is taken over, corrected by what the steps show ([`Secants`]), and kept while it serves,
 /// which makes a step O(n k). Hinge loss: its quadratic program (all $\epsilon_j$ equal there).
 pub(in crate::rolin) fn minimise(
-    loss: PaperLoss,
+    loss: PaperLoss<'_>,
     columns: &Dense,
     ridge: &[f64],
     start: Fit,
     enough: f64,
 ) -> Result<Fit> {
-    if loss.0 == Loss::Hinge {
-        let theta = exact_hinge(columns.transpose(), ridge[0])?;
+    if loss.loss == Loss::Hinge {
+        let theta = exact_hinge(columns.transpose(), loss.shares(), ridge[0])?;
         return Ok(Fit { margins: columns.tr_mul_vec(&theta), theta, curvature: None });
     }
     let objective = Objective { loss, columns, ridge };
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn little_is_left_to_gain_on_separable_rows_too() {
         const RIDGE: f64 = 1e-6;
-        for loss in [Loss::Logistic, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss) {
+        for loss in [Loss::Logistic, Loss::SquaredHinge, Loss::ModifiedHuber].map(PaperLoss::of) {
             let mut start = Fit::default();
             for k in 1..16 {
                 let columns = Dense::from_fn(k, 20, |j, i| {

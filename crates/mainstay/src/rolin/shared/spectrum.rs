@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::folds::Split;
 use crate::linalg::{Dense, Svd, SymmetricEigen};
+use crate::rolin::shared::row_weights::RowWeights;
 
 /// Singular values and left vectors of some rows (steps 4-7 of Algorithm 1), shared by all losses,
 /// labels and parameters: those of $Z = \mathrm{diag}(y) X$ are the same up to y times the rows of U.
@@ -14,6 +15,8 @@ pub(in crate::rolin) struct Spectrum {
     pub(in crate::rolin) d: Vec<f64>,
     /// Number of singular values that are not zero.
     pub(in crate::rolin) rank: usize,
+    /// Roots of the rows' weights, by which the decomposed rows were multiplied; none: by 1.
+    roots: Option<Vec<f64>>,
 }
 
 /// An eigenvalue of inner products carries an error of about 1e-16 of the largest: above this share of
@@ -38,7 +41,7 @@ impl Spectrum {
         let floor = FLOOR * d.first().copied().unwrap_or(0.0);
         let rank = d.iter().take_while(|v| **v > floor).count();
         d.truncate(rank);
-        Self { u: u.columns(0, rank), d, rank }
+        Self { u: u.columns(0, rank), d, rank, roots: None }
     }
 
     /// From the rows themselves; also the right singular vectors, as columns.
@@ -51,27 +54,66 @@ impl Spectrum {
         {
             let mut u = rows.mul(&v);
             divide_columns(&mut u, &d);
-            return Ok((Self { u, rank: d.len(), d }, v));
+            return Ok((Self { u, rank: d.len(), d, roots: None }, v));
         }
         let Svd { u, mut s, v } = Svd::new(rows)?;
         let largest = s.first().copied().unwrap_or(0.0);
         let floor = largest * f64::EPSILON * rows.nrows().max(rows.ncols()) as f64;
         let rank = s.iter().take_while(|d| **d > floor).count();
         s[rank..].fill(0.0);
-        Ok((Self { u, d: s, rank }, v))
+        Ok((Self { u, d: s, rank, roots: None }, v))
     }
 
     /// From the inner products of the rows; `None` where squaring has cost too many digits to tell small
     /// singular values from zeros.
     pub(in crate::rolin) fn from_gram(gram: &Dense, nulls: usize) -> Result<Option<Self>> {
-        Ok(clear_pairs(gram, nulls)?.map(|(d, u)| Self { u, rank: d.len(), d }))
+        Ok(clear_pairs(gram, nulls)?.map(|(d, u)| Self { u, rank: d.len(), d, roots: None }))
+    }
+
+    /// [`Spectrum::new`] of rows that count by `weights`: singular values and right vectors are those of all copies.
+    pub(in crate::rolin) fn of_rows(rows: &Dense, weights: &RowWeights) -> Result<(Self, Dense)> {
+        let Some(roots) = weights.roots() else { return Self::new(rows) };
+        let scaled = Dense::from_fn(rows.nrows(), rows.ncols(), |i, j| rows[(i, j)] * roots[i]);
+        let (found, v) = Self::new(&scaled)?;
+        Ok((found.of_scaled_rows(Some(roots)), v))
+    }
+
+    /// Says that the decomposed rows were multiplied by `roots`.
+    pub(in crate::rolin) fn of_scaled_rows(self, roots: Option<Vec<f64>>) -> Self {
+        Self { roots, ..self }
+    }
+
+    /// Divides one number per row by the roots of the weights.
+    pub(in crate::rolin) fn unscale(&self, values: &mut [f64]) {
+        if let Some(roots) = &self.roots {
+            values.iter_mut().zip(roots).for_each(|(v, r)| *v /= r);
+        }
+    }
+
+    /// $U^\top y$ over all copies of the rows.
+    pub(in crate::rolin) fn loads(&self, y: &[f64]) -> Vec<f64> {
+        match &self.roots {
+            Some(roots) => {
+                self.u.tr_mul_vec(&y.iter().zip(roots).map(|(y, r)| y * r).collect::<Vec<_>>())
+            }
+            None => self.u.tr_mul_vec(y),
+        }
+    }
+
+    /// The number of rows, copies counted.
+    pub(in crate::rolin) fn total(&self) -> f64 {
+        match &self.roots {
+            Some(roots) => roots.iter().map(|r| r * r).sum(),
+            None => self.u.nrows() as f64,
+        }
     }
 
     /// The rows in principal coordinates, U D.
     pub(in crate::rolin) fn rows(&self) -> Dense {
         let mut rows = self.u.clone();
         for i in 0..rows.nrows() {
-            rows.row_mut(i).iter_mut().zip(&self.d).for_each(|(v, d)| *v *= d);
+            let by = self.roots.as_ref().map_or(1.0, |roots| roots[i]);
+            rows.row_mut(i).iter_mut().zip(&self.d).for_each(|(v, d)| *v *= d / by);
         }
         rows
     }
@@ -79,12 +121,19 @@ impl Spectrum {
     /// Weights of the rows whose sum has the given principal coordinates, U D^-1 c (full rank).
     pub(in crate::rolin) fn row_weights(&self, coordinates: &[f64]) -> Vec<f64> {
         let inner: Vec<f64> = coordinates.iter().zip(&self.d).map(|(w, d)| w / d).collect();
-        self.u.mul_vec(&inner)
+        let mut weights = self.u.mul_vec(&inner);
+        if let Some(roots) = &self.roots {
+            weights.iter_mut().zip(roots).for_each(|(w, r)| *w *= r);
+        }
+        weights
     }
 
     /// The largest k that these rows support (reading R5).
     pub(in crate::rolin) fn supports(&self) -> usize {
-        self.rank.min(self.u.nrows().saturating_sub(1))
+        // Rounded up, so that half a row counts; weights add up to far less than 2^52.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let rows = (self.total() - 1e-9).ceil() as usize;
+        self.rank.min(rows.saturating_sub(1))
     }
 }
 
@@ -98,8 +147,13 @@ pub(in crate::rolin) struct SplitSpectrum {
 }
 
 impl SplitSpectrum {
-    pub(in crate::rolin) fn from_rows(rows: &Dense, split: &Split) -> Result<Self> {
-        let (train, v) = Spectrum::new(&rows.select_rows(&split.train))?;
+    pub(in crate::rolin) fn from_rows(
+        rows: &Dense,
+        split: &Split,
+        weights: &RowWeights,
+    ) -> Result<Self> {
+        let weights = weights.select(&split.train);
+        let (train, v) = Spectrum::of_rows(&rows.select_rows(&split.train), &weights)?;
         let holdout = rows.select_rows(&split.holdout).mul(&v);
         Ok(Self { train, holdout })
     }

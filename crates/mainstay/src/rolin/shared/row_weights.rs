@@ -1,0 +1,206 @@
+//! What every row counts, and which rows are held out together.
+
+use std::borrow::Cow;
+
+use crate::data::{ClassWeight, Dataset};
+use crate::error::{Error, Result};
+use crate::folds::{Cv, Split, stratified_distinct};
+use crate::rolin::KernelKind;
+
+/// Pairs of (rows to fit on, rows to judge on), as a user gives them.
+pub(in crate::rolin) type GivenSplits = Vec<(Vec<usize>, Vec<usize>)>;
+
+/// What every row counts; a weight of 2 is the row twice.
+#[derive(Debug, Clone, Default)]
+pub(in crate::rolin) struct RowWeights {
+    /// None: once each, which keeps the sums of plain rows as they are, to the last digit.
+    values: Option<Vec<f64>>,
+    rows: usize,
+}
+
+impl RowWeights {
+    pub(in crate::rolin) fn of(data: &Dataset) -> Self {
+        let values = data.weights().filter(|w| w.iter().any(|w| *w != 1.0));
+        Self { values: values.map(<[f64]>::to_vec), rows: data.len() }
+    }
+
+    /// Every one of `rows` counts once.
+    #[cfg(test)]
+    pub(in crate::rolin) fn equal(rows: usize) -> Self {
+        Self { values: None, rows }
+    }
+
+    /// The number of rows, copies counted.
+    pub(in crate::rolin) fn total(&self) -> f64 {
+        self.values.as_ref().map_or(self.rows as f64, |values| values.iter().sum())
+    }
+
+    pub(in crate::rolin) fn get(&self, row: usize) -> f64 {
+        self.values.as_ref().map_or(1.0, |values| values[row])
+    }
+
+    /// Shares that add up to 1, where they differ.
+    pub(in crate::rolin) fn shares(&self) -> Option<Vec<f64>> {
+        let total = self.total();
+        self.values.as_ref().map(|values| values.iter().map(|w| w / total).collect())
+    }
+
+    /// The sum of `values`, each as often as its row counts.
+    pub(in crate::rolin) fn sum(&self, values: &[f64]) -> f64 {
+        match &self.values {
+            Some(weights) => weights.iter().zip(values).map(|(w, v)| w * v).sum(),
+            None => values.iter().sum(),
+        }
+    }
+
+    /// Square roots: rows times these have the inner products of all copies.
+    pub(in crate::rolin) fn roots(&self) -> Option<Vec<f64>> {
+        self.values.as_ref().map(|values| values.iter().map(|w| w.sqrt()).collect())
+    }
+
+    pub(in crate::rolin) fn select(&self, rows: &[usize]) -> Self {
+        let values = self.values.as_ref().map(|values| rows.iter().map(|&i| values[i]).collect());
+        Self { values, rows: rows.len() }
+    }
+}
+
+/// How the rows of a cross-validation are split.
+#[derive(Debug, Clone)]
+pub(in crate::rolin) struct Plan {
+    pub(in crate::rolin) given: Option<GivenSplits>,
+    pub(in crate::rolin) folds: usize,
+    pub(in crate::rolin) repeats: usize,
+    pub(in crate::rolin) seed: u64,
+}
+
+impl Plan {
+    /// The splits of `data`, all of whose rows count; copies of a row are on one side of each.
+    pub(in crate::rolin) fn splits(&self, data: &Dataset) -> Result<Vec<Split>> {
+        match &self.given {
+            Some(given) => Cv::Splits(given.clone()).splits(data, self.seed),
+            None => Ok(stratified_distinct(data, self.folds, self.repeats, self.seed)),
+        }
+    }
+}
+
+/// The rows that count, with class weights, and the plan for them.
+pub(in crate::rolin) fn counted<'a>(
+    data: &'a Dataset,
+    class_weight: &ClassWeight,
+    plan: &Plan,
+    kernel: KernelKind,
+) -> Result<(Cow<'a, Dataset>, Plan)> {
+    let data = class_weight.applied(data)?;
+    let weights = data.weights().unwrap_or_default();
+    if weights.iter().all(|w| *w > 0.0) {
+        return Ok((data, plan.clone()));
+    }
+    if kernel == KernelKind::Precomputed {
+        let text = "a precomputed kernel takes no weights of 0: leave these rows and columns out";
+        return Err(Error::BadData(text.into()));
+    }
+    let kept: Vec<usize> = (0..data.len()).filter(|&i| weights[i] > 0.0).collect();
+    let mut place = vec![None; data.len()];
+    kept.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new));
+    let moved = |rows: &[usize]| -> Vec<usize> {
+        // A position beyond the rows stays one, and is refused where the splits are made.
+        rows.iter().filter_map(|&i| place.get(i).copied().unwrap_or(Some(i))).collect()
+    };
+    let given = plan
+        .given
+        .as_ref()
+        .map(|given| given.iter().map(|(train, holdout)| (moved(train), moved(holdout))).collect());
+    Ok((Cow::Owned(data.select_rows(&kept)), Plan { given, ..plan.clone() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Control;
+    use crate::linalg::{Dense, Matrix};
+    use crate::loss::Loss;
+    use crate::model::Estimator;
+    use crate::rolin::{RolinCv, RolinParams, TopPcsParams, Variant};
+
+    /// Overlapping classes in `p` features; the labels of three classes where asked for.
+    fn rows(n: usize, p: usize, classes: usize) -> (Dense, Vec<usize>) {
+        let x = Dense::from_fn(n, p, |i, j| ((i * 7 + j * 5 + i * j) as f64 * 0.9).sin());
+        let y = (0..n).map(|i| usize::from(x[(i, 0)] + 0.8 * x[(i, 1)] > 0.1) + i % (classes - 1));
+        let labels = y.collect();
+        (x, labels)
+    }
+
+    /// Scores of the first rows by fits to weighted and to repeated rows.
+    fn both(estimator: &dyn Estimator, p: usize, classes: usize) -> (Dense, Dense) {
+        let (x, labels) = rows(24, p, classes);
+        let weights: Vec<f64> =
+            (0..24).map(|i| f64::from(u8::try_from(i * 5 % 4).unwrap())).collect();
+        let weight = |i: usize| i * 5 % 4;
+        let repeated: Vec<usize> =
+            (1..4).flat_map(|times| (0..24).filter(move |&i| weight(i) >= times)).collect();
+        let x = Matrix::from(x);
+        let given = Dataset::new(x.clone(), labels.clone(), classes).unwrap();
+        let weighted = given.with_weights(weights).unwrap();
+        let labels = repeated.iter().map(|&i| labels[i]).collect();
+        let copies = Dataset::new(x.select_rows(&repeated), labels, classes).unwrap();
+        let scores = |data: &Dataset| {
+            let fitted = estimator.fit(data, &Control::new()).unwrap();
+            fitted.model.decision(&x).unwrap()
+        };
+        (scores(&weighted), scores(&copies))
+    }
+
+    fn assert_equal((weighted, copies): (Dense, Dense), what: &str) {
+        for (a, b) in weighted.data().iter().zip(copies.data()) {
+            assert!((a - b).abs() <= 1e-7 * (1.0 + b.abs()), "{what}: {a} {b}");
+        }
+    }
+
+    /// Copies come in another order than the rows, more features than rows and fewer, two classes and three.
+    #[test]
+    fn a_weight_of_two_is_the_row_twice() {
+        for (p, classes) in [(4, 2), (40, 2), (4, 3)] {
+            for loss in [Loss::Logistic, Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber] {
+                for variant in [Variant::Extended, Variant::Paper] {
+                    let params = RolinParams {
+                        loss,
+                        variant,
+                        n_repeats: 1,
+                        n_folds: 3,
+                        ..Default::default()
+                    };
+                    let found = both(&params.check().unwrap(), p, classes);
+                    assert_equal(found, &format!("{loss:?} {variant:?} {p} {classes}"));
+                }
+            }
+        }
+        let top = TopPcsParams { n_repeats: 2, ..Default::default() };
+        assert_equal(both(&top.check().unwrap(), 5, 2), "top PCs");
+    }
+
+    #[test]
+    fn weights_count_under_a_kernel_too() {
+        for variant in [Variant::Extended, Variant::Paper] {
+            let kernel = KernelKind::Rbf;
+            let params =
+                RolinParams { variant, kernel, n_repeats: 1, n_folds: 3, ..Default::default() };
+            assert_equal(both(&params.check().unwrap(), 3, 2), &format!("{variant:?}"));
+        }
+    }
+
+    #[test]
+    fn splits_that_miss_a_row_are_refused_by_the_average() {
+        let (x, labels) = rows(12, 3, 2);
+        let data = Dataset::new(x.into(), labels, 2).unwrap();
+        let halves = |last: usize| {
+            let (a, b): (Vec<usize>, Vec<usize>) = ((0..6).collect(), (6..last).collect());
+            RolinCv::Splits(vec![(a.clone(), b.clone()), (b, a)])
+        };
+        let fit = |cv| {
+            let params = RolinParams { cv, ..Default::default() };
+            params.check().unwrap().fit(&data, &Control::new())
+        };
+        assert!(fit(halves(12)).is_ok());
+        assert!(fit(halves(11)).unwrap_err().to_string().contains("every row"));
+    }
+}
