@@ -85,8 +85,7 @@ fn draw(id: &str, class: &str, lines: &[Line<'_>], part: Part) -> String {
     let mut drawing = Drawing::new(id, (WIDTH, bottom + 42.0), &title, &description);
     drawing.draw(&parts::bottom_axis(&x, TOP - 6.0, bottom, |t| x.label(t)));
     let middle = f64::midpoint(LEFT, RIGHT);
-    let unit =
-        Element::words((middle, bottom + 34.0), "change of the score for one standard deviation");
+    let unit = Element::words((middle, bottom + 34.0), "score for one standard deviation");
     drawing.draw(&unit.class("middle unit"));
     for (k, line) in lines.iter().enumerate() {
         let y = TOP + ROW * (k as f64 + 0.5);

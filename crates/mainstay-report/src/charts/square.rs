@@ -32,6 +32,8 @@ struct Axes<'a> {
     description: &'a str,
     x: &'a str,
     y: &'a str,
+    /// Whether the height is a share.
+    share: bool,
 }
 
 impl Frame {
@@ -39,7 +41,8 @@ impl Frame {
         let x = Scale::nice(0.0, 1.0, 5).drawn(LEFT, RIGHT);
         let y = y.drawn(BOTTOM, TOP);
         let mut drawing = Drawing::new(id, SIZE, axes.title, axes.description);
-        drawing.draw(&parts::percent_axis(&y, LEFT, RIGHT));
+        let label = |t: f64| if axes.share { y.percent_label(t) } else { y.label(t) };
+        drawing.draw(&parts::value_axis(&y, LEFT, RIGHT, label));
         drawing.draw(&parts::bottom_axis(&x, TOP, BOTTOM, |t| x.percent_label(t)));
         let middle = f64::midpoint(LEFT, RIGHT);
         drawing.draw(&Element::words((middle, BOTTOM + 36.0), axes.x).class("middle unit"));
@@ -123,6 +126,7 @@ pub(crate) fn roc(curves: &ClassCurves, part: Part, id: &str) -> Chart {
         description: &description,
         x: "false positive rate (1 − specificity)",
         y: "sensitivity",
+        share: true,
     };
     let mut frame = Frame::unit(id, &axes);
     frame.reference([0.0, 0.0], [1.0, 1.0]);
@@ -160,6 +164,7 @@ pub(crate) fn precision_recall(curves: &ClassCurves, part: Part, id: &str) -> Ch
         description: &description,
         x: "recall (sensitivity)",
         y: "precision (PPV)",
+        share: true,
     };
     let mut frame = Frame::unit(id, &axes);
     frame.reference([0.0, curves.prevalence], [1.0, curves.prevalence]);
@@ -193,7 +198,7 @@ pub(crate) fn calibration(curve: &CalibrationCurve, class: &str, part: Part, id:
     let class = text::name(class);
     let description = format!("Observed share of {class} against its predicted probability.");
     let (x, y) = (&format!("predicted probability of {class}"), "observed share");
-    let axes = Axes { title: "Calibration", description: &description, x, y };
+    let axes = Axes { title: "Calibration", description: &description, x, y, share: true };
     let mut frame = Frame::unit(id, &axes);
     frame.reference([0.0, 0.0], [1.0, 1.0]);
     let edge = |pick: fn(&CalibrationPoint) -> f64| {
@@ -241,7 +246,8 @@ pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Part, id: &st
     let description =
         format!("Range of every row's probability of {class} over refits; mean change {mean}.");
     let x = &format!("probability of {class} by the fit to all rows");
-    let axes = Axes { title: "Instability", description: &description, x, y: "over refits" };
+    let (title, y) = ("Instability", "over refits");
+    let axes = Axes { title, description: &description, x, y, share: true };
     let mut frame = Frame::unit(id, &axes);
     frame.reference([0.0, 0.0], [1.0, 1.0]);
     for row in &found.rows {
@@ -296,6 +302,7 @@ pub(crate) fn net_benefit(thresholds: &[ThresholdRow], part: Part, id: &str) -> 
         description: "Net benefit of acting by the model, of acting on every row, and of never acting.",
         x: "threshold on the probability",
         y: "net benefit",
+        share: false,
     };
     let y = Scale::nice(low, top, 5);
     let floor = y.low();
