@@ -4,7 +4,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, require};
-use crate::folds::{generator, stratified, stratified_groups};
+use crate::folds::{Split, generator, stratified, stratified_groups};
 use crate::metrics::Metric;
 use crate::stress::few_samples;
 
@@ -90,6 +90,13 @@ impl ValidationPlan {
             )));
         }
         Ok(())
+    }
+
+    fn splits(&self, labels: &[usize], groups: Option<&[usize]>) -> Vec<Split> {
+        match groups {
+            Some(groups) => stratified_groups(labels, groups, self.folds, self.repeats, self.seed),
+            None => stratified(labels, self.folds, self.repeats, self.seed),
+        }
     }
 
     /// All refits, the fit to all rows first and the kinds mixed after it: what is done when a run is stopped is a
