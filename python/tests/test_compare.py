@@ -3,14 +3,33 @@
 import json
 import pickle
 import sys
+import warnings
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mainstay
 from mainstay import _compare, _core
+from mainstay.datasets import load_demo
+
+# All but L2 and L1 logistic regression.
+_SLOW = [
+    "linear-svm",
+    "rolin",
+    "conic-cv",
+    "stable-logistic-cv",
+    "stable-svm-cv",
+    "missing-cv",
+    "robust-logistic",
+    "ellipsoid-svm-cv",
+    "l2-gaussian",
+    "far-conic-cv",
+]
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +226,52 @@ def test_a_told_comparison_says_what_being_wrong_costs():
         mainstay.compare(X, y, expect={"rain": 0.1})
     with pytest.raises(ValueError, match="above 0"):
         mainstay.compare(X, y, expect={})
+
+
+def test_estimators_of_ones_own_take_part():
+    X, y = load_demo(return_X_y=True)
+    X, y = X[::8, :4], y[::8]
+    mine = make_pipeline(StandardScaler(), LogisticRegression())
+    kind = {"threats": ["few_samples", "adversarial_deletion"], "without": _SLOW}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = mainstay.compare(X, y, repeats=2, estimators={"mine": mine}, **kind)
+        with pytest.raises(ValueError, match="taken"):
+            mainstay.compare(X, y, repeats=1, estimators={"l2": mine}, **kind)
+    own = [c for c in result.details["cells"] if c["method"] == "mine"]
+    ours = [c for c in result.details["cells"] if c["method"] == "l2"]
+    assert sorted((c["threat"], c["level"], c["repeat"]) for c in own) == sorted(
+        (c["threat"], c["level"], c["repeat"]) for c in ours
+    )
+    assert all(c["problem"] is None for c in own)
+    # The same splits: two logistic regressions that differ in their penalty hardly differ.
+    gap = [abs(a["accuracy"] - b["accuracy"]) for a, b in zip(own, ours, strict=True)]
+    assert np.mean(gap) < 0.1
+    assert (
+        result.details["methods"][-1] | {"name": "mine", "role": "guest"}
+        == (result.details["methods"][-1])
+    )
+    assert "estimators=estimators" in result.details["settings"]["command"]
+
+
+def test_the_report_shows_the_advised_model_and_the_checklist(tmp_path):
+    X, y = load_demo(return_X_y=True)
+    X, y = X[::8, :4], y[::8]
+    result = mainstay.compare(X, y, repeats=1, threats="few_samples", without=_SLOW)
+    chosen = result.details["chosen"]
+    assert chosen["method"] == result.details["advice"]["method"]
+    assert sum(map(sum, chosen["confusion"])) == len(y)
+    assert len(chosen["thresholds"]) == 12
+    assert {m["metric"] for m in chosen["metrics"]} >= {"auc", "log_loss", "calibration_slope"}
+    assert len(chosen["coefficients"][0]["features"]) == 4
+    path = tmp_path / "report.html"
+    result.to_html(path)
+    assert 'id="tripod"' not in path.read_text(encoding="utf-8")
+    result.to_html(path, tripod=True)
+    page = path.read_text(encoding="utf-8")
+    assert 'id="tripod"' in page
+    assert "Confusion matrix" in page
+    pytest.importorskip("matplotlib").use("Agg")
+    assert len(result.plot("few_samples", metric="mcc").lines) == 2
+    with pytest.raises(ValueError, match="mcc"):
+        result.plot("few_samples", metric="beauty")

@@ -45,7 +45,7 @@ impl AuditPage {
         let top = audit.top.iter().filter(|t| t.rows <= audit.flagged.max(10)).map(|t| {
             format!(
                 "of the first {} about {} ({})",
-                t.rows,
+                text::count(t.rows, "row"),
                 text::fixed(t.expected_wrong, 1),
                 text::percent(t.precision)
             )

@@ -2,6 +2,7 @@
 //!
 //! Items follow the numbering of Collins and others (2024), *TRIPOD+AI statement*, BMJ 385; the wording is ours.
 
+use mainstay::compare::ProbabilitySource;
 use mainstay::metrics::Metric;
 use serde::Serialize;
 
@@ -137,53 +138,23 @@ fn missing(story: Story<'_>) -> String {
 }
 
 fn analysis(story: Story<'_>) -> Vec<Item> {
-    let comparison = story.0;
-    let (settings, advice) = (&comparison.settings, &comparison.advice);
-    let method = comparison.methods.iter().find(|m| m.name == advice.method);
-    let tuning = method.map_or(String::new(), |m| m.tuning.clone());
-    let name = story.method(&advice.method);
-    let how = format!(
-        "{} of {} methods on {} of the data (two thirds to learn from), the same for all, with and without {} kinds of \
-         damage; chosen by {} under the rule in the documentation. {}: {tuning}.",
-        "Comparison",
-        comparison.methods.len(),
-        text::count(settings.repeats, "split"),
-        comparison.threats.len(),
-        settings.metric.title(),
-        text::capital(&name)
-    );
-    let measures = comparison.chosen.as_ref().map_or_else(
-        || format!("{} with 95 % intervals.", text::capital(settings.metric.title())),
-        |c| {
-            let all: Vec<&str> = c.metrics.iter().map(|m| m.metric.title()).collect();
-            format!("On held-out rows, with 95 % intervals: {}.", all.join(", "))
-        },
-    );
-    let largest = comparison.data.classes.iter().map(|c| c.rows).max().unwrap_or(0);
-    let share = largest as f64 / comparison.data.rows.max(1) as f64;
-    let balance = format!(
-        "The largest class holds {} of the rows; no class weights or resampling in the comparison.",
-        text::percent(share)
-    );
-    let chosen = comparison.chosen.as_ref();
-    let output = chosen.map_or(String::new(), |c| match c.probabilities {
-        mainstay::compare::ProbabilitySource::None => "A class; no probabilities.".into(),
-        _ => "A class and probabilities; the answer is the most probable class.".to_owned(),
-    });
     vec![
         item(
             "12",
             "Analysis",
-            (how, "why this kind of model, and how groups of people or sites were handled"),
+            (
+                method(story),
+                "why this kind of model, and how groups of people or sites were handled",
+            ),
         ),
-        item("12e", "Measures of performance", (measures, "")),
-        item("13", "Class imbalance", (balance, "")),
+        item("12e", "Measures of performance", (measures(story), "")),
+        item("13", "Class imbalance", (balance(story), "")),
         item(
             "14",
             "Fairness",
             open("what was done to find and reduce differences between groups of people"),
         ),
-        item("15", "Output of the model", (output, "thresholds for action, and why these")),
+        item("15", "Output of the model", (output(story), "thresholds for action, and why these")),
         item(
             "16",
             "Development and evaluation data",
@@ -194,6 +165,49 @@ fn analysis(story: Story<'_>) -> Vec<Item> {
         ),
         item("17", "Ethical approval", open("name of the committee, consent")),
     ]
+}
+
+fn method(story: Story<'_>) -> String {
+    let comparison = story.0;
+    let advised = &comparison.advice.method;
+    let method = comparison.methods.iter().find(|m| m.name == *advised);
+    format!(
+        "Comparison of {} methods on {} of the data (two thirds to learn from), the same for all, with and without {} kinds \
+         of damage; chosen by {} under the rule in the documentation. {}: {}.",
+        comparison.methods.len(),
+        text::count(comparison.settings.repeats, "split"),
+        comparison.threats.len(),
+        comparison.settings.metric.title(),
+        text::capital(&story.method(advised)),
+        method.map_or("", |m| &m.tuning)
+    )
+}
+
+fn measures(story: Story<'_>) -> String {
+    story.0.chosen.as_ref().map_or_else(
+        || format!("{} with 95 % intervals.", text::capital(story.metric().title())),
+        |c| {
+            let all: Vec<&str> = c.metrics.iter().map(|m| m.metric.title()).collect();
+            format!("On held-out rows, with 95 % intervals: {}.", all.join(", "))
+        },
+    )
+}
+
+fn balance(story: Story<'_>) -> String {
+    let data = &story.0.data;
+    let largest = data.classes.iter().map(|c| c.rows).max().unwrap_or(0);
+    format!(
+        "The largest class holds {} of the rows; no class weights or resampling in the comparison.",
+        text::percent(largest as f64 / data.rows.max(1) as f64)
+    )
+}
+
+fn output(story: Story<'_>) -> String {
+    let answer = story.0.chosen.as_ref().map(|c| match c.probabilities {
+        ProbabilitySource::None => "A class; no probabilities.",
+        _ => "A class and probabilities; the answer is the most probable class.",
+    });
+    answer.unwrap_or_default().into()
 }
 
 fn openness(story: Story<'_>) -> Vec<Item> {

@@ -211,8 +211,14 @@ fn the_roster_runs_on_real_data_and_fills_everything() {
     assert_eq!(found.methods, infos);
     assert_eq!(found.threats.len(), 8);
     assert_eq!(found.settings.repeats, 2);
-    let empty: Vec<_> = found.cells.iter().filter(|c| c.problem.is_some()).collect();
-    assert!(empty.iter().all(|c| c.method == "robust-regec" && c.threat == "adversarial_deletion"));
+    assert!(found.cells.iter().all(|c| c.problem.is_none()));
+    // Imputation changes what is made of missing cells and nothing else.
+    for (threat, same) in [("label_noise", true), ("missing_features", false)] {
+        let of = |method: &str| by_repeat(&found, method, threat);
+        assert_eq!(of("l2") == of("l2-gaussian"), same, "{threat}");
+    }
+    assert!(found.chosen.as_ref().is_some_and(|c| c.method == found.advice.method && c.rows == n));
+    assert!(found.audit.is_some() && found.suspects_not_run.is_none());
     assert_eq!(found.coefficients.len(), 1);
     assert_eq!(found.coefficients[0].baseline.len(), 8);
     assert!(

@@ -244,14 +244,7 @@ fn scoreboard(found: &Comparison) -> String {
     for method in &found.methods {
         let _ = write!(text, "{:<20}", method.name);
         for threat in &threats {
-            let curve =
-                found.curves.iter().find(|c| c.method == method.name && c.threat == *threat);
-            let means: Option<Vec<f64>> = curve
-                .map(|c| c.points.iter().map(|p| p.value.map(|a| a.mean)).collect())
-                .unwrap_or_default();
-            let mean = means.filter(|m| !m.is_empty());
-            let mean = mean.map(|m| m.iter().sum::<f64>() / m.len() as f64);
-            let shown = match (mean, metric) {
+            let shown = match (mean_over_levels(found, &method.name, threat), metric) {
                 (None, _) => "-".into(),
                 (Some(mean), Metric::Accuracy) => format!("{:.1}", 100.0 * mean),
                 (Some(mean), _) => format!("{mean:.3}"),
@@ -264,4 +257,12 @@ fn scoreboard(found: &Comparison) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Absent unless every level has a number.
+fn mean_over_levels(found: &Comparison, method: &str, threat: &str) -> Option<f64> {
+    let curve = found.curves.iter().find(|c| c.method == method && c.threat == threat)?;
+    let means: Option<Vec<f64>> = curve.points.iter().map(|p| p.value.map(|a| a.mean)).collect();
+    let means = means.filter(|m| !m.is_empty())?;
+    Some(means.iter().sum::<f64>() / means.len() as f64)
 }

@@ -85,8 +85,7 @@ fn draw(id: &str, class: &str, lines: &[Line<'_>], part: Part) -> String {
     let mut drawing = Drawing::new(id, (WIDTH, bottom + 42.0), &title, &description);
     drawing.draw(&parts::bottom_axis(&x, TOP - 6.0, bottom, |t| x.label(t)));
     let middle = f64::midpoint(LEFT, RIGHT);
-    let unit =
-        Element::words((middle, bottom + 34.0), "change of the score for one standard deviation");
+    let unit = Element::words((middle, bottom + 34.0), "score for one standard deviation");
     drawing.draw(&unit.class("middle unit"));
     for (k, line) in lines.iter().enumerate() {
         let y = TOP + ROW * (k as f64 + 0.5);
@@ -100,6 +99,12 @@ fn draw(id: &str, class: &str, lines: &[Line<'_>], part: Part) -> String {
             drawing.draw(&parts::marker(part, (x.place(line.value), y)));
         }
     }
+    answers(&mut drawing, lines, part);
+    drawing.render()
+}
+
+/// Tooltips, one a feature.
+fn answers(drawing: &mut Drawing, lines: &[Line<'_>], part: Part) {
     for (k, line) in lines.iter().enumerate() {
         let top = TOP + ROW * k as f64;
         let hit = Element::rect((0.0, top), WIDTH, ROW).class("hit");
@@ -108,7 +113,6 @@ fn draw(id: &str, class: &str, lines: &[Line<'_>], part: Part) -> String {
             .row(Part::Other, "95 % of refits", range(line.ends));
         drawing.place(&hit, None, &tip);
     }
-    drawing.render()
 }
 
 fn range(ends: Option<(f64, f64)>) -> String {

@@ -32,6 +32,8 @@ struct Axes<'a> {
     description: &'a str,
     x: &'a str,
     y: &'a str,
+    /// Whether the height is a share.
+    share: bool,
 }
 
 impl Frame {
@@ -39,7 +41,8 @@ impl Frame {
         let x = Scale::nice(0.0, 1.0, 5).drawn(LEFT, RIGHT);
         let y = y.drawn(BOTTOM, TOP);
         let mut drawing = Drawing::new(id, SIZE, axes.title, axes.description);
-        drawing.draw(&parts::percent_axis(&y, LEFT, RIGHT));
+        let label = |t: f64| if axes.share { y.percent_label(t) } else { y.label(t) };
+        drawing.draw(&parts::value_axis(&y, LEFT, RIGHT, label));
         drawing.draw(&parts::bottom_axis(&x, TOP, BOTTOM, |t| x.percent_label(t)));
         let middle = f64::midpoint(LEFT, RIGHT);
         drawing.draw(&Element::words((middle, BOTTOM + 36.0), axes.x).class("middle unit"));
@@ -66,6 +69,17 @@ impl Frame {
     fn line(&mut self, part: Part, points: &[[f64; 2]]) {
         let places: Vec<Option<(f64, f64)>> = points.iter().map(|p| Some(self.at(*p))).collect();
         self.drawing.draw(&parts::line(part, &places));
+    }
+
+    /// The area between the ends of the intervals.
+    fn band(&mut self, part: Part, curve: &CalibrationCurve) {
+        let upper = curve.points.iter().map(|p| [p.predicted, p.high]);
+        let lower = curve.points.iter().rev().map(|p| [p.predicted, p.low]);
+        let around: Vec<Option<(f64, f64)>> =
+            upper.chain(lower).map(|point| Some(self.at(point))).collect();
+        let area = format!("{}Z", crate::svg::path(&around));
+        let band = Element::new("path").attr("d", &area).class(&format!("band {}", part.class()));
+        self.drawing.draw(&band);
     }
 
     /// A column around `x` that answers with `tip`, and a mark at its height.
@@ -123,6 +137,7 @@ pub(crate) fn roc(curves: &ClassCurves, part: Part, id: &str) -> Chart {
         description: &description,
         x: "false positive rate (1 − specificity)",
         y: "sensitivity",
+        share: true,
     };
     let mut frame = Frame::unit(id, &axes);
     frame.reference([0.0, 0.0], [1.0, 1.0]);
@@ -160,6 +175,7 @@ pub(crate) fn precision_recall(curves: &ClassCurves, part: Part, id: &str) -> Ch
         description: &description,
         x: "recall (sensitivity)",
         y: "precision (PPV)",
+        share: true,
     };
     let mut frame = Frame::unit(id, &axes);
     frame.reference([0.0, curves.prevalence], [1.0, curves.prevalence]);
@@ -193,19 +209,10 @@ pub(crate) fn calibration(curve: &CalibrationCurve, class: &str, part: Part, id:
     let class = text::name(class);
     let description = format!("Observed share of {class} against its predicted probability.");
     let (x, y) = (&format!("predicted probability of {class}"), "observed share");
-    let axes = Axes { title: "Calibration", description: &description, x, y };
+    let axes = Axes { title: "Calibration", description: &description, x, y, share: true };
     let mut frame = Frame::unit(id, &axes);
     frame.reference([0.0, 0.0], [1.0, 1.0]);
-    let edge = |pick: fn(&CalibrationPoint) -> f64| {
-        curve.points.iter().map(move |p| (p.predicted, pick(p)))
-    };
-    let around: Vec<Option<(f64, f64)>> = edge(|p| p.high)
-        .chain(edge(|p| p.low).collect::<Vec<_>>().into_iter().rev())
-        .map(|(x, y)| Some(frame.at([x, y])))
-        .collect();
-    let area = format!("{}Z", crate::svg::path(&around));
-    let band = Element::new("path").attr("d", &area).class(&format!("band {}", part.class()));
-    frame.drawing.draw(&band);
+    frame.band(part, curve);
     let line: Vec<[f64; 2]> = curve.points.iter().map(|p| [p.predicted, p.observed]).collect();
     frame.line(part, &line);
     let every = curve.points.len().div_ceil(9).max(1);
@@ -241,7 +248,8 @@ pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Part, id: &st
     let description =
         format!("Range of every row's probability of {class} over refits; mean change {mean}.");
     let x = &format!("probability of {class} by the fit to all rows");
-    let axes = Axes { title: "Instability", description: &description, x, y: "over refits" };
+    let (title, y) = ("Instability", "over refits");
+    let axes = Axes { title, description: &description, x, y, share: true };
     let mut frame = Frame::unit(id, &axes);
     frame.reference([0.0, 0.0], [1.0, 1.0]);
     for row in &found.rows {
@@ -249,6 +257,24 @@ pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Part, id: &st
             (frame.at([row.probability, row.low]), frame.at([row.probability, row.high]));
         frame.drawing.draw(&Element::line(low, high).class(&format!("whisker {}", part.class())));
     }
+    let rows = tenths(&mut frame, found, part);
+    let head = ["probability", "rows shown", "mean width of the range"].map(str::to_owned).to_vec();
+    let flips = text::percent(found.flips);
+    chart(
+        "How steady the probabilities are".into(),
+        format!(
+            "Every vertical line is one row: where 95 % of the refits to redrawn rows put its probability. Short lines \
+             on the diagonal are steady. On average a probability moves by {mean}, {flips} of the answers change, and {} of \
+             the rows get another answer from more than one refit in ten.",
+            text::percent(found.often)
+        ),
+        (!found.rows.is_empty()).then(|| frame.drawing.render()),
+        Table { head, rows },
+    )
+}
+
+/// Tooltips for every tenth of the probabilities, and what they say as rows of a table.
+fn tenths(frame: &mut Frame, found: &Unsteadiness, part: Part) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for tenth in 0..10 {
         let (from, to) = (f64::from(tenth) / 10.0, f64::from(tenth + 1) / 10.0);
@@ -269,23 +295,35 @@ pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Part, id: &st
         frame.drawing.place(&hit.class("hit"), None, &tip);
         rows.push(vec![heading, own.len().to_string(), text::percent(width)]);
     }
-    let head = ["probability", "rows shown", "mean width of the range"].map(str::to_owned).to_vec();
-    let flips = text::percent(found.flips);
-    chart(
-        "How steady the probabilities are".into(),
-        format!(
-            "Every vertical line is one row: where 95 % of the refits to redrawn rows put its probability. Short lines \
-             on the diagonal are steady. On average a probability moves by {mean}, {flips} of the answers change, and {} of \
-             the rows get another answer from more than one refit in ten.",
-            text::percent(found.often)
-        ),
-        (!found.rows.is_empty()).then(|| frame.drawing.render()),
-        Table { head, rows },
-    )
+    rows
 }
 
 /// Net benefit against the threshold.
 pub(crate) fn net_benefit(thresholds: &[ThresholdRow], part: Part, id: &str) -> Chart {
+    let (drawn, rows) = draw_net_benefit(thresholds, part, id);
+    let head = ["threshold", "by the model", "on every row"].map(str::to_owned).to_vec();
+    Chart {
+        legend: vec![
+            Key::new(part, "model", "act where the probability reaches the threshold".into()),
+            Key::new(Part::Other, "all", "act on every row".into()),
+        ],
+        ..chart(
+            "Net benefit of acting on it".into(),
+            "Right actions less false alarms, a false alarm counted at the odds of the threshold, per row. The model is \
+             of use at thresholds where its line lies above both others (never acting is 0)."
+                .into(),
+            drawn,
+            Table { head, rows },
+        )
+    }
+}
+
+/// The drawing, and its numbers as rows of a table.
+fn draw_net_benefit(
+    thresholds: &[ThresholdRow],
+    part: Part,
+    id: &str,
+) -> (Option<String>, Vec<Vec<String>>) {
     let known: Vec<(&ThresholdRow, f64)> =
         thresholds.iter().filter_map(|r| Some((r, r.net_benefit?))).collect();
     let all = |r: &ThresholdRow| r.net_benefit_all.unwrap_or(f64::NAN);
@@ -296,6 +334,7 @@ pub(crate) fn net_benefit(thresholds: &[ThresholdRow], part: Part, id: &str) -> 
         description: "Net benefit of acting by the model, of acting on every row, and of never acting.",
         x: "threshold on the probability",
         y: "net benefit",
+        share: false,
     };
     let y = Scale::nice(low, top, 5);
     let floor = y.low();
@@ -320,20 +359,5 @@ pub(crate) fn net_benefit(thresholds: &[ThresholdRow], part: Part, id: &str) -> 
             text::fixed(all(row), 3),
         ]);
     }
-    let head = ["threshold", "by the model", "on every row"].map(str::to_owned).to_vec();
-    let drawn = (!known.is_empty()).then(|| frame.drawing.render());
-    Chart {
-        legend: vec![
-            Key::new(part, "model", "act where the probability reaches the threshold".into()),
-            Key::new(Part::Other, "all", "act on every row".into()),
-        ],
-        ..chart(
-            "Net benefit of acting on it".into(),
-            "Right actions less false alarms, a false alarm counted at the odds of the threshold, per row. The model is \
-             of use at thresholds where its line lies above both others (never acting is 0)."
-                .into(),
-            drawn,
-            Table { head, rows },
-        )
-    }
+    ((!known.is_empty()).then(|| frame.drawing.render()), rows)
 }

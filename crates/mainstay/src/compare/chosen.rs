@@ -128,16 +128,7 @@ impl Candidate<'_> {
     /// Refits the method and sums up what the refits say.
     pub(super) fn appraise(&self, control: &Control) -> Result<Chosen> {
         let (labels, k) = (self.data.labels(), self.data.n_classes());
-        let plan = ValidationPlan {
-            bootstrap: BOOTSTRAP,
-            folds: self.folds()?,
-            repeats: REPEATS,
-            curve_repeats: 0,
-            metric: Metric::Auc,
-            groups: self.groups.map(<[usize]>::to_vec),
-            seed: self.seed,
-        };
-        let validation = Validation::new(plan, labels, k)?;
+        let validation = Validation::new(self.plan()?, labels, k)?;
         let (model, refits) = self.refit(&validation, control)?;
         let outcome = validation.finish()?;
         let held_out = validation.held_out()?.ok_or_else(|| {
@@ -167,6 +158,18 @@ impl Candidate<'_> {
             coefficients: coefficients(&model, names.0, names.1, Some(&training), &refits),
             metrics: outcome.metrics.into_iter().filter(|m| m.cross_validated.is_some()).collect(),
             notes: outcome.notes,
+        })
+    }
+
+    fn plan(&self) -> Result<ValidationPlan> {
+        Ok(ValidationPlan {
+            bootstrap: BOOTSTRAP,
+            folds: self.folds()?,
+            repeats: REPEATS,
+            curve_repeats: 0,
+            metric: Metric::Auc,
+            groups: self.groups.map(<[usize]>::to_vec),
+            seed: self.seed,
         })
     }
 
