@@ -1,3 +1,5 @@
+//! Cepeda, Gomez and Han, Figure 1: the conic loss beside other approximations of the 0-1 loss.
+
 use mainstay::loss::robust::{ConicLoss, psi, ramp, sigmoid, zero_one};
 
 use crate::chart::{Chart, Series};

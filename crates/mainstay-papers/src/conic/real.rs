@@ -1,3 +1,5 @@
+//! Cepeda, Gomez and Han, Tables 3 and 4: hinge against conic loss with flipped labels, on real and on separable data.
+
 use mainstay::data::{Dataset, Standardize, make_label_noise};
 use mainstay::folds::generator;
 use rand::RngExt;

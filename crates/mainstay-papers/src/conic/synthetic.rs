@@ -1,3 +1,5 @@
+//! Cepeda, Gomez and Han, Table 1 and Figure 2: hinge against conic loss with synthetic outliers.
+
 use mainstay::data::{Dataset, Outliers, make_outliers};
 use mainstay::linalg::vector;
 use mainstay::model::Fitted;

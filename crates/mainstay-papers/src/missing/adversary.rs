@@ -1,3 +1,5 @@
+//! Dekel and Shamir, Figure 2: test error of four methods when a greedy adversary deletes features.
+
 use mainstay::data::Dataset;
 use mainstay::folds::stratified;
 use mainstay::loss::Loss;

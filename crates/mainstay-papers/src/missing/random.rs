@@ -1,3 +1,5 @@
+//! Dekel and Shamir, Figure 1: test error from 50 training rows when features are deleted at random.
+
 use mainstay::data::Dataset;
 use mainstay::loss::Loss;
 use mainstay::missing::{Damage, MissingFeatureSvcParams, Replacement};

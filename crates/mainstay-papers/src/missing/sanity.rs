@@ -1,3 +1,5 @@
+//! Dekel and Shamir, Section 4: the sanity check on separable rows with two copies of the label among the features.
+
 use mainstay::data::{Dataset, make_separable_copies};
 use mainstay::loss::Loss;
 use mainstay::missing::{MissingFeatureSvcParams, MissingPerceptronParams, Values};

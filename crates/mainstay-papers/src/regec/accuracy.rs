@@ -1,3 +1,5 @@
+//! Xanthopoulos, Guarracino and Pardalos, Figures 3 to 7: accuracy over xi and the size of the noise, and against the SVM.
+
 use mainstay::data::{Dataset, Shape};
 use mainstay::eigen::{RegecParams, RobustRegecParams, RobustSolver, Rule, Xi, XiRule};
 use mainstay::model::Estimator;

@@ -1,3 +1,5 @@
+//! Xanthopoulos, Guarracino and Pardalos, Section 4.1 and Figure 2: three points per class under ellipsoidal noise.
+
 use mainstay::data::{Dataset, Shape};
 use mainstay::eigen::{RegecParams, RobustRegecParams, RobustSolver, Xi};
 use mainstay::folds::generator;

@@ -1,3 +1,5 @@
+//! Chakrabarti, Figures 2, 3, 4 and 6: wins and loss ratios of ROLIN, its variants and its competitors.
+
 use super::runs::{Cell, LOSSES, METHODS, choices, run, sizes, tasks, trimmed_mean};
 use crate::chart::{Chart, Series};
 use crate::context::Context;

@@ -1,3 +1,5 @@
+//! Chakrabarti, Figures 5 and 10: loss over the number of training rows, data set by data set.
+
 use std::sync::Arc;
 
 use super::runs::{Cell, LOSSES, METHODS, Task, choices, run, sizes, tasks, trimmed_mean};

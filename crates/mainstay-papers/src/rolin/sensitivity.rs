@@ -1,3 +1,5 @@
+//! Chakrabarti, Figure 7: how far the loss of ROLIN depends on the thresholds of RobustCV.
+
 use mainstay::loss::Loss;
 use mainstay::model::Estimator;
 use mainstay::rolin::{CvRule, RolinParams};

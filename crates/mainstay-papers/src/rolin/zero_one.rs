@@ -1,3 +1,5 @@
+//! Chakrabarti, Figures 8 and 9: hyper-parameters chosen by the zero-one loss instead of the logistic loss.
+
 use mainstay::Control;
 use mainstay::data::Dataset;
 use mainstay::folds::{geometric_grid, stratified};

@@ -1,3 +1,5 @@
+//! Tazi Bouardi and Ramirez, Tables 4 to 6: logistic regression on the worst subset of rows against penalised fits.
+
 use mainstay::data::Dataset;
 use mainstay::model::Estimator;
 use mainstay::penalized::{Alpha, AlphaRule, PenalizedParams, Penalty};

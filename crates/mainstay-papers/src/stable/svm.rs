@@ -1,3 +1,5 @@
+//! Tazi Bouardi and Ramirez, Tables 1 to 3: the SVM on the worst subset of rows against the usual SVM.
+
 use mainstay::data::Dataset;
 use mainstay::folds::stratified;
 use mainstay::loss::Loss;
