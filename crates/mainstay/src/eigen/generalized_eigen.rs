@@ -84,9 +84,8 @@ fn best_of(t: &Dense, vectors: &Dense, which: std::ops::Range<usize>, rival: &De
     }
 }
 
-/// As [`both_ends`], for N = A'A and D = B'B given by rows: singular values of the rows themselves, so
-/// that the condition number is not squared.
-pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Eigenpair; 2]>> {
+/// T with T'(A'A + B'B)T = I on the span of all rows, one column per dimension of the span; none if all rows vanish.
+fn whitening(a: &Dense, b: &Dense) -> Result<Option<Dense>> {
     let q = a.ncols();
     let mut stacked = a.data().to_vec();
     stacked.extend_from_slice(b.data());
@@ -104,10 +103,15 @@ pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Eigenpai
     let svd = Svd::new(&triangle)?;
     let floor = 16.0 * q as f64 * f64::EPSILON * svd.s.first().copied().unwrap_or(0.0);
     let rank = svd.s.iter().take_while(|s| **s > floor).count();
-    if rank == 0 {
-        return Ok(None);
-    }
-    let t = Dense::from_fn(q, rank, |i, j| scale[i] * svd.v[(i, j)] / svd.s[j]);
+    let t = || Dense::from_fn(q, rank, |i, j| scale[i] * svd.v[(i, j)] / svd.s[j]);
+    Ok((rank > 0).then(t))
+}
+
+/// As [`both_ends`], for N = A'A and D = B'B given by rows: singular values of the rows themselves, so
+/// that the condition number is not squared.
+pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Eigenpair; 2]>> {
+    let Some(t) = whitening(a, b)? else { return Ok(None) };
+    let rank = t.ncols();
     let whitened = a.mul(&t);
     let whitened = if whitened.nrows() > rank { qr_triangle(&whitened) } else { whitened };
     // Padded to a square, so that directions in which A vanishes have singular vectors too.

@@ -32,6 +32,8 @@ impl DiagonalPlusGram {
 
 /// Largest number of Lanczos vectors.
 const LIMIT: usize = 300;
+/// Length of the Ritz residual, relative to the unit start, below which further steps change no digit.
+const RESIDUAL: f64 = 1e-13;
 
 /// Minimises N/D without a matrix of order p.
 ///
@@ -79,6 +81,21 @@ pub(super) fn minimise(
     if value.is_nan() { Err(breakdown()) } else { Ok(Eigenpair { z, value }) }
 }
 
+/// The same normal numbers in every run.
+fn random_start(q: usize) -> Vec<f64> {
+    let mut rng = generator(0);
+    (0..q).map(|_| StandardNormal.sample(&mut rng)).collect()
+}
+
+/// Takes from `next` its part along the basis; twice, because rounding leaves some of it the first time.
+fn orthogonalise(next: &mut [f64], basis: &[Vec<f64>], images: &[Vec<f64>]) {
+    for _ in 0..2 {
+        for (v, image) in basis.iter().zip(images) {
+            vector::axpy(-vector::dot(image, next), v, next);
+        }
+    }
+}
+
 /// Dominant eigenvector of `solve` after `apply`, self-adjoint in the inner product of `apply`.
 fn lanczos(
     q: usize,
@@ -86,24 +103,18 @@ fn lanczos(
     apply: impl Fn(&[f64]) -> Vec<f64>,
     control: &Control,
 ) -> Result<Vec<f64>> {
-    let mut rng = generator(0);
-    let mut next: Vec<f64> = (0..q).map(|_| StandardNormal.sample(&mut rng)).collect();
-    next = solve(&apply(&next));
+    let mut next = solve(&apply(&random_start(q)));
     let (mut basis, mut images): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
     let (mut alpha, mut beta) = (Vec::new(), Vec::new());
     let mut answer: Option<(Vec<f64>, f64)> = None;
     while basis.len() < LIMIT.min(q) {
         control.check()?;
-        for _ in 0..2 {
-            for (v, image) in basis.iter().zip(&images) {
-                vector::axpy(-vector::dot(image, &next), v, &mut next);
-            }
-        }
+        orthogonalise(&mut next, &basis, &images);
         let mut image = apply(&next);
         let length = vector::dot(&next, &image).max(0.0).sqrt();
         let done = !(length.is_finite() && length > 0.0);
         if let Some((ritz, residual)) = answer.take()
-            && (done || length * residual <= 1e-13)
+            && (done || length * residual <= RESIDUAL)
         {
             return Ok(combine(&basis, &ritz));
         }

@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use crate::folds::Split;
 use crate::model::Output;
 
+/// Relative difference of two sums of losses or of hits that is rounding: such candidates tie.
+pub const TIE: f64 = 1e-12;
+
 /// The settings that compete: one column per parameter, one entry per candidate.
 #[derive(Debug, Clone)]
 pub struct Candidates {

@@ -50,6 +50,15 @@ struct Found {
     losses: Vec<f64>,
 }
 
+/// The ellipsoids of `n` rows, one for all where there is one row of errors; none if every error is 0.
+fn half_axes(errors: Dense, n: usize) -> Option<HalfAxes> {
+    if !errors.data().iter().any(|v| *v > 0.0) {
+        return None;
+    }
+    let shared = errors.nrows() == 1 && n != 1;
+    Some(if shared { HalfAxes::Shared(errors.into_data()) } else { HalfAxes::Each(errors) })
+}
+
 /// Fits; missing cells of the training rows are where the feature model expects them.
 pub(super) fn fit(
     params: &RobustLogisticParams,
@@ -72,13 +81,7 @@ pub(super) fn fit(
         let centre = columns.iter().map(|&j| means[j] - centre[j]).collect();
         Losable { columns, budget: missing.iter().sum(), centre }
     });
-    let axes = expected.errors.filter(|e| e.data().iter().any(|v| *v > 0.0)).map(|errors| {
-        if errors.nrows() == 1 && x.nrows() != 1 {
-            HalfAxes::Shared(errors.into_data())
-        } else {
-            HalfAxes::Each(errors)
-        }
-    });
+    let axes = expected.errors.and_then(|errors| half_axes(errors, x.nrows()));
     let threats =
         Threats { params, rates: params.wrong_labels.rates(data.n_classes())?, axes, losable };
     threats.afford(&x, control)?;
@@ -93,11 +96,8 @@ pub(super) fn fit(
         let sample = Sample { x: &x, y: &binary.y, shares: &shares, axes: threats.axes.as_ref() };
         threats.solve(&sample, alpha, params.tol, control)
     })?;
-    let fits: Vec<BinaryFit> = found
-        .iter()
-        .enumerate()
-        .map(|(class, found)| threats.answer(found, &x, &centre, &signs(&merged, class)))
-        .collect();
+    let answer = |(class, found)| threats.answer(found, &x, &centre, &signs(&merged, class));
+    let fits: Vec<BinaryFit> = found.iter().enumerate().map(answer).collect();
     let rates = threats.rates;
     let mut fitted = finish(&merged, &fits, (params, rates, &None), model, (alpha, table))?;
     fitted.worst_rows = Some(worst_rows(&merged, data, &found));

@@ -12,6 +12,7 @@
 
 mod clock;
 mod judgement;
+mod repeat;
 mod run;
 mod scene;
 mod test_damage;

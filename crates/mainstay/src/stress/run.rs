@@ -1,13 +1,13 @@
 //! Fits on damaged rows, judged on held-out rows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
+use super::repeat::Repeat;
 use super::scene::Scene;
 use super::{Part, Threat, spoiled};
 use crate::control::Control;
@@ -146,10 +146,10 @@ pub fn split_together(
 }
 
 /// One fit and the cells it fills.
-struct Job {
-    entrant: usize,
+pub(super) struct Job {
+    pub entrant: usize,
     /// Damage to the training rows; none serves the clean cell and all damage to test rows.
-    damage: Option<(Threat, f64)>,
+    pub damage: Option<(Threat, f64)>,
 }
 
 impl Plan {
@@ -264,42 +264,16 @@ impl Plan {
     ) -> Result<Vec<Cell>> {
         self.check(entrants, data)?;
         let scene = Scene::new(self, data, repeat)?;
-        let inner = control.without_progress().with_threads(0);
-        let clocks: Vec<Clock> = entrants.iter().map(|_| Clock::new(self.seconds_each)).collect();
-        let mine: Vec<&Cell> = known.iter().filter(|c| c.repeat == repeat).collect();
-        let one = |job: &Job| -> Result<Vec<Cell>> {
-            let name = &entrants[job.entrant].name;
-            let blanks = self.blanks(name, job.damage, repeat);
-            let stored = |blank: &Cell| {
-                let same = |c: &&&Cell| {
-                    c.method == blank.method && c.threat == blank.threat && c.level == blank.level
-                };
-                mine.iter().find(same).map(|c| (*c).clone())
-            };
-            if let Some(cells) = blanks.iter().map(stored).collect() {
-                return Ok(cells);
-            }
-            control.check()?;
-            let estimator = entrants[job.entrant].estimator.as_ref();
-            let work = |limited: &Control| {
-                let cells = || scene.cells(estimator, job.damage, blanks.clone(), limited);
-                catch_unwind(AssertUnwindSafe(cells))
-            };
-            let Some(found) = clocks[job.entrant].time(&inner, work) else {
-                return Ok(fail(&blanks, TOO_SLOW));
-            };
-            let cells = match found {
-                Ok(Err(Error::Interrupted)) => {
-                    control.check()?;
-                    return Ok(fail(&blanks, TOO_SLOW));
-                }
-                Ok(Ok(cells)) => cells,
-                Ok(Err(error)) => fail(&blanks, &error.to_string()),
-                Err(_) => fail(&blanks, "the fit stopped with an internal error; please report it"),
-            };
-            done(&cells);
-            Ok(cells)
+        let one_repeat = Repeat {
+            plan: self,
+            scene: &scene,
+            entrants,
+            clocks: entrants.iter().map(|_| Clock::new(self.seconds_each)).collect(),
+            known: known.iter().filter(|c| c.repeat == repeat).collect(),
+            control,
+            inner: control.without_progress().with_threads(0),
         };
+        let one = |job: &Job| one_repeat.cells(job, repeat, done);
         let jobs = self.jobs(entrants.len());
         let mut cells = on_threads(control.n_threads(), &jobs, one)?.concat();
         empty_the_slow(&mut cells);
@@ -307,7 +281,12 @@ impl Plan {
     }
 
     /// The cells of a fit, without numbers.
-    fn blanks(&self, method: &str, damage: Option<(Threat, f64)>, repeat: usize) -> Vec<Cell> {
+    pub(super) fn blanks(
+        &self,
+        method: &str,
+        damage: Option<(Threat, f64)>,
+        repeat: usize,
+    ) -> Vec<Cell> {
         let blank = |threat: &str, level: f64| Cell {
             method: method.into(),
             threat: threat.into(),
@@ -328,7 +307,7 @@ impl Plan {
     }
 }
 
-fn fail(blanks: &[Cell], why: &str) -> Vec<Cell> {
+pub(super) fn fail(blanks: &[Cell], why: &str) -> Vec<Cell> {
     blanks.iter().map(|c| Cell { problem: Some(why.into()), ..c.clone() }).collect()
 }
 

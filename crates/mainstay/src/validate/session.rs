@@ -15,6 +15,9 @@ use crate::linalg::Dense;
 use crate::metrics::{Metric, Predictions};
 use crate::model::Estimator;
 
+/// Bootstrap refits below which no optimism is estimated, unless cross-validation was repeated.
+const FEWEST_REFITS: usize = 10;
+
 /// What a refit says about the rows it is judged on; written to journals.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Refit {
@@ -188,23 +191,7 @@ impl Validation {
         let open: Vec<usize> = (0..self.jobs.len()).filter(|&k| self.open(k)).collect();
         let one = |&k: &usize| -> Result<()> {
             control.check()?;
-            let job = &self.jobs[k];
-            let fit = || {
-                let fitted = estimator.fit(&data.select_rows(&job.train), &inner)?;
-                Predictions::of(&fitted.model, &data.features().select_rows(&job.judged))
-            };
-            let refit = match fit() {
-                Err(Error::Interrupted) => return Err(Error::Interrupted),
-                // The fit to all rows must work: what is wrong there is wrong with the call.
-                Err(error) if job.kind == Kind::All => return Err(error),
-                Err(error) => Refit::failed(k, error.to_string()),
-                Ok(made) => Refit::new(k, made),
-            };
-            let refit = if self.is_sound(&refit) {
-                refit
-            } else {
-                Refit::failed(k, "infinite scores".into())
-            };
+            let refit = self.refit(k, estimator, data, &inner)?;
             done(&refit);
             let count = {
                 let mut found = self.found();
@@ -217,6 +204,30 @@ impl Validation {
         control.install(|| open.par_iter().try_for_each(one))
     }
 
+    /// Fits to the rows of the `k`-th job and predicts those it is judged on; what goes wrong is recorded in the refit.
+    fn refit(
+        &self,
+        k: usize,
+        estimator: &dyn Estimator,
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Refit> {
+        let job = &self.jobs[k];
+        let fit = || {
+            let fitted = estimator.fit(&data.select_rows(&job.train), control)?;
+            Predictions::of(&fitted.model, &data.features().select_rows(&job.judged))
+        };
+        let refit = match fit() {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            // The fit to all rows must work: what is wrong there is wrong with the call.
+            Err(error) if job.kind == Kind::All => return Err(error),
+            Err(error) => Refit::failed(k, error.to_string()),
+            Ok(made) => Refit::new(k, made),
+        };
+        let sound = self.is_sound(&refit);
+        Ok(if sound { refit } else { Refit::failed(k, "infinite scores".into()) })
+    }
+
     /// What the refits so far add up to: all of them, or those before a run was stopped.
     pub fn finish(&self) -> Result<Outcome> {
         let found = self.found();
@@ -226,20 +237,11 @@ impl Validation {
         let others: Vec<(&Job, Predictions)> = (1..self.jobs.len())
             .filter_map(|k| Some((&self.jobs[k], usable(k)?.made(self.n_classes))))
             .collect();
-        let mut notes = Vec::new();
-        let problems: Vec<&String> =
-            found.iter().flatten().filter_map(|refit| refit.problem.as_ref()).collect();
-        if let Some(first) = problems.first() {
-            notes.push(format!("{} refits failed and are left out: {first}", problems.len()));
-        }
-        let open = found.iter().filter(|f| f.is_none()).count();
-        if open > 0 {
-            notes.push(format!("{open} of {} refits were not done", self.jobs.len()));
-        }
+        let notes = notes(&found);
         let (plan, labels, n_classes) = (&self.plan, self.labels.as_slice(), self.n_classes);
         let finished = Finished { plan, labels, n_classes, all, others };
         let (bootstrap, repeats) = (finished.bootstraps().len(), finished.repeats().len());
-        if bootstrap < 10 && repeats == 0 {
+        if bootstrap < FEWEST_REFITS && repeats == 0 {
             return Err(few());
         }
         let metrics = scores::table(&finished)?;
@@ -260,4 +262,19 @@ impl Validation {
             notes,
         })
     }
+}
+
+/// What the reader must know about refits that failed or were not done.
+fn notes(found: &[Option<Refit>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let problems: Vec<&String> =
+        found.iter().flatten().filter_map(|refit| refit.problem.as_ref()).collect();
+    if let Some(first) = problems.first() {
+        notes.push(format!("{} refits failed and are left out: {first}", problems.len()));
+    }
+    let open = found.iter().filter(|f| f.is_none()).count();
+    if open > 0 {
+        notes.push(format!("{open} of {} refits were not done", found.len()));
+    }
+    notes
 }
