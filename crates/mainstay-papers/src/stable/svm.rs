@@ -154,6 +154,7 @@ fn reason(name: &str) -> &'static str {
 }
 
 pub(super) fn table_2(context: &Context<'_>) -> Result<Outcome> {
+    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let mut out = Outcome::default();
     let mut curves = Vec::new();
     for (name, found) in run(context)? {
