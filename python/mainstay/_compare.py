@@ -9,6 +9,7 @@ import numpy as np
 
 from mainstay import _core
 from mainstay._base import _Progress, _seed
+from mainstay._plot import axes
 from mainstay._stress import CLEAN, StressInterrupted, _together, as_table
 from mainstay._tables import drop_columns, encoded, frame_names, index_of, is_frame, row_names
 from mainstay._told import told
@@ -87,14 +88,7 @@ class ComparisonResult:
         if metric not in ("accuracy", "log_loss", own):
             raise ValueError(f'`metric` = {metric!r}: must be "accuracy", "log_loss" or "{own}"')
         field = "value" if metric == own else metric
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    "plotting needs matplotlib: pip install 'mainstay[plot]'"
-                ) from error
-            _, ax = plt.subplots()
+        ax = axes(ax)
         curves = self.details["curves"]
         clean = {c["method"]: c["points"] for c in curves if c["threat"] == CLEAN}
         for k, method in enumerate(self.details["methods"]):
