@@ -3,6 +3,9 @@
 use crate::error::Result;
 use crate::linalg::{Dense, Svd, SymmetricEigen, qr_triangle, thin_qr, vector};
 
+/// An eigenvalue below this part of the largest one is rounding error.
+const VANISHING: f64 = 1e-14;
+
 /// A minimiser and its quotient.
 #[derive(Debug, Clone)]
 pub(super) struct Eigenpair {
@@ -145,7 +148,7 @@ pub(super) fn smallest_positive(n: &Dense, d: &Dense) -> Result<Option<Eigenpair
     let eigen = SymmetricEigen::new(&congruence(&t, d))?;
     let last = eigen.values.len() - 1;
     let scale = eigen.values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    if eigen.values[last] <= 1e-14 * scale {
+    if eigen.values[last] <= VANISHING * scale {
         return Ok(None);
     }
     let z = t.mul_vec(&eigen.vectors.column(last));

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::linalg::ARMIJO;
 
 /// Steps of Newton's method; it converges in far fewer.
 const STEPS: usize = 100;
@@ -12,8 +13,6 @@ const CURVATURE: f64 = 1e-12;
 const NO_GAIN: f64 = 1e-14;
 /// Part of Newton's step at which halving ends.
 const SHORTEST_STEP: f64 = 1e-10;
-/// Part of the promised gain that a step must bring (Armijo's rule).
-const ARMIJO: f64 = 1e-4;
 /// A slope that rises too little to be told from 0, relative to the spread of the scores.
 const FLAT: f64 = 1e-6;
 

@@ -4,12 +4,11 @@ use super::solution::{Solution, target};
 use crate::error::Result;
 use crate::linalg::vector;
 use crate::optim::normal_equations::NormalEquations;
+use crate::optim::step::ROUNDING;
 use crate::optim::{Budget, Program};
 
 /// Iterations without a decrease that rounding cannot explain, after which the fit ends.
 const MOST_STALLS: usize = 2;
-/// Decreases below this part of the objective are rounding.
-const ROUNDING: f64 = 1e-15;
 /// Slope along the step, as a part of that at its start, at which the line search ends.
 const FLAT: f64 = 0.1;
 /// Trials of the line search; bisection of all floats takes 60.

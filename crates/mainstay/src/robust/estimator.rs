@@ -16,16 +16,13 @@ use crate::data::{Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::folds::fold_warning;
 use crate::linalg::{Compensated, Dense};
-use crate::loss::expected_probability;
+use crate::loss::{CERTAIN, expected_probability};
 use crate::model::{
     BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, Output,
     assemble, each_class,
 };
 use crate::optim::Budget;
 use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage};
-
-/// Score of every row where only one class is left: its logistic loss is below the rounding error of 1.
-const CERTAIN: f64 = 40.0;
 
 /// Logistic regression that is told what may be wrong: labels wrong at known rates, cells missing, cells measured
 /// with error.

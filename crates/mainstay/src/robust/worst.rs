@@ -18,6 +18,7 @@ use crate::data::{Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::folds::Split;
 use crate::linalg::{Dense, vector};
+use crate::loss::CERTAIN;
 use crate::model::{BinaryFit, Fitted, WorstRows, each_class};
 use crate::optim::Budget;
 
@@ -50,6 +51,13 @@ struct Found {
     losses: Vec<f64>,
 }
 
+/// The features that may be lost, how many of them in a row, and where they lie then in rows without `centre`.
+fn losable(missing: &[f64], means: &[f64], centre: &[f64]) -> Losable {
+    let columns: Vec<usize> = (0..missing.len()).filter(|&j| missing[j] > 0.0).collect();
+    let centre = columns.iter().map(|&j| means[j] - centre[j]).collect();
+    Losable { columns, budget: missing.iter().sum(), centre }
+}
+
 /// The ellipsoids of `n` rows, one for all where there is one row of errors; none if every error is 0.
 fn half_axes(errors: Dense, n: usize) -> Option<HalfAxes> {
     if !errors.data().iter().any(|v| *v > 0.0) {
@@ -76,11 +84,7 @@ pub(super) fn fit(
     for i in 0..x.nrows() {
         x.row_mut(i).iter_mut().zip(&centre).for_each(|(v, c)| *v -= c);
     }
-    let losable = expected.missing.as_ref().map(|missing| {
-        let columns: Vec<usize> = (0..p).filter(|&j| missing[j] > 0.0).collect();
-        let centre = columns.iter().map(|&j| means[j] - centre[j]).collect();
-        Losable { columns, budget: missing.iter().sum(), centre }
-    });
+    let losable = expected.missing.as_ref().map(|missing| losable(missing, &means, &centre));
     let axes = expected.errors.and_then(|errors| half_axes(errors, x.nrows()));
     let threats =
         Threats { params, rates: params.wrong_labels.rates(data.n_classes())?, axes, losable };
@@ -142,7 +146,7 @@ impl Threats<'_> {
         let problem = self.problem(s, alpha);
         let mut budget = Budget::new(tol, self.params.max_iter, control);
         let (plane, certificate) = if s.y.iter().all(|y| *y == s.y[0]) {
-            let b = if self.params.fit_intercept { 40.0 * s.y[0] } else { 0.0 };
+            let b = if self.params.fit_intercept { CERTAIN * s.y[0] } else { 0.0 };
             let plane = Plane { w: vec![0.0; s.x.ncols()], b };
             let certificate = Certificate { primal: problem.value(&plane.w, b), dual: 0.0 };
             (plane, Some(certificate))

@@ -2,11 +2,13 @@
 
 use super::iterate::Iterate;
 use super::rows::Rows;
-use crate::linalg::{Cholesky, Dense, GramSum, vector};
+use crate::linalg::{Cholesky, Dense, GramSum, TINY, vector};
 use crate::optim::cone::{Scaling, image};
 
 /// Added to the unit diagonal of the scaled system, and what is tried if that is not enough.
 const SHIFTS: [f64; 3] = [1e-14, 1e-11, 1e-8];
+/// The largest number below 1: a probability that is never certain.
+const LAST_BELOW_ONE: f64 = 1.0 - 1e-16;
 
 /// What is left of a row's loss once its count and excess are eliminated: $dg = \hat g - e\,d\theta - h\,dm$.
 pub(super) struct LossPart {
@@ -109,7 +111,7 @@ fn loss_parts(rows: &Rows<'_>, at: &Iterate) -> Vec<LossPart> {
             (1.0, 0.0, at.g[i] - a, 1.0 - m)
         } else {
             // The slope is a variable; the margin that belongs to it may differ from that of the row.
-            let pi = (at.g[i] / a - rows.kappa[i]).clamp(1e-300, 1.0 - 1e-16);
+            let pi = (at.g[i] / a - rows.kappa[i]).clamp(TINY, LAST_BELOW_ONE);
             let (up, down) = ((1.0 - pi).ln(), pi.ln());
             let (slope, bend) = (pi + rows.kappa[i], a * pi * (1.0 - pi));
             let entropy = -(pi * down + (1.0 - pi) * up);
@@ -119,7 +121,7 @@ fn loss_parts(rows: &Rows<'_>, at: &Iterate) -> Vec<LossPart> {
             let d = 1.0 / (e.r[i] / a + e.xi[i] / (rows.caps[i] - a));
             (d, e.r[i] - (e.xi[i] + at.theta - loss))
         });
-        let h = (d * slope * slope + bend).max(1e-300);
+        let h = (d * slope * slope + bend).max(TINY);
         LossPart { slope, d, h, bend, off, excess_off }
     };
     (0..rows.len()).map(one).collect()

@@ -78,7 +78,7 @@ impl Search {
     }
 
     /// Mean and largest holdout losses of all candidates of the `t`th k. Those whose cost is above `limit`
-    /// are given up as soon as the splits looked at, and lower bounds for the others, say so.
+    /// are given up as soon as the splits looked at, and lower bounds for the others, say so; one that ties stays.
     pub(super) fn holdout_tails<'a>(
         &self,
         space: usize,
@@ -90,7 +90,6 @@ impl Search {
         let bounds = Bounds::new(&self.b_maxs, scan.prepared.space.unit);
         let mut out = self.untried(space, k);
         let robust = self.cv == CvRule::Robust;
-        // A candidate that ties with the limit stays.
         let most = (1.0 + TIE) * limit * splits.len() as f64;
         let mut ahead = self.bounds_ahead(scan, k, top, most);
         let width = bounds.values.len();
