@@ -245,17 +245,16 @@ pub fn calc_beta(loss: Loss, x: &[Vec<f64>], y: &[f64], psi: Psi, ridge: f64) ->
         }
     }
     let floor = d[0] * f64::EPSILON * n.max(p) as f64;
-    if psi.b_max > 0.0 && psi.k < d.len() && d[psi.k] > floor {
-        if let Some(eta) = tail_direction(&z, &d, &v, psi, floor) {
-            let base: Vec<f64> = (0..n).map(|i| theta[0] * y[i] + dot(&beta, &z[i])).collect();
-            let along: Vec<f64> = z.iter().map(|r| dot(r, &eta)).collect();
-            let slope = |c: f64| -> f64 {
-                base.iter().zip(&along).map(|(b, a)| a * loss.at(b + c * a).1).sum()
-            };
-            let length = least_along(slope, psi.b_max);
-            for (b, e) in beta.iter_mut().zip(&eta) {
-                *b += length * e;
-            }
+    let tail = psi.b_max > 0.0 && psi.k < d.len() && d[psi.k] > floor;
+    if let Some(eta) = tail.then(|| tail_direction(&z, &d, &v, psi, floor)).flatten() {
+        let base: Vec<f64> = (0..n).map(|i| theta[0] * y[i] + dot(&beta, &z[i])).collect();
+        let along: Vec<f64> = z.iter().map(|r| dot(r, &eta)).collect();
+        let slope = |c: f64| -> f64 {
+            base.iter().zip(&along).map(|(b, a)| a * loss.at(b + c * a).1).sum()
+        };
+        let length = least_along(slope, psi.b_max);
+        for (b, e) in beta.iter_mut().zip(&eta) {
+            *b += length * e;
         }
     }
     (theta[0], beta)

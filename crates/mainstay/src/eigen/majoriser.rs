@@ -98,7 +98,7 @@ impl Majoriser {
                 let top = (0..q).map(|j| matrix[(j, j)]).fold(0.0, f64::max);
                 for ridge in RIDGES {
                     (0..q).for_each(|j| {
-                        matrix[(j, j)] += ridge * (matrix[(j, j)] + RIDGE_FLOOR * top)
+                        matrix[(j, j)] += ridge * (matrix[(j, j)] + RIDGE_FLOOR * top);
                     });
                     if let Some(factor) = Cholesky::new(&matrix) {
                         return Some(Factor::Tall(factor));
