@@ -15,6 +15,8 @@ const LEAST_SPREAD: f64 = 1e-9;
 const ON_THE_BOUND: f64 = 1e-9;
 /// Coordinate axes that are tried as starts, at most.
 const AXES: usize = 64;
+/// Steps to the multiplier of the constraint, at most.
+const MOST_STEPS: usize = 40;
 
 /// A plane and how the ratio fell on the way to it.
 #[derive(Debug, Clone)]
@@ -162,7 +164,7 @@ fn minimise(form: &Majoriser, l: &[f64], constant: f64, start: f64) -> Option<Ve
     let mut tau = start;
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut best = None;
-    for _ in 0..40 {
+    for _ in 0..MOST_STEPS {
         let factor = form.factor(tau)?;
         let found = factor.solve(l);
         let (lz, top) = (vector::dot(l, &found), form.numerator(&found));

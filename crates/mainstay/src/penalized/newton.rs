@@ -17,6 +17,8 @@ const MOST_TRIALS: usize = 60;
 const LEAST_CURVATURE: f64 = 1e-12;
 /// Inner iterations of one solution by conjugate gradients.
 const MOST_INNER: usize = 1000;
+/// Residual of the conjugate gradients relative to the gradient, at most.
+const COARSEST: f64 = 0.1;
 
 /// How the Newton system is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +145,7 @@ fn conjugate_gradient(
     let mut direction = z.clone();
     let mut rho = vector::dot(&residual, &z);
     let start = rho.sqrt();
-    let target = start * start.sqrt().min(0.1);
+    let target = start * start.sqrt().min(COARSEST);
     for _ in 0..MOST_INNER {
         budget.control().check()?;
         if rho.sqrt() <= target {

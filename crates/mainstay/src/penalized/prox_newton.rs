@@ -17,6 +17,8 @@ const SUFFICIENT: f64 = 0.25;
 /// Violation of the model's optimality conditions that is left, as a part of that at its start: the first
 /// iterations are rough, later ones ten times finer each, down to the last of these.
 const MODEL_ACCURACY: [f64; 2] = [0.1, 1e-6];
+/// The accuracy of a model relative to that of the one before.
+const SHARPER: f64 = 0.1;
 /// Violation of the model's optimality, in units of the gradient, below which sweeps change nothing.
 const LEAST_VIOLATION: f64 = 1e-16;
 /// Curvature of a coordinate, at least, relative to the largest one.
@@ -65,7 +67,7 @@ pub(super) fn prox_newton(
         let curvature = curvature(program, transposed.as_ref(), &weights);
         let mut model = Quadratic::new(curvature, &program.l1, u.clone(), gradient.clone());
         model.minimise((accuracy * worst).max(LEAST_VIOLATION));
-        accuracy = (0.1 * accuracy).max(finest);
+        accuracy = (SHARPER * accuracy).max(finest);
         let minimiser = model.x;
         let Some(next) = line_search(program, &u, minimiser, &gradient, &here) else {
             stalls = MOST_STALLS;

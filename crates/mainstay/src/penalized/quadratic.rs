@@ -12,6 +12,10 @@ const CUTS: usize = 5;
 const MOST_SUPPORT: usize = 1500;
 /// Relative lift of the diagonal, so that a singular curvature can be factored.
 const DIAGONAL_SHIFT: f64 = 1e-12;
+/// A violation counts as smaller if it is below this part of the smallest so far.
+const BETTER: f64 = 0.9;
+/// Rounds without a smaller violation after which only rounding errors are left.
+const PATIENCE: usize = 5;
 
 /// $q(x) = h^\top (x - u) + \tfrac12 (x-u)^\top (Z^\top D Z + M)(x-u) + \sum_j \lambda_j |x_j|$ over
 /// the weights and, last, the intercept ($\lambda = 0$): the model that proximal Newton minimises.
@@ -66,9 +70,9 @@ impl<'a> Quadratic<'a> {
                 self.solve_support();
             }
             // At the level of rounding errors nothing improves any more.
-            since_best = if worst < 0.9 * best { 0 } else { since_best + 1 };
+            since_best = if worst < BETTER * best { 0 } else { since_best + 1 };
             best = best.min(worst);
-            if since_best >= 5 {
+            if since_best >= PATIENCE {
                 return;
             }
         }

@@ -62,6 +62,12 @@ impl Complementarity {
 
 /// Smallest and largest share of its cap that a row counts for at the start: well inside the interior.
 const START_SHARES: (f64, f64) = (1e-3, 0.95);
+/// What the errors of a row may cost its margin at the start, in units of the margin.
+const START_REACH: f64 = 0.3;
+/// Price of a deletion at the start, in units of the margin.
+const START_PRICE: f64 = 0.1;
+/// Multiplier of the threshold at the start, at least, relative to `k`.
+const START_FLOOR: f64 = 0.1;
 
 /// Total cap of the smaller class over that of the row's own class: 1 in the smaller one.
 fn class_balance(rows: &Rows<'_>) -> Vec<f64> {
@@ -97,12 +103,12 @@ impl Iterate {
         let (theta, floor) = match (rows.top(), rows.hinge()) {
             (false, _) => (0.0, 0.0),
             (true, false) => (0.5, 0.0),
-            (true, true) => (0.5, (rows.k - a.iter().sum::<f64>()).max(0.1 * rows.k)),
+            (true, true) => (0.5, (rows.k - a.iter().sum::<f64>()).max(START_FLOOR * rows.k)),
         };
-        let cones = rows
-            .problem
-            .axes
-            .map(|_| Cones { k: Points::new(vec![0.3; n], p), z: Points::new(g.clone(), p) });
+        let cones = rows.problem.axes.map(|_| Cones {
+            k: Points::new(vec![START_REACH; n], p),
+            z: Points::new(g.clone(), p),
+        });
         let mut at = Self {
             w: vec![0.0; p],
             b: 0.0,
@@ -250,12 +256,12 @@ impl Iterate {
 impl Deleting {
     fn start(rows: &Rows<'_>, g: &[f64]) -> Option<Self> {
         let (n, m) = (rows.len(), rows.away.as_ref()?.ncols());
-        let height = 0.1 / (m as f64).sqrt();
+        let height = START_PRICE / (m as f64).sqrt();
         let part = (0.5 * rows.budget() / m as f64).min(0.5);
         Some(Self {
-            lambda: vec![0.1; n],
+            lambda: vec![START_PRICE; n],
             zeta: Dense::from_fn(n, m, |_, _| height),
-            slack: Dense::from_fn(n, m, |_, _| 0.1 + height),
+            slack: Dense::from_fn(n, m, |_, _| START_PRICE + height),
             tau: Dense::from_fn(n, m, |i, _| part * g[i]),
         })
     }
