@@ -1,3 +1,4 @@
+//! Arbitrary bytes read as a model file end in a model that survives writing and reading, or in an error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,3 +1,4 @@
+//! Arbitrary bytes read as a Parquet file end in rows or in an error, never in a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from mainstay import _core
 from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core_matrix
 from mainstay._compat import validate_data
+from mainstay._plot import axes
 from mainstay._suspects import _frame
 
 
@@ -109,14 +110,7 @@ class LabelAudit:
         -------
         ax : matplotlib axes
         """
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    "plotting needs matplotlib: pip install 'mainstay[plot]'"
-                ) from error
-            _, ax = plt.subplots()
+        ax = axes(ax)
         wrong = np.cumsum(np.asarray(self.table["wrong"]))
         rows = np.arange(1, len(wrong) + 1)
         ax.plot(rows, wrong, label="expected wrong labels")

@@ -10,6 +10,7 @@ import numpy as np
 from mainstay import _core
 from mainstay._base import _Progress, _seed
 from mainstay._guests import add_guests, checked
+from mainstay._plot import axes
 from mainstay._stress import CLEAN, StressInterrupted, _together, as_table
 from mainstay._tables import (
     drop_columns,
@@ -103,14 +104,7 @@ class ComparisonResult:
         if metric not in self._metrics():
             names = ", ".join(self._metrics())
             raise ValueError(f"`metric` = {metric!r}: must be one of {names}")
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    "plotting needs matplotlib: pip install 'mainstay[plot]'"
-                ) from error
-            _, ax = plt.subplots()
+        ax = axes(ax)
         for k, method in enumerate(self.details["methods"]):
             points = self._points(method["name"], threat, metric)
             if not points:

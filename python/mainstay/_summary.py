@@ -6,6 +6,7 @@ import numpy as np
 
 from mainstay import _core
 from mainstay._base import _seed
+from mainstay._plot import axes
 
 
 class ModelSummary:
@@ -125,14 +126,7 @@ class ModelSummary:
         """
         if not self._content["coefficients"]:
             raise ValueError("the model has no weights: its scores are not linear in the features")
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError:
-                raise ImportError(
-                    "plotting needs matplotlib: pip install 'mainstay[plot]'"
-                ) from None
-            ax = plt.subplots(figsize=(6, 0.3 * min(top, self._content["n_features"]) + 1))[1]
+        ax = axes(ax, figsize=(6, 0.3 * min(top, self._content["n_features"]) + 1))
         entries = self._content["coefficients"]
         deviations = (self._content["training"] or {}).get("features")
         scales = None if deviations is None else np.array(deviations["deviations"])

@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mainstay import _core
 from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core_matrix
+from mainstay._plot import axes
 from mainstay._stress import StressInterrupted, rows_together
 from mainstay._suspects import _frame
 
@@ -113,7 +114,7 @@ class ValidationResult:
         curve = self.details["calibration"]
         if curve is None:
             raise ValueError("no calibration curve: it needs two classes and probabilities")
-        ax = _axes(ax)
+        ax = axes(ax)
         column = {name: [p[name] for p in curve["points"]] for name in curve["points"][0]}
         ax.plot([0, 1], [0, 1], ":", color="gray", label="ideal")
         ax.plot(column["predicted"], column["observed"], label="held out")
@@ -143,7 +144,7 @@ class ValidationResult:
         p = np.asarray(rows["probability"])
         if len(p) == 0 or np.isnan(p).all():
             raise ValueError("no instability of probabilities: the classifier gives none")
-        ax = _axes(ax)
+        ax = axes(ax)
         if kind == "error":
             ax.plot(p, rows["mean_absolute_error"], ".")
             ax.set_ylabel("mean absolute error over refits")
@@ -169,7 +170,7 @@ class ValidationResult:
         curve = self.details["learning"]
         if curve is None:
             raise ValueError("no learning curve: none was asked for, or the metric is undefined")
-        ax = _axes(ax)
+        ax = axes(ax)
         rows, mean, low, high = (
             [p[name] for p in curve["points"]] for name in ("rows", "mean", "low", "high")
         )
@@ -215,16 +216,6 @@ def _shown(row, name):
 
 def _numbers(values):
     return np.array([np.nan if value is None else value for value in values], dtype=float)
-
-
-def _axes(ax):
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("plotting needs matplotlib: pip install 'mainstay[plot]'") from error
-    return plt.subplots()[1]
 
 
 def validate(

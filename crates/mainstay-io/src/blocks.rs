@@ -6,6 +6,9 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
+/// The byte order mark of UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Sizes in bytes; small ones serve tests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -98,9 +101,12 @@ impl<'a, R: Read> Blocks<'a, R> {
         self.records = records;
     }
 
-    /// Drops the first `count` bytes that are waiting (a byte order mark).
-    pub(crate) fn skip(&mut self, count: usize) {
-        self.rest.drain(..count);
+    /// Drops a byte order mark at the start.
+    pub(crate) fn skip_mark(&mut self) -> Result<()> {
+        if self.peek()?.starts_with(MARK) {
+            self.rest.drain(..MARK.len());
+        }
+        Ok(())
     }
 
     /// The next whole records; `None` at the end.

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use encoding_rs::{Decoder, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
+use crate::blocks::MARK;
 use crate::error::Result;
 use crate::source::Source;
 
@@ -150,7 +151,7 @@ impl<R: Read> Latin1OrUtf8<R> {
             Ok(_) => (raw.len(), false),
             Err(error) => (error.valid_up_to(), error.error_len().is_some() || self.ended),
         };
-        let mark = usize::from(self.lines == 1 && raw.starts_with(b"\xef\xbb\xbf")) * 3;
+        let mark = usize::from(self.lines == 1 && raw.starts_with(MARK)) * MARK.len();
         if self.state == State::Ascii && !raw[mark..valid.max(mark)].is_ascii() {
             self.state = State::Utf8;
         }

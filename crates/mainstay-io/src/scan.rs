@@ -162,6 +162,11 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>> {
     if path.exists() || !name.contains(['*', '?']) {
         return Ok(vec![path.to_owned()]);
     }
+    fitting(path)
+}
+
+/// The files that fit a path with stars and question marks, folder by folder.
+fn fitting(path: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for part in path.components() {
         let part = part.as_os_str();
@@ -185,7 +190,7 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>> {
     }
     found.retain(|file| file.is_file());
     if found.is_empty() {
-        return Err(Error::file(&name, "no file fits this pattern"));
+        return Err(Error::file(&path.display().to_string(), "no file fits this pattern"));
     }
     Ok(found)
 }

@@ -1,3 +1,5 @@
+//! Panels of lines, bars or cells as plain data, before they are drawn.
+
 use serde::{Deserialize, Serialize};
 
 /// How a panel is drawn.

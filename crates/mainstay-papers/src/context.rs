@@ -1,3 +1,5 @@
+//! What an experiment is given: data sets by name, seeds, and repetitions that are remembered between runs.
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

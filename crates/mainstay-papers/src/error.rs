@@ -1,3 +1,5 @@
+//! Why an experiment, or the whole run, could not be done.
+
 /// Shorthand used throughout the crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -1,3 +1,5 @@
+//! The five papers and the list of their experiments, found by the name that is typed.
+
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;

@@ -1,3 +1,5 @@
+//! What an experiment found: rows that set our number beside the published one, charts and notes.
+
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Chart;

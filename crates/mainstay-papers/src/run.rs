@@ -1,3 +1,5 @@
+//! Runs the selected experiments and writes their results as Markdown, SVG and JSON.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -95,6 +95,21 @@ fn group_names(out: &mut Element, chart: &Chart, place: impl Fn(f64) -> f64) {
     }
 }
 
+/// The bars of the series with the number `k`, side by side with those of the others.
+fn bars_of(out: &mut Element, chart: &Chart, k: usize, (x, y): (&Scale, &Scale)) {
+    let [left, _, right, _] = MARGIN;
+    let count = chart.series.len() as f64;
+    let room = (WIDTH - left - right) / chart.groups.len().max(1) as f64;
+    let slot = room * 0.8 / count;
+    for (at, value) in chart.series[k].known() {
+        let corner = x.place(at) - 0.5 * slot * count + slot * k as f64;
+        let base = y.place(if chart.log { y.low() } else { 0.0 });
+        let (high, low) = (y.place(value).min(base), y.place(value).max(base));
+        let bar = Element::rect((corner, high), slot, (low - high).max(0.5));
+        out.push(&bar.attr("fill", COLOURS[k % COLOURS.len()]));
+    }
+}
+
 fn plot(out: &mut Element, chart: &Chart) {
     let [left, top, right, bottom] = MARGIN;
     frame(out, chart);
@@ -127,15 +142,7 @@ fn plot(out: &mut Element, chart: &Chart) {
     for (k, series) in chart.series.iter().enumerate() {
         let colour = COLOURS[k % COLOURS.len()];
         if bars {
-            let room = (WIDTH - left - right) / groups.max(1) as f64;
-            let slot = room * 0.8 / chart.series.len() as f64;
-            for (at, value) in series.known() {
-                let corner = x.place(at) - 0.5 * slot * chart.series.len() as f64 + slot * k as f64;
-                let base = y.place(if chart.log { y.low() } else { 0.0 });
-                let (high, low) = (y.place(value).min(base), y.place(value).max(base));
-                let bar = Element::rect((corner, high), slot, (low - high).max(0.5));
-                out.push(&bar.attr("fill", colour));
-            }
+            bars_of(out, chart, k, (&x, &y));
         } else {
             let places = series.known().map(|(a, b)| (x.place(a), y.place(b))).collect();
             line(out, places, colour);

@@ -29,6 +29,14 @@ fn dense(x: &PyReadonlyArray2<'_, f64>) -> Dense {
     Dense::from_rows(rows, columns, x.as_array().iter().copied().collect())
 }
 
+/// The metrics by name; all of them where none is named.
+fn wanted(names: &[String]) -> mainstay::Result<Vec<Metric>> {
+    if names.is_empty() {
+        return Ok(Metric::ALL.to_vec());
+    }
+    names.iter().map(|name| Metric::find(name)).collect()
+}
+
 /// The metrics `names` (all if empty) of predictions: class indices `y` and `predicted`, scores (one column for two classes) and
 /// probabilities where there are any.
 #[pyfunction]
@@ -56,12 +64,7 @@ pub(crate) fn measure(
         probabilities: probabilities.as_ref().map(dense),
     };
     let find = || -> mainstay::Result<Vec<Found>> {
-        let wanted: Vec<Metric> = match names.as_slice() {
-            [] => Metric::ALL.to_vec(),
-            names => {
-                names.iter().map(|name| Metric::find(name)).collect::<mainstay::Result<_>>()?
-            }
-        };
+        let wanted = wanted(&names)?;
         let mut judged = Judged::new(&truth, n_classes, &made)?;
         if let Some(weights) = sample_weight {
             judged = judged.with_weights(weights)?;

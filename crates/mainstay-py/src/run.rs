@@ -41,6 +41,20 @@ pub(crate) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
     }
 }
 
+/// A control with a clock and the memory there is; progress (done, total) is stored in `seen`.
+fn controlled(seen: Option<Arc<[AtomicU64; 2]>>) -> Control {
+    let start = Instant::now();
+    let mut control = Control::new().with_clock(move || start.elapsed().as_secs_f64());
+    if let Some(bytes) = mainstay_io::available_memory() {
+        control = control.with_memory(bytes);
+    }
+    let Some(seen) = seen else { return control };
+    control.with_progress(move |done, total| {
+        seen[0].store(done, Ordering::Relaxed);
+        seen[1].store(total, Ordering::Relaxed);
+    })
+}
+
 /// Runs `work` on a thread pool of its own with the interpreter's lock released, while the calling
 /// thread looks for signals and hands `progress(done, total)` to Python.
 ///
@@ -52,23 +66,13 @@ pub(crate) fn run<T: Send + 'static>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Control) -> mainstay::Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    // Long because starting, waiting, reporting and stopping share the channel.
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|e| PyRuntimeError::new_err(format!("cannot start {threads} threads: {e}")))?;
     let seen = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
-    let start = Instant::now();
-    let mut control = Control::new().with_clock(move || start.elapsed().as_secs_f64());
-    if let Some(bytes) = mainstay_io::available_memory() {
-        control = control.with_memory(bytes);
-    }
-    if progress.is_some() {
-        let seen = Arc::clone(&seen);
-        control = control.with_progress(move |done, total| {
-            seen[0].store(done, Ordering::Relaxed);
-            seen[1].store(total, Ordering::Relaxed);
-        });
-    }
+    let control = controlled(progress.is_some().then(|| Arc::clone(&seen)));
     let (sender, mut receiver) = mpsc::channel();
     let inner = control.clone();
     pool.spawn(move || {
@@ -88,6 +92,7 @@ pub(crate) fn run<T: Send + 'static>(
             }
             Ok(Err(panic)) => return Err(bug(panic.as_ref())),
             Err(RecvTimeoutError::Disconnected) => return Err(bug(&"the work vanished")),
+            // The only exit on which the work goes on: it is told to stop and given a moment.
             Err(RecvTimeoutError::Timeout) => {
                 let told = py.check_signals().and_then(|()| report(progress, shown, now));
                 if let Err(error) = told.and_then(|()| main_thread_interrupted(py)) {

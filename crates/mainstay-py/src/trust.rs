@@ -168,21 +168,8 @@ fn columns<'py>(
     #[expect(clippy::cast_possible_wrap, reason = "class indices are small")]
     let predicted = found.predicted.iter().map(|&k| k as i64);
     dict.set_item("predicted", PyArray1::from_iter(py, predicted))?;
-    let lists = [
-        ("probability", &found.probability),
-        ("probability_low", &found.probability_low),
-        ("probability_high", &found.probability_high),
-        ("agreement", &found.agreement),
-        ("flip_sd", &found.flip_sd),
-        ("flip_error", &found.flip_error),
-        ("deletions", &found.deletions),
-        ("distance", &found.distance),
-        ("nearer", &found.nearer),
-    ];
-    for (name, list) in lists {
-        if let Some(values) = list {
-            dict.set_item(name, PyArray1::from_slice(py, values))?;
-        }
+    for (name, values) in found.columns() {
+        dict.set_item(name, PyArray1::from_slice(py, values))?;
     }
     if let Some(p) = &found.p_values {
         dict.set_item("p_values", convert::array2(py, p)?)?;

@@ -77,6 +77,20 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
+/// Turns columns `i` and `j` of both sets by the angle that makes them orthogonal; `tau` is the cotangent of twice the angle.
+fn rotate(sets: [&mut Rows; 2], (i, j): (usize, usize), tau: f64) {
+    let t = tau.signum() / (tau.abs() + (1.0 + tau * tau).sqrt());
+    let t = if tau == 0.0 { 1.0 } else { t };
+    let c = 1.0 / (1.0 + t * t).sqrt();
+    for set in sets {
+        for r in 0..set[i].len() {
+            let (p, q) = (set[i][r], set[j][r]);
+            set[i][r] = c * (p - t * q);
+            set[j][r] = c * (q + t * p);
+        }
+    }
+}
+
 /// Thin singular value decomposition by one-sided Jacobi rotations: (u columns, d, v columns),
 /// descending.
 pub fn svd(rows: &[Vec<f64>]) -> (Rows, Vec<f64>, Rows) {
@@ -99,16 +113,7 @@ pub fn svd(rows: &[Vec<f64>]) -> (Rows, Vec<f64>, Rows) {
                 }
                 off = off.max(z.abs() / (x * y).sqrt());
                 let tau = (y - x) / (2.0 * z);
-                let t = tau.signum() / (tau.abs() + (1.0 + tau * tau).sqrt());
-                let t = if tau == 0.0 { 1.0 } else { t };
-                let c = 1.0 / (1.0 + t * t).sqrt();
-                for set in [&mut a, &mut v] {
-                    for r in 0..set[i].len() {
-                        let (p, q) = (set[i][r], set[j][r]);
-                        set[i][r] = c * (p - t * q);
-                        set[j][r] = c * (q + t * p);
-                    }
-                }
+                rotate([&mut a, &mut v], (i, j), tau);
             }
         }
         if off <= 1e-15 {
@@ -188,6 +193,40 @@ fn newton(loss: Loss, rows: &[Vec<f64>], ridge: f64) -> Vec<f64> {
     theta
 }
 
+/// The unit direction of the components after the k-th in Algorithm 1; none where they vanish.
+fn tail_direction(z: &Rows, d: &[f64], v: &Rows, psi: Psi, floor: f64) -> Option<Vec<f64>> {
+    let p = z[0].len();
+    let bound = psi.sigma_ratio * d[psi.k] * d[psi.k];
+    let total: Vec<f64> = (0..p).map(|j| z.iter().map(|r| r[j]).sum()).collect();
+    let mut eta = vec![0.0; p];
+    for j in (psi.k..d.len()).filter(|&j| d[j] > floor) {
+        let nu = dot(&v[j], &total) / (d[j] * d[j] + bound);
+        for (e, v) in eta.iter_mut().zip(&v[j]) {
+            *e += nu * v;
+        }
+    }
+    let length = dot(&eta, &eta).sqrt();
+    (length > 0.0).then(|| eta.iter().map(|e| e / length).collect())
+}
+
+/// Where an increasing slope changes its sign between 0 and `most`, by bisection to the last digit.
+fn least_along(slope: impl Fn(f64) -> f64, most: f64) -> f64 {
+    let (mut low, mut high) = (0.0, most);
+    if slope(0.0) >= 0.0 {
+        high = 0.0;
+    } else if slope(most) < 0.0 {
+        low = most;
+    }
+    while high - low > 1e-16 * high && low < f64::midpoint(low, high) {
+        let middle = f64::midpoint(low, high);
+        if middle >= high {
+            break;
+        }
+        if slope(middle) < 0.0 { low = middle } else { high = middle }
+    }
+    high
+}
+
 /// Algorithm 1 on rows `x` with labels `y`.
 pub fn calc_beta(loss: Loss, x: &[Vec<f64>], y: &[f64], psi: Psi, ridge: f64) -> Beta {
     let z: Rows = x.iter().zip(y).map(|(r, y)| r.iter().map(|v| v * y).collect()).collect();
@@ -206,45 +245,16 @@ pub fn calc_beta(loss: Loss, x: &[Vec<f64>], y: &[f64], psi: Psi, ridge: f64) ->
         }
     }
     let floor = d[0] * f64::EPSILON * n.max(p) as f64;
-    if psi.b_max > 0.0 && psi.k < d.len() && d[psi.k] > floor {
-        let bound = psi.sigma_ratio * d[psi.k] * d[psi.k];
-        let total: Vec<f64> = (0..p).map(|j| z.iter().map(|r| r[j]).sum()).collect();
-        let mut eta = vec![0.0; p];
-        for j in psi.k..d.len() {
-            if d[j] <= floor {
-                continue;
-            }
-            let nu = dot(&v[j], &total) / (d[j] * d[j] + bound);
-            for (e, v) in eta.iter_mut().zip(&v[j]) {
-                *e += nu * v;
-            }
-        }
-        let length = dot(&eta, &eta).sqrt();
-        if length > 0.0 {
-            for e in &mut eta {
-                *e /= length;
-            }
-            let base: Vec<f64> = (0..n).map(|i| theta[0] * y[i] + dot(&beta, &z[i])).collect();
-            let along: Vec<f64> = z.iter().map(|r| dot(r, &eta)).collect();
-            let slope = |c: f64| -> f64 {
-                base.iter().zip(&along).map(|(b, a)| a * loss.at(b + c * a).1).sum()
-            };
-            let (mut low, mut high) = (0.0, psi.b_max);
-            if slope(0.0) >= 0.0 {
-                high = 0.0;
-            } else if slope(psi.b_max) < 0.0 {
-                low = psi.b_max;
-            }
-            while high - low > 1e-16 * high && low < f64::midpoint(low, high) {
-                let middle = f64::midpoint(low, high);
-                if middle >= high {
-                    break;
-                }
-                if slope(middle) < 0.0 { low = middle } else { high = middle }
-            }
-            for (b, e) in beta.iter_mut().zip(&eta) {
-                *b += high * e;
-            }
+    let tail = psi.b_max > 0.0 && psi.k < d.len() && d[psi.k] > floor;
+    if let Some(eta) = tail.then(|| tail_direction(&z, &d, &v, psi, floor)).flatten() {
+        let base: Vec<f64> = (0..n).map(|i| theta[0] * y[i] + dot(&beta, &z[i])).collect();
+        let along: Vec<f64> = z.iter().map(|r| dot(r, &eta)).collect();
+        let slope = |c: f64| -> f64 {
+            base.iter().zip(&along).map(|(b, a)| a * loss.at(b + c * a).1).sum()
+        };
+        let length = least_along(slope, psi.b_max);
+        for (b, e) in beta.iter_mut().zip(&eta) {
+            *b += length * e;
         }
     }
     (theta[0], beta)

@@ -47,7 +47,8 @@
 //!
 //! [`methods::METHODS`] is this table for programs. What a model is worth on data like yours is asked of
 //! [`certify`], [`stress`], [`selection`] and [`compare`]; which labels are wrong, of [`audit`]; how good
-//! it is on new rows, of [`validate`].
+//! it is on new rows, of [`validate`]; whether to believe one prediction, of [`trust`]. [`metrics`] are what all of
+//! them count in; [`partitioned`] fits rows that are never in one place.
 
 pub mod audit;
 pub mod certificate;

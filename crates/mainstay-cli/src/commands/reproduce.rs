@@ -47,16 +47,22 @@ pub(crate) fn run(args: &Reproduce, console: &Console) -> Outcome {
     };
     let records = mainstay_papers::reproduce(name, &settings, &control, &listen)
         .map_err(|error| Failure::say(error.to_string()))?;
+    let place = args.output.display();
+    let text = format!("{}\nTables, plots and every number are in {place}\n", lines(&records));
+    console.print(&text, &records)?;
+    Ok(Ending::Done)
+}
+
+/// One line for every experiment, and what of it was not run.
+fn lines(records: &[Record]) -> String {
     let mut text = String::new();
-    for record in &records {
+    for record in records {
         let _ = writeln!(text, "{}", line(record));
         for missing in &record.outcome.not_run {
             let _ = writeln!(text, "    not run: {missing}");
         }
     }
-    let _ = writeln!(text, "\nTables, plots and every number are in {}", args.output.display());
-    console.print(&text, &records)?;
-    Ok(Ending::Done)
+    text
 }
 
 /// What the pages say the run was made with; folders stand for themselves.

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mainstay::Error;
-use mainstay::data::{Column, NanRule, Table};
+use mainstay::data::{Column, Dataset, NanRule, Table};
 use mainstay::folds::Together;
 use mainstay::methods;
 use mainstay::metrics::Metric;
 use mainstay::stress::{CLEAN, Cell, Entrant, JUDGED_BY, Plan, Threat, Trial, usual_metric};
+use mainstay::{Control, Error};
 use serde_json::{Map, Value, json};
 
 use crate::args::Stress;
@@ -46,23 +46,7 @@ pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
     console.make_way(&[args.output.as_deref()]);
     let journal = Journal::open(input::named(args.output.as_deref()), &identity, console)?;
     let control = console.control("fits");
-    let each = (entrants.len() * plan.fits_each()) as u64;
-    let total = each * args.repeats as u64;
-    let finished = AtomicU64::new(0);
-    let mut cells = Vec::new();
-    for repeat in 0..args.repeats {
-        finished.store(repeat as u64 * each, Ordering::Relaxed);
-        let done = |found: &[Cell]| {
-            journal.add(found);
-            control.progress((finished.fetch_add(1, Ordering::Relaxed) + 1).min(total), total);
-        };
-        match plan.run(&labelled.data, &entrants, repeat, journal.known(), &control, &done) {
-            Ok(found) => cells.extend(found),
-            Err(Error::Interrupted) => return Err(journal.resume_hint("interrupted")),
-            Err(error) => return Err(journal.resume_hint(&error.to_string())),
-        }
-    }
-    control.progress(total, total);
+    let cells = all_repeats(&plan, (&labelled.data, &entrants), args.repeats, &journal, &control)?;
     let metric = metric.unwrap_or_else(|| usual_metric(labelled.data.labels(), &cells));
     if let Some(path) = &args.output {
         table::write(&tidy(&cells)?, Some(path), console)?;
@@ -71,6 +55,34 @@ pub(crate) fn run(args: &Stress, console: &Console) -> Outcome {
     console.print(&summary(&cells, &plan, metric), &found)?;
     journal.close();
     Ok(Ending::Done)
+}
+
+/// The cells of all repeats; what is finished is in the journal if a repeat fails or is interrupted.
+fn all_repeats(
+    plan: &Plan,
+    (data, entrants): (&Dataset, &[Entrant]),
+    repeats: usize,
+    journal: &Journal,
+    control: &Control,
+) -> Outcome<Vec<Cell>> {
+    let each = (entrants.len() * plan.fits_each()) as u64;
+    let total = each * repeats as u64;
+    let finished = AtomicU64::new(0);
+    let mut cells = Vec::new();
+    for repeat in 0..repeats {
+        finished.store(repeat as u64 * each, Ordering::Relaxed);
+        let done = |found: &[Cell]| {
+            journal.add(found);
+            control.progress((finished.fetch_add(1, Ordering::Relaxed) + 1).min(total), total);
+        };
+        match plan.run(data, entrants, repeat, journal.known(), control, &done) {
+            Ok(found) => cells.extend(found),
+            Err(Error::Interrupted) => return Err(journal.resume_hint("interrupted")),
+            Err(error) => return Err(journal.resume_hint(&error.to_string())),
+        }
+    }
+    control.progress(total, total);
+    Ok(cells)
 }
 
 fn entrants(args: &Stress, console: &Console) -> Outcome<Vec<Entrant>> {
@@ -241,6 +253,13 @@ pub(crate) fn summary(cells: &[Cell], plan: &Plan, metric: Metric) -> String {
         let _ =
             writeln!(text, "constant: {name} calls all held-out rows the same on undamaged data");
     }
+    empty_cells(cells, &mut text);
+    text
+}
+
+/// Why cells are empty: the first few reasons.
+fn empty_cells(cells: &[Cell], text: &mut String) {
+    const SHOWN: usize = 5;
     let mut problems: Vec<String> = cells
         .iter()
         .filter_map(|c| Some(format!("{}, {}: {}", c.method, c.threat, c.problem.as_ref()?)))
@@ -248,10 +267,9 @@ pub(crate) fn summary(cells: &[Cell], plan: &Plan, metric: Metric) -> String {
     problems.dedup();
     problems.sort();
     problems.dedup();
-    for problem in problems.iter().take(5) {
+    for problem in problems.iter().take(SHOWN) {
         let _ = writeln!(text, "empty: {problem}");
     }
-    text
 }
 
 /// Whether a method calls all held-out rows the same in most splits of undamaged data.

@@ -135,20 +135,7 @@ fn columns_of(
     let shown = predicted.map(|(i, &k)| (!abstain || stands(i)).then_some(classes[k].as_str()));
     let mut columns = vec![Column::words("predicted", shown)];
     columns.push(Column::words("verdict", found.verdict.iter().map(|v| Some(v.words()))));
-    let lists = [
-        ("probability", &found.probability),
-        ("probability_low", &found.probability_low),
-        ("probability_high", &found.probability_high),
-        ("agreement", &found.agreement),
-        ("flip_sd", &found.flip_sd),
-        ("flip_error", &found.flip_error),
-        ("deletions", &found.deletions),
-        ("distance", &found.distance),
-        ("nearer", &found.nearer),
-    ];
-    for (name, list) in lists {
-        columns.extend(list.as_ref().map(|values| Column::numbers(name, values.clone())));
-    }
+    columns.extend(found.columns().map(|(name, values)| Column::numbers(name, values.to_vec())));
     let outside: Vec<String> = found
         .outside
         .iter()

@@ -11,7 +11,7 @@ use mainstay::data::{Cells, Column, Table};
 use super::cells::{Grammar, Kind};
 use super::comma::Commas;
 use super::{guess_delimiter, header};
-use crate::blocks::{Blocks, Records};
+use crate::blocks::{Blocks, MARK, Records};
 use crate::chunks::{ChunkOptions, Outlet};
 use crate::error::{Error, Result};
 use crate::reading::Input;
@@ -24,19 +24,16 @@ pub(crate) fn each_chunk(
     options: &ChunkOptions,
     outlet: &mut Outlet<'_>,
 ) -> Result<()> {
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let start = start.strip_prefix(MARK).unwrap_or(start);
     let delimiter = options.read.delimiter.unwrap_or_else(|| guess_delimiter(start));
-    let limits = options.size.limits();
-    let mut blocks = Blocks::new(input, name, Records::Quoted(delimiter), limits);
-    if blocks.peek()?.starts_with(b"\xef\xbb\xbf") {
-        blocks.skip(3);
-    }
+    let records = Records::Quoted(delimiter);
+    let mut blocks = Blocks::new(input, name, records, options.size.limits());
+    blocks.skip_mark()?;
     let first = blocks.next()?.ok_or_else(|| Error::file(name, "the file is empty"))?;
     let (names, body) = header::take(first, name, delimiter, options.read.header)?;
     let empty = names.iter().map(|n| Column::numbers(n.clone(), Vec::new())).collect();
     Table::new(empty).map_err(Error::content(name))?;
-    let kinds = kinds(&names, options);
-    let gaps = &options.read.gaps;
+    let (kinds, gaps) = (kinds(&names, options), &options.read.gaps);
     let grammar = Grammar { name, delimiter, kinds, gaps, used: Mutex::default() };
     let mut commas = Commas::new(delimiter, &options.read, name, &options.text);
     let mut rows = 0;

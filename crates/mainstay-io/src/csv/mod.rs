@@ -64,9 +64,7 @@ fn read_once(
     limits: Limits,
 ) -> Result<(Vec<Growing>, u8)> {
     let mut blocks = Blocks::new(source.open()?, name, Records::Lines, limits);
-    if blocks.peek()?.starts_with(b"\xef\xbb\xbf") {
-        blocks.skip(3);
-    }
+    blocks.skip_mark()?;
     let delimiter = match options.delimiter {
         Some(delimiter) => delimiter,
         None => guess_delimiter(blocks.peek()?),

@@ -1,3 +1,5 @@
+//! Cepeda, Gomez and Han, Figure 1: the conic loss beside other approximations of the 0-1 loss.
+
 use mainstay::loss::robust::{ConicLoss, psi, ramp, sigmoid, zero_one};
 
 use crate::chart::{Chart, Series};
@@ -9,6 +11,7 @@ const SHAPES: [f64; 4] = [0.1, 0.25, 1.0, 4.0];
 
 #[expect(clippy::unnecessary_wraps, reason = "experiments share one signature")]
 pub(super) fn figure_1(_: &Context<'_>) -> Result<Outcome> {
+    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let margins: Vec<f64> = (-80..=60).map(|k| f64::from(k) / 20.0).collect();
     let curve =
         |name: &str, f: &dyn Fn(f64) -> f64| Series::new(name, margins.iter().map(|&u| (u, f(u))));

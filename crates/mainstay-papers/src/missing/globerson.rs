@@ -27,6 +27,7 @@ impl GlobersonRoweis {
     /// Lacoste-Julien, Jaggi, Schmidt, Pletscher (2013), *Block-Coordinate Frank-Wolfe Optimization for Structural SVMs*,
     /// Algorithm 4; their lambda n is our 1/C.
     pub(super) fn fit(&self, data: &Dataset, control: &Control) -> Result<Linear> {
+        // Long because the step reads beside the state that it changes.
         let (n, p) = (data.len(), data.n_features());
         let x = data.features().to_dense();
         let y = data.signs(1);

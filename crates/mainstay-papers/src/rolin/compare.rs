@@ -1,3 +1,5 @@
+//! Chakrabarti, Figures 2, 3, 4 and 6: wins and loss ratios of ROLIN, its variants and its competitors.
+
 use super::runs::{Cell, LOSSES, METHODS, choices, run, sizes, tasks, trimmed_mean};
 use crate::chart::{Chart, Series};
 use crate::context::Context;
@@ -65,6 +67,7 @@ const FOUR: [usize; 4] = [0, 1, 2, 3];
 const WHY: &str = "the regularised competitors are solved exactly and their scaling is tuned";
 
 pub(super) fn figure_2(context: &Context<'_>) -> Result<Outcome> {
+    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let table = Table::new(context, &[0, 1, 2, 3, 4])?;
     let mut out = Outcome::default();
     for (l, (_, loss)) in LOSSES.into_iter().enumerate() {
@@ -118,6 +121,7 @@ pub(super) fn figure_2(context: &Context<'_>) -> Result<Outcome> {
 
 /// Mean loss ratios of the competitors, and the claims about them.
 fn ratio_rows(table: &Table, l: usize, loss: &str, out: &mut Outcome) {
+    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let mut always = true;
     for (k, n) in table.ns.iter().enumerate() {
         for (m, method) in METHODS.into_iter().enumerate().take(5).skip(1) {
@@ -230,6 +234,7 @@ pub(super) fn figure_4(context: &Context<'_>) -> Result<Outcome> {
 }
 
 pub(super) fn figure_6(context: &Context<'_>) -> Result<Outcome> {
+    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let table = Table::new(context, &[0, 5, 6])?;
     let mut out = Outcome::default();
     for (l, (_, loss)) in LOSSES.into_iter().enumerate() {

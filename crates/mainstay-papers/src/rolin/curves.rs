@@ -1,3 +1,5 @@
+//! Chakrabarti, Figures 5 and 10: loss over the number of training rows, data set by data set.
+
 use std::sync::Arc;
 
 use super::runs::{Cell, LOSSES, METHODS, Task, choices, run, sizes, tasks, trimmed_mean};
@@ -31,6 +33,7 @@ fn chart(title: String, ns: &[usize], found: &[Vec<f64>], methods: &[usize]) -> 
 }
 
 pub(super) fn figure_5(context: &Context<'_>) -> Result<Outcome> {
+    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let ns = context.pick(&[15, 50, 200, 500, 1500][..], &[15, 50, 200][..]);
     let mut out = Outcome::default();
     for (name, loss) in [("spambase", 0), ("seizure", 1), ("gas_drift", 2)] {

@@ -1,3 +1,5 @@
+//! Chakrabarti, Figures 8 and 9: hyper-parameters chosen by the zero-one loss instead of the logistic loss.
+
 use mainstay::Control;
 use mainstay::data::Dataset;
 use mainstay::folds::{geometric_grid, stratified};
@@ -50,6 +52,18 @@ fn repeat(draw: &Draw, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> {
     Ok(row)
 }
 
+/// A strength of the order of the squared length of a row, or of the largest entry of the gradient at 0.
+fn strongest(train: &Dataset, penalty: Penalty, normalize: bool) -> f64 {
+    let p = train.n_features() as f64;
+    let spread = train.features().values().iter().map(|v| v * v).sum::<f64>() / train.len() as f64;
+    match (penalty, normalize) {
+        (Penalty::L2, true) => p,
+        (Penalty::L2, false) => spread,
+        (_, true) => 0.5,
+        (_, false) => 0.5 * (spread / p).sqrt(),
+    }
+}
+
 /// The strength and scaling with the fewest held-out errors in 5-fold cross-validation, then a fit to all rows; ties go to the
 /// stronger penalty and to raw features.
 fn zero_one(train: &Dataset, penalty: Penalty, seed: u64, control: &Control) -> Result<Fitted> {
@@ -64,17 +78,9 @@ fn zero_one(train: &Dataset, penalty: Penalty, seed: u64, control: &Control) -> 
         };
         Ok(params.check()?.fit(data, control)?)
     };
-    let p = train.n_features() as f64;
-    let spread = train.features().values().iter().map(|v| v * v).sum::<f64>() / train.len() as f64;
     let mut best = (usize::MAX, 1.0, false);
     for normalize in [false, true] {
-        // Of the order of the squared length of a row, or of the largest entry of the gradient at 0.
-        let top = match (penalty, normalize) {
-            (Penalty::L2, true) => p,
-            (Penalty::L2, false) => spread,
-            (_, true) => 0.5,
-            (_, false) => 0.5 * (spread / p).sqrt(),
-        };
+        let top = strongest(train, penalty, normalize);
         for alpha in geometric_grid(top.max(1e-9), 1e-5 * top.max(1e-9), 8) {
             let mut wrong = 0;
             for fold in &folds {

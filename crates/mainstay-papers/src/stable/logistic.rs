@@ -1,3 +1,5 @@
+//! Tazi Bouardi and Ramirez, Tables 4 to 6: logistic regression on the worst subset of rows against penalised fits.
+
 use mainstay::data::Dataset;
 use mainstay::folds::Cv;
 use mainstay::model::Estimator;
@@ -80,6 +82,7 @@ const ONE_SPLIT: &str = "one published split";
 const INCONSISTENT: &str = "the printed rates do not fit the printed accuracy (see below)";
 
 pub(super) fn table_4(context: &Context<'_>) -> Result<Outcome> {
+    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let mut out = Outcome::default();
     for (name, found) in run(context)? {
         let Some((_, classical, stable)) = TABLE_4.iter().find(|(n, ..)| *n == name) else {

@@ -1,3 +1,5 @@
+//! Tazi Bouardi and Ramirez, Tables 1 to 3: the SVM on the worst subset of rows against the usual SVM.
+
 use mainstay::data::Dataset;
 use mainstay::folds::stratified;
 use mainstay::loss::Loss;
@@ -152,6 +154,7 @@ fn reason(name: &str) -> &'static str {
 }
 
 pub(super) fn table_2(context: &Context<'_>) -> Result<Outcome> {
+    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let mut out = Outcome::default();
     let mut curves = Vec::new();
     for (name, found) in run(context)? {

@@ -68,6 +68,14 @@ pub struct Units {
     pub columns: Vec<Column>,
 }
 
+/// Values of deletions: one for every column.
+fn check_values(values: Option<&[f64]>, columns: usize) -> Result<()> {
+    let Some(values) = values else { return Ok(()) };
+    let good = values.iter().all(|v| v.is_finite() && *v >= 0.0);
+    let rule = format!("{columns} finite numbers, one a column, none negative");
+    require(good && values.len() == columns, "values", values.len(), &rule)
+}
+
 /// Certifies every row in the given units. `options.values` are one a column, witnesses are in raw units. Besides the
 /// certificates: the fewest categorical columns that flip the prediction by other categories.
 ///
@@ -85,11 +93,7 @@ pub fn certify_columns(
         return Ok((found, never));
     };
     check(model.n_features(), x, &Options { values: None, ..*options })?;
-    if let Some(values) = options.values {
-        let good = values.iter().all(|v| v.is_finite() && *v >= 0.0);
-        let rule = format!("{} finite numbers, one a column, none negative", units.columns.len());
-        require(good && values.len() == units.columns.len(), "values", values.len(), &rule)?;
-    }
+    check_values(options.values, units.columns.len())?;
     let scaling = Standardize { means: units.means.clone(), scales: units.sizes.clone() };
     let scaled = scaled(&linear, units);
     let numbers = numbers(units, scaled.n_features());
@@ -100,16 +104,9 @@ pub fn certify_columns(
         let mut raw = vec![0.0; x.ncols()];
         x.row(i).add_scaled_to(1.0, &mut raw);
         let z = scaling.apply(&Dense::from_rows(1, raw.len(), raw.clone()).into()).into_data();
-        let query = Query {
-            model: &linear,
-            scaled: &scaled,
-            units,
-            numbers: &numbers,
-            scores: scores.row(i),
-            predicted: predicted[i],
-            raw,
-            z,
-        };
+        let (model, scaled, numbers) = (&linear, &scaled, &numbers[..]);
+        let (scores, predicted) = (scores.row(i), predicted[i]);
+        let query = Query { model, scaled, units, numbers, scores, predicted, raw, z };
         let (result, flipped) = query.answer(options, control)?;
         if let Ok(mut all) = flips.lock() {
             all[i] = flipped;

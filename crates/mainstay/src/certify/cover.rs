@@ -166,10 +166,9 @@ impl<'a> Search<'a> {
                 return Ok(Found { best, history, lower });
             }
             let extended = self.extend(&front, k, best, &mut history);
-            for state in &extended {
-                if reached(state.gain, self.need, self.strict)
-                    && best.is_none_or(|b| state.cost < b.cost)
-                {
+            let enough = |state: &&State| reached(state.gain, self.need, self.strict);
+            for state in extended.iter().filter(enough) {
+                if best.is_none_or(|b| state.cost < b.cost) {
                     best = Some(*state);
                 }
             }
@@ -180,9 +179,7 @@ impl<'a> Search<'a> {
                 if i.is_multiple_of(4096) {
                     control.check()?;
                 }
-                if !reached(state.gain, self.need, self.strict)
-                    && self.promises(&state, k + 1, limit)
-                {
+                if !enough(&&state) && self.promises(&state, k + 1, limit) {
                     front.push(state);
                 }
             }

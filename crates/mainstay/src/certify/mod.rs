@@ -212,6 +212,18 @@ pub fn certify(
     })
 }
 
+/// The witnesses as rows; not a number where a row has none.
+fn witnesses(rows: &[RowResult], p: usize) -> Dense {
+    let mut out = Dense::zeros(rows.len(), p);
+    for (i, row) in rows.iter().enumerate() {
+        match &row.witness {
+            Some(values) => out.row_mut(i).copy_from_slice(values),
+            None => out.row_mut(i).fill(f64::NAN),
+        }
+    }
+    out
+}
+
 /// Asks every row in parallel and puts the answers into columns.
 fn gather(
     x: &Matrix,
@@ -232,16 +244,7 @@ fn gather(
             .collect::<Result<Vec<_>>>()
     })?;
     let column = |pick: fn(&RowResult) -> f64| rows.iter().map(pick).collect::<Vec<f64>>();
-    let witness = options.witness.map(|_| {
-        let mut out = Dense::zeros(x.nrows(), x.ncols());
-        for (i, row) in rows.iter().enumerate() {
-            match &row.witness {
-                Some(values) => out.row_mut(i).copy_from_slice(values),
-                None => out.row_mut(i).fill(f64::NAN),
-            }
-        }
-        out
-    });
+    let witness = options.witness.map(|_| witnesses(&rows, x.ncols()));
     Ok(RowCertificates {
         margin: column(|r| r.margin),
         radius_l2: column(|r| r.norms[0]),

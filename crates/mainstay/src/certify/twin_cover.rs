@@ -186,26 +186,27 @@ impl<'a> Side<'a> {
             if node.k == self.items.len() || self.hopeless(&node, best.as_ref()) {
                 continue;
             }
-            let (hit, kept, cost, _) = self.items[node.k];
-            let mut taken = node.taken.clone();
-            taken.push(node.k);
-            let next = node.k + 1;
-            let with = Node {
-                k: next,
-                cost: node.cost + cost,
-                hit: node.hit + hit,
-                kept: node.kept + kept,
-                taken,
-            };
-            // The last one pushed is looked at first: take what helps the lead to be used up.
-            let without = Node { k: next, ..node };
-            if hit > 0.0 {
-                stack.extend([without, with]);
-            } else {
-                stack.extend([with, without]);
-            }
+            stack.extend(self.branches(node));
         }
         Ok(true)
+    }
+
+    /// The choices with and without the next feature. The last one pushed is looked at first: take what helps the lead to
+    /// be used up.
+    fn branches(&self, node: Node) -> [Node; 2] {
+        let (hit, kept, cost, _) = self.items[node.k];
+        let mut taken = node.taken.clone();
+        taken.push(node.k);
+        let next = node.k + 1;
+        let with = Node {
+            k: next,
+            cost: node.cost + cost,
+            hit: node.hit + hit,
+            kept: node.kept + kept,
+            taken,
+        };
+        let without = Node { k: next, ..node };
+        if hit > 0.0 { [without, with] } else { [with, without] }
     }
 
     fn hopeless(&self, node: &Node, best: Option<&Cover>) -> bool {

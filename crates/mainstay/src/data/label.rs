@@ -37,6 +37,9 @@ impl fmt::Display for Label {
 /// Beyond this many classes, most of them seen once, the target is not a class label.
 const MANY_CLASSES: usize = 1000;
 
+/// Classes that a message about an unknown label names, at most.
+const NAMED_CLASSES: usize = 8;
+
 /// The classes of a problem; class `k` is the `k`-th name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -124,19 +127,12 @@ impl Classes {
     /// The class index of every row. Labels match by their text, so that `1`, `1.0` and a word `1`
     /// are one class, as are `true` and `True` among booleans.
     pub fn codes(&self, target: &Column) -> Result<Vec<usize>> {
-        let places: HashMap<String, usize> =
-            self.0.iter().enumerate().map(|(k, name)| (name.to_string(), k)).collect();
-        let unknown = |row: usize, word: &str| {
-            let shown: Vec<String> = self.0.iter().take(8).map(|n| format!("`{n}`")).collect();
-            let more = if self.0.len() > 8 { ", ..." } else { "" };
-            target.bad_cell(
-                row,
-                format!("`{word}` is not among the model's classes {}{more}", shown.join(", ")),
-            )
-        };
         if let Some(row) = target.first_missing() {
             return Err(missing_label(target, row));
         }
+        let places: HashMap<String, usize> =
+            self.0.iter().enumerate().map(|(k, name)| (name.to_string(), k)).collect();
+        let unknown = |row: usize, word: &str| self.unknown_label(target, row, word);
         match &target.cells {
             Cells::Numbers(values) => {
                 let mut known: HashMap<u64, usize> = HashMap::new();
@@ -169,6 +165,16 @@ impl Classes {
                 list.codes().iter().enumerate().map(code).collect()
             }
         }
+    }
+
+    fn unknown_label(&self, target: &Column, row: usize, word: &str) -> Error {
+        let shown: Vec<String> =
+            self.0.iter().take(NAMED_CLASSES).map(|n| format!("`{n}`")).collect();
+        let more = if self.0.len() > NAMED_CLASSES { ", ..." } else { "" };
+        target.bad_cell(
+            row,
+            format!("`{word}` is not among the model's classes {}{more}", shown.join(", ")),
+        )
     }
 }
 

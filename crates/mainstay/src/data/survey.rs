@@ -160,6 +160,31 @@ impl Known {
     }
 }
 
+/// How the column would be encoded, or why it cannot be.
+fn plan_or_problem(
+    table: &Table,
+    column: &Column,
+    options: &EncoderOptions,
+) -> (Option<ColumnPlan>, Option<String>) {
+    match plan_alone(table, column, options) {
+        Ok(plan) => (Some(plan), None),
+        Err(Error::BadCell { row, column, problem }) => {
+            (None, Some(format!("row {}, column {column}: {problem}", row + 1)))
+        }
+        Err(error) => (None, Some(error.to_string())),
+    }
+}
+
+/// What the column holds, in one word.
+fn kind(plan: Option<&ColumnPlan>, column: &Column) -> &'static str {
+    match (plan.map(|p| p.treatment), &column.cells) {
+        (Some(Treatment::Number), _) | (Some(Treatment::LeftOut), Cells::Numbers(_)) => "number",
+        (Some(Treatment::Days), _) => "date",
+        (Some(_), _) => "category",
+        (None, _) => "unclear",
+    }
+}
+
 fn survey_column(
     table: &Table,
     column: &Column,
@@ -172,20 +197,9 @@ fn survey_column(
             let column = column.name.clone();
             (Some(ColumnPlan { column, treatment: Treatment::LeftOut, why: why.into() }), None)
         }
-        None => match plan_alone(table, column, options) {
-            Ok(plan) => (Some(plan), None),
-            Err(Error::BadCell { row, column, problem }) => {
-                (None, Some(format!("row {}, column {column}: {problem}", row + 1)))
-            }
-            Err(error) => (None, Some(error.to_string())),
-        },
+        None => plan_or_problem(table, column, options),
     };
-    let kind = match (plan.as_ref().map(|p| p.treatment), &column.cells) {
-        (Some(Treatment::Number), _) | (Some(Treatment::LeftOut), Cells::Numbers(_)) => "number",
-        (Some(Treatment::Days), _) => "date",
-        (Some(_), _) => "category",
-        (None, _) => "unclear",
-    };
+    let kind = kind(plan.as_ref(), column);
     let values = values(column, options);
     let missing = values.iter().filter(|v| v.is_none()).count();
     let distinct: HashSet<&Value<'_>> = values.iter().flatten().collect();

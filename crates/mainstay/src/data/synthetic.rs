@@ -21,6 +21,18 @@ pub enum Outliers {
     Spread,
 }
 
+/// A random vector of length 1; drawn again if it is so short that its direction is rounding error.
+fn unit_vector(p: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    const SHORTEST: f64 = 1e-8;
+    loop {
+        let d: Vec<f64> = (0..p).map(|_| rng.random_range(-1.0..1.0)).collect();
+        let length = crate::linalg::vector::norm(&d);
+        if length > SHORTEST {
+            return d.iter().map(|v| v / length).collect();
+        }
+    }
+}
+
 /// Two normal classes one unit apart, with outliers (conic SVM paper, section 5.1.1).
 ///
 /// The centres are $\pm d/2$ with a random unit vector $d$, the deviation `sigma`. A share `fraction` of the
@@ -40,13 +52,7 @@ pub fn make_outliers(
     require(sigma >= 0.0 && sigma.is_finite(), "sigma", sigma, "finite and not negative")?;
     require((0.0..1.0).contains(&fraction), "fraction", fraction, "in [0, 1)")?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let direction = loop {
-        let d: Vec<f64> = (0..p).map(|_| rng.random_range(-1.0..1.0)).collect();
-        let length = crate::linalg::vector::norm(&d);
-        if length > 1e-8 {
-            break d.iter().map(|v| v / length).collect::<Vec<f64>>();
-        }
-    };
+    let direction = unit_vector(p, &mut rng);
     both_classes(n, |labels, rows| {
         for label in labels.iter_mut() {
             let outlier = kind != Outliers::None && rng.random::<f64>() < fraction;

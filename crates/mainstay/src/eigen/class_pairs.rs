@@ -16,7 +16,7 @@ use super::xi::{GRID, Scenarios};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::linalg::Dense;
+use crate::linalg::{Dense, TINY};
 use crate::model::Fitted;
 use crate::uncertainty::ellipsoid::Ellipsoids;
 
@@ -43,6 +43,14 @@ pub(super) enum Accuracy {
 
 /// Relative fall of the ratio at which a rough descent stops.
 const ROUGH: f64 = 1e-4;
+/// Relative fall of the ratio at which the monotone solver stops, if the caller does not say.
+const MONOTONE_TOL: f64 = 1e-7;
+/// Its limit on iterations.
+const MONOTONE_ITERATIONS: usize = 300;
+/// Change of the unit normal at which the paper's algorithm stops, if the caller does not say.
+const PAPER_TOL: f64 = 1e-2;
+/// Its limit on iterations: it rarely converges.
+const PAPER_ITERATIONS: usize = 10;
 
 /// Everything about the data that does not depend on xi.
 pub(super) struct ClassPairs<'a> {
@@ -162,8 +170,8 @@ impl<'a> ClassPairs<'a> {
         control: &Control,
     ) -> Result<PairFit> {
         let rough = if accuracy == Accuracy::Rough { ROUGH } else { 0.0 };
-        let tol = self.params.tol.unwrap_or(1e-7).max(rough);
-        let max_iter = self.params.max_iter.unwrap_or(300);
+        let tol = self.params.tol.unwrap_or(MONOTONE_TOL).max(rough);
+        let max_iter = self.params.max_iter.unwrap_or(MONOTONE_ITERATIONS);
         let problem = self.robust_ratio(pair, share);
         let found = robust_plane(problem, &self.units, (nominal, start), (tol, max_iter), control)?;
         let warning = found.works.map(|works| too_large(pair, works));
@@ -208,7 +216,8 @@ impl<'a> ClassPairs<'a> {
             delta: self.params.delta,
             share,
         };
-        let (tol, max_iter) = (self.params.tol.unwrap_or(1e-2), self.params.max_iter.unwrap_or(10));
+        let tol = self.params.tol.unwrap_or(PAPER_TOL);
+        let max_iter = self.params.max_iter.unwrap_or(PAPER_ITERATIONS);
         let (plane, n_iter, converged) =
             iterate(&problem, nominal.clone(), tol, max_iter, control)?;
         let warning = (!converged).then(|| {
@@ -234,7 +243,7 @@ impl<'a> ClassPairs<'a> {
                 .zip(&problems)
                 .map(|(fit, problem)| {
                     let z = self.units.inside(&fit.plane.w, fit.plane.gamma);
-                    scenarios.mean_ratio(problem, &z).max(1e-300).ln()
+                    scenarios.mean_ratio(problem, &z).max(TINY).ln()
                 })
                 .sum();
             if best.as_ref().is_none_or(|(least, ..)| cost < *least) {

@@ -3,6 +3,9 @@
 use crate::error::Result;
 use crate::linalg::{Dense, Svd, SymmetricEigen, qr_triangle, thin_qr, vector};
 
+/// An eigenvalue below this part of the largest one is rounding error.
+const VANISHING: f64 = 1e-14;
+
 /// A minimiser and its quotient.
 #[derive(Debug, Clone)]
 pub(super) struct Eigenpair {
@@ -84,9 +87,8 @@ fn best_of(t: &Dense, vectors: &Dense, which: std::ops::Range<usize>, rival: &De
     }
 }
 
-/// As [`both_ends`], for N = A'A and D = B'B given by rows: singular values of the rows themselves, so
-/// that the condition number is not squared.
-pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Eigenpair; 2]>> {
+/// T with T'(A'A + B'B)T = I on the span of all rows, one column per dimension of the span; none if all rows vanish.
+fn whitening(a: &Dense, b: &Dense) -> Result<Option<Dense>> {
     let q = a.ncols();
     let mut stacked = a.data().to_vec();
     stacked.extend_from_slice(b.data());
@@ -104,10 +106,15 @@ pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Eigenpai
     let svd = Svd::new(&triangle)?;
     let floor = 16.0 * q as f64 * f64::EPSILON * svd.s.first().copied().unwrap_or(0.0);
     let rank = svd.s.iter().take_while(|s| **s > floor).count();
-    if rank == 0 {
-        return Ok(None);
-    }
-    let t = Dense::from_fn(q, rank, |i, j| scale[i] * svd.v[(i, j)] / svd.s[j]);
+    let t = || Dense::from_fn(q, rank, |i, j| scale[i] * svd.v[(i, j)] / svd.s[j]);
+    Ok((rank > 0).then(t))
+}
+
+/// As [`both_ends`], for N = A'A and D = B'B given by rows: singular values of the rows themselves, so
+/// that the condition number is not squared.
+pub(super) fn both_ends_of_rows(a: &Dense, b: &Dense) -> Result<Option<[Eigenpair; 2]>> {
+    let Some(t) = whitening(a, b)? else { return Ok(None) };
+    let rank = t.ncols();
     let whitened = a.mul(&t);
     let whitened = if whitened.nrows() > rank { qr_triangle(&whitened) } else { whitened };
     // Padded to a square, so that directions in which A vanishes have singular vectors too.
@@ -141,7 +148,7 @@ pub(super) fn smallest_positive(n: &Dense, d: &Dense) -> Result<Option<Eigenpair
     let eigen = SymmetricEigen::new(&congruence(&t, d))?;
     let last = eigen.values.len() - 1;
     let scale = eigen.values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    if eigen.values[last] <= 1e-14 * scale {
+    if eigen.values[last] <= VANISHING * scale {
         return Ok(None);
     }
     let z = t.mul_vec(&eigen.vectors.column(last));

@@ -6,7 +6,7 @@ use super::generalized_eigen::Eigenpair;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::folds::generator;
-use crate::linalg::{Dense, DiagonalPlusRows, SymmetricEigen, vector};
+use crate::linalg::{Dense, DiagonalPlusRows, SymmetricEigen, TINY, vector};
 
 /// A positive semidefinite form: rows'rows + diag.
 #[derive(Debug, Clone)]
@@ -32,6 +32,12 @@ impl DiagonalPlusGram {
 
 /// Largest number of Lanczos vectors.
 const LIMIT: usize = 300;
+/// Length of the Ritz residual, relative to the unit start, below which further steps change no digit.
+const RESIDUAL: f64 = 1e-13;
+/// Shift $\sigma$ in units of M's diagonal, 1: small beside the quotients that matter, large beside rounding errors.
+const SHIFT: f64 = 1e-6;
+/// Diagonal entry, in the same units, that directions without any get.
+const LEAST_DIAGONAL: f64 = 1e-14;
 
 /// Minimises N/D without a matrix of order p.
 ///
@@ -54,7 +60,7 @@ pub(super) fn minimise(
     let scale: Vec<f64> =
         mass.iter().map(|m| if *m > 0.0 { 1.0 / m.sqrt() } else { 0.0 }).collect();
     let (sn, sd) = (n.scaled(&scale), d.scaled(&scale));
-    let sigma = 1e-6;
+    let sigma = SHIFT;
     let (height_n, height_d) = (sn.rows.nrows(), sd.rows.nrows());
     let mut data = sn.rows.data().to_vec();
     data.extend_from_slice(sd.rows.data());
@@ -64,7 +70,7 @@ pub(super) fn minimise(
     let total: Vec<f64> = sn.diagonal.iter().zip(&sd.diagonal).map(|(a, b)| a + b).collect();
     // Directions without any diagonal get a negligible one.
     let shifted: Vec<f64> =
-        (0..q).map(|j| (sn.diagonal[j] + sigma * total[j]).max(1e-14)).collect();
+        (0..q).map(|j| (sn.diagonal[j] + sigma * total[j]).max(LEAST_DIAGONAL)).collect();
     let breakdown = || Error::Numerical("generalized eigenvalue problem with many features".into());
     let solve = DiagonalPlusRows::new(shifted, rows.clone(), weights).ok_or_else(breakdown)?;
     let apply = |z: &[f64]| -> Vec<f64> {
@@ -79,6 +85,21 @@ pub(super) fn minimise(
     if value.is_nan() { Err(breakdown()) } else { Ok(Eigenpair { z, value }) }
 }
 
+/// The same normal numbers in every run.
+fn random_start(q: usize) -> Vec<f64> {
+    let mut rng = generator(0);
+    (0..q).map(|_| StandardNormal.sample(&mut rng)).collect()
+}
+
+/// Takes from `next` its part along the basis; twice, because rounding leaves some of it the first time.
+fn orthogonalise(next: &mut [f64], basis: &[Vec<f64>], images: &[Vec<f64>]) {
+    for _ in 0..2 {
+        for (v, image) in basis.iter().zip(images) {
+            vector::axpy(-vector::dot(image, next), v, next);
+        }
+    }
+}
+
 /// Dominant eigenvector of `solve` after `apply`, self-adjoint in the inner product of `apply`.
 fn lanczos(
     q: usize,
@@ -86,24 +107,18 @@ fn lanczos(
     apply: impl Fn(&[f64]) -> Vec<f64>,
     control: &Control,
 ) -> Result<Vec<f64>> {
-    let mut rng = generator(0);
-    let mut next: Vec<f64> = (0..q).map(|_| StandardNormal.sample(&mut rng)).collect();
-    next = solve(&apply(&next));
+    let mut next = solve(&apply(&random_start(q)));
     let (mut basis, mut images): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
     let (mut alpha, mut beta) = (Vec::new(), Vec::new());
     let mut answer: Option<(Vec<f64>, f64)> = None;
     while basis.len() < LIMIT.min(q) {
         control.check()?;
-        for _ in 0..2 {
-            for (v, image) in basis.iter().zip(&images) {
-                vector::axpy(-vector::dot(image, &next), v, &mut next);
-            }
-        }
+        orthogonalise(&mut next, &basis, &images);
         let mut image = apply(&next);
         let length = vector::dot(&next, &image).max(0.0).sqrt();
         let done = !(length.is_finite() && length > 0.0);
         if let Some((ritz, residual)) = answer.take()
-            && (done || length * residual <= 1e-13)
+            && (done || length * residual <= RESIDUAL)
         {
             return Ok(combine(&basis, &ritz));
         }
@@ -138,7 +153,7 @@ fn dominant_ritz_pair(alpha: &[f64], beta: &[f64]) -> Result<(Vec<f64>, f64)> {
     });
     let eigen = SymmetricEigen::new(&tridiagonal)?;
     let ritz = eigen.vectors.column(k - 1);
-    let residual = ritz[k - 1].abs() / eigen.values[k - 1].abs().max(1e-300);
+    let residual = ritz[k - 1].abs() / eigen.values[k - 1].abs().max(TINY);
     Ok((ritz, residual))
 }
 

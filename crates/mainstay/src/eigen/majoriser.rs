@@ -1,8 +1,15 @@
 //! The quadratic problem of one majorisation step, in the space of features or of rows.
 
 use super::robust_ratio::RobustRatio;
-use crate::linalg::{Cholesky, Dense, DiagonalPlusRows, vector};
+use crate::linalg::{Cholesky, Dense, DiagonalPlusRows, TINY, vector};
 use crate::uncertainty::ellipsoid::Spread;
+
+/// Relative lifts of the diagonal, tried in turn until the matrix can be factored.
+const RIDGES: [f64; 5] = [0.0, 1e-14, 1e-12, 1e-10, 1e-8];
+/// Part of the largest diagonal entry that is lifted too, so that vanishing entries become positive.
+const RIDGE_FLOOR: f64 = 1e-4;
+/// Diagonal entry, at least, relative to the largest one.
+const LEAST_DIAGONAL: f64 = 1e-12;
 
 /// Numerator $\hat G$ and curvature Q of the majorised problem.
 pub(super) enum Majoriser {
@@ -89,8 +96,10 @@ impl Majoriser {
                 let mut matrix =
                     Dense::from_fn(q, q, |i, j| tau * numerator[(i, j)] + curvature[(i, j)]);
                 let top = (0..q).map(|j| matrix[(j, j)]).fold(0.0, f64::max);
-                for ridge in [0.0, 1e-14, 1e-12, 1e-10, 1e-8] {
-                    (0..q).for_each(|j| matrix[(j, j)] += ridge * (matrix[(j, j)] + 1e-4 * top));
+                for ridge in RIDGES {
+                    (0..q).for_each(|j| {
+                        matrix[(j, j)] += ridge * (matrix[(j, j)] + RIDGE_FLOOR * top);
+                    });
                     if let Some(factor) = Cholesky::new(&matrix) {
                         return Some(Factor::Tall(factor));
                     }
@@ -101,9 +110,9 @@ impl Majoriser {
                 let mut diagonal: Vec<f64> =
                     numerator.iter().zip(curvature).map(|(n, c)| tau * n + c).collect();
                 let last = diagonal.len() - 1;
-                let top = diagonal.iter().copied().fold(0.0, f64::max).max(1e-300);
+                let top = diagonal.iter().copied().fold(0.0, f64::max).max(TINY);
                 for d in &mut diagonal {
-                    *d = d.max(1e-12 * top);
+                    *d = d.max(LEAST_DIAGONAL * top);
                 }
                 // gamma has no diagonal: give it one and take it away by a row.
                 diagonal[last] = top;

@@ -4,9 +4,18 @@ use super::majoriser::Majoriser;
 use super::robust_ratio::{Evaluated, RobustRatio, Side};
 use crate::control::Control;
 use crate::error::Result;
-use crate::linalg::vector;
+use crate::linalg::{TINY, vector};
 use crate::partitioned::kernels::planes::{CLAMP, own_part};
 use crate::uncertainty::ellipsoid::Spread;
+
+/// Spread that a feature counts with, at least, relative to the largest one.
+const LEAST_SPREAD: f64 = 1e-9;
+/// Distance from the constraint, relative to one plus its constant, at which the multiplier is found.
+const ON_THE_BOUND: f64 = 1e-9;
+/// Coordinate axes that are tried as starts, at most.
+const AXES: usize = 64;
+/// Steps to the multiplier of the constraint, at most.
+const MOST_STEPS: usize = 40;
 
 /// A plane and how the ratio fell on the way to it.
 #[derive(Debug, Clone)]
@@ -37,10 +46,10 @@ impl RobustRatio<'_> {
         let spread = self.ellipsoids.weighted_sum(&self.own.index, &self.own.weights);
         let mut directions = vec![difference.clone()];
         if let Spread::Diagonal(d) = &spread {
-            let floor = 1e-9 * d.iter().copied().fold(0.0, f64::max);
+            let floor = LEAST_SPREAD * d.iter().copied().fold(0.0, f64::max);
             directions.push(difference.iter().zip(d).map(|(v, d)| v / (d + floor)).collect());
         }
-        directions.extend((0..p.min(64)).map(|j| {
+        directions.extend((0..p.min(AXES)).map(|j| {
             let mut axis = vec![0.0; p];
             axis[j] = 1.0;
             axis
@@ -98,7 +107,7 @@ impl RobustRatio<'_> {
         let (gram, own_spread) = self.numerator_majoriser(at);
         let tangent = self.denominator_tangent(&z, at, scale);
         let form = Majoriser::new(self, &gram, &own_spread, &tangent.spread);
-        let start = 1.0 / form.numerator(&z).max(1e-300);
+        let start = 1.0 / form.numerator(&z).max(TINY);
         minimise(&form, &tangent.slope, tangent.constant, start)
     }
 
@@ -125,7 +134,7 @@ impl RobustRatio<'_> {
         let signed: Vec<f64> = u.iter().zip(d).map(|(u, d)| u.copysign(*d)).collect();
         let mut slope = self.other.rows.tr_mul_vec(&signed);
         self.denominator.add_product(1.0, z, &mut slope);
-        let floor = |k: usize| (rho[k] / scale).max(CLAMP * d[k].abs() / scale).max(1e-300);
+        let floor = |k: usize| (rho[k] / scale).max(CLAMP * d[k].abs() / scale).max(TINY);
         let curvature: Vec<f64> = (0..d.len()).map(|k| f * f * u[k] / floor(k)).collect();
         let spread = self.ellipsoids.weighted_sum(&self.other.index, &curvature);
         let certain = f == 0.0 || at.own.1.iter().chain(rho).all(|r| *r == 0.0);
@@ -150,7 +159,7 @@ pub(super) fn minimise(form: &Majoriser, l: &[f64], constant: f64, start: f64) -
     let mut tau = start;
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut best = None;
-    for _ in 0..40 {
+    for _ in 0..MOST_STEPS {
         let factor = form.factor(tau)?;
         let found = factor.solve(l);
         let (lz, top) = (vector::dot(l, &found), form.numerator(&found));
@@ -169,11 +178,11 @@ pub(super) fn minimise(form: &Majoriser, l: &[f64], constant: f64, start: f64) -
         } else {
             high = tau;
         }
-        if excess.abs() <= 1e-9 * (1.0 + constant) {
+        if excess.abs() <= ON_THE_BOUND * (1.0 + constant) {
             break;
         }
         tau = next_multiplier(tau, tau - excess / slope, low, high);
-        if !(tau > 1e-300 && tau < 1e300) {
+        if !(tau > TINY && tau < 1.0 / TINY) {
             break;
         }
     }

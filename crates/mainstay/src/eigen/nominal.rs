@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 use crate::linalg::{Dense, Svd, vector};
 use crate::optim::design::RowSpace;
 
+/// Reciprocal condition number of the moments below which too few digits of a plane are right.
+const ILL_CONDITIONED: f64 = 1e-9;
+
 /// A plane with unit normal in the user's coordinates, and the quotient it was found with.
 #[derive(Debug, Clone)]
 pub(super) struct Plane {
@@ -63,7 +66,7 @@ pub(super) fn pair(
                 second = own;
                 condition = condition.min(more);
             }
-            ([first, second], condition < 1e-9)
+            ([first, second], condition < ILL_CONDITIONED)
         }
         (Part::Rows(x), Part::Rows(y)) => {
             let one = |x: &Dense, y: &Dense, penalty: &Penalty| {

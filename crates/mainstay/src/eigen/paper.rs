@@ -21,6 +21,19 @@ pub(super) struct Iteration<'a> {
     pub share: f64,
 }
 
+impl Iteration<'_> {
+    /// The plane fitted to moved rows, with the sign of the plane before it.
+    fn plane_of(&self, moved: Dense, last: &Plane, control: &Control) -> Result<Plane> {
+        let moments = Moments::new(&self.data.replace_features(moved.into()), control)?;
+        let ([mut plane, _], _) = pair(&moments, (0, 1), self.regularization, self.delta, control)?;
+        if vector::dot(&plane.w, &last.w) < 0.0 {
+            vector::scale(&mut plane.w, -1.0);
+            plane.gamma = -plane.gamma;
+        }
+        Ok(plane)
+    }
+}
+
 /// Moves every row to its worst place for the present plane, Eq. (28) (farthest for the own class,
 /// nearest for the other, on the plane where the ellipsoid reaches it), fits a plane to the moved rows,
 /// and repeats while $\|z_i - z_{i-1}\| >$ `tol` (unit normals, signs aligned).
@@ -47,20 +60,9 @@ pub(super) fn iterate(
     for iteration in 1..=max_iter {
         control.check()?;
         let moved = worst_places(data.labels(), &centres, &scaled, &last);
-        let moments = Moments::new(&data.replace_features(moved.into()), control)?;
-        let ([mut plane, _], _) =
-            pair(&moments, (0, 1), problem.regularization, problem.delta, control)?;
-        if vector::dot(&plane.w, &last.w) < 0.0 {
-            vector::scale(&mut plane.w, -1.0);
-            plane.gamma = -plane.gamma;
-        }
-        let change: Vec<f64> = plane
-            .w
-            .iter()
-            .zip(&last.w)
-            .map(|(a, b)| a - b)
-            .chain([plane.gamma - last.gamma])
-            .collect();
+        let plane = problem.plane_of(moved, &last, control)?;
+        let weights = plane.w.iter().zip(&last.w).map(|(a, b)| a - b);
+        let change: Vec<f64> = weights.chain([plane.gamma - last.gamma]).collect();
         let ratio = judge(&plane)?;
         if ratio < value {
             value = ratio;

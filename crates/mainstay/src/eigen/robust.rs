@@ -12,7 +12,11 @@ use crate::error::{Result, require};
 use crate::folds::{generator, stratified};
 use crate::linalg::vector;
 use crate::model::{Estimator, Fitted};
+use crate::optim::grid::TIE;
 use crate::uncertainty::ellipsoid::Ellipsoids;
+
+/// Random places on its ellipsoid at which every held-out row is judged.
+const DRAWS: usize = 5;
 
 /// How robust planes are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -154,11 +158,8 @@ impl RobustRegec {
         reach: &[f64],
         control: &Control,
     ) -> Result<f64> {
-        const DRAWS: usize = 5;
-        let fewest = (0..data.n_classes())
-            .map(|k| data.labels().iter().filter(|&&l| l == k).count())
-            .min()
-            .unwrap_or(2);
+        let size = |k: usize| data.labels().iter().filter(|&&l| l == k).count();
+        let fewest = (0..data.n_classes()).map(size).min().unwrap_or(2);
         // Every class keeps two rows in every training part.
         let folds = 5.min(fewest.saturating_sub(1).max(2));
         let splits = stratified(data.labels(), folds, 1, self.0.seed());
@@ -183,16 +184,21 @@ impl RobustRegec {
                         vector::axpy(1.0, &d, noisy.row_mut(k));
                     }
                     let predicted = fitted.model.predict(&noisy.into())?;
-                    for (k, &i) in split.holdout.iter().enumerate() {
-                        let hit = predicted[k] == data.labels()[i];
-                        *score += f64::from(u8::from(hit)) * data.weights().map_or(1.0, |w| w[i]);
-                    }
+                    add_hits(data, &split.holdout, &predicted, score);
                 }
             }
         }
         let best = right.iter().copied().fold(0.0, f64::max);
         // The most robust of equals.
-        let last = right.iter().rposition(|r| *r >= best * (1.0 - 1e-12)).unwrap_or(0);
+        let last = right.iter().rposition(|r| *r >= best * (1.0 - TIE)).unwrap_or(0);
         Ok(GRID[last])
+    }
+}
+
+/// Adds the weights of the held-out rows that are called right.
+fn add_hits(data: &Dataset, holdout: &[usize], predicted: &[usize], score: &mut f64) {
+    for (&found, &i) in predicted.iter().zip(holdout) {
+        let hit = found == data.labels()[i];
+        *score += f64::from(u8::from(hit)) * data.weights().map_or(1.0, |w| w[i]);
     }
 }

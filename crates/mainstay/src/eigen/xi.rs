@@ -4,6 +4,7 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal, Uniform};
 
 use super::robust_ratio::{RobustRatio, Side};
 use crate::folds::generator;
+use crate::linalg::TINY;
 
 /// Values of xi that compete, from nominal to fully robust.
 pub(super) const GRID: [f64; 6] = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0];
@@ -30,7 +31,7 @@ impl Scenarios {
                 _ => 0.0,
             };
             let u: f64 = unit.map_or(1.0, |unit| unit.sample(&mut rng));
-            g / (g * g + others).sqrt().max(1e-300) * u.powf(1.0 / p as f64)
+            g / (g * g + others).sqrt().max(TINY) * u.powf(1.0 / p as f64)
         };
         Self((0..COUNT).map(|_| (0..rows).map(|_| draw()).collect()).collect())
     }
@@ -45,7 +46,7 @@ impl Scenarios {
             (0..d.len()).map(|k| side.weights[k] * (d[k] + rho[k] * t[side.index[k]]).powi(2)).sum()
         };
         let one =
-            |t: &Vec<f64>| sum(&problem.own, &own, t) / sum(&problem.other, &other, t).max(1e-300);
+            |t: &Vec<f64>| sum(&problem.own, &own, t) / sum(&problem.other, &other, t).max(TINY);
         self.0.iter().map(one).sum::<f64>() / COUNT as f64
     }
 }

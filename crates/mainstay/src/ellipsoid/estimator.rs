@@ -97,15 +97,13 @@ impl Estimator for EllipsoidSvc {
         data: &Dataset,
         control: &Control,
     ) -> Result<Vec<Fitted>> {
-        let setting = |point: &PathPoint| {
-            point.runs_over(&["C", "scale"])?;
+        let settings = PathPoint::settings(points, &["C", "scale"], |point| {
             let (c, scale) = (point.c.unwrap_or(self.0.c), point.scale.unwrap_or(1.0));
             require(c > 0.0 && c.is_finite(), "C", c, "positive and finite")?;
             let good = scale >= 0.0 && scale.is_finite();
             require(good, "scale", scale, "finite and not negative")?;
             Ok(Setting { c, scale })
-        };
-        let settings: Vec<_> = points.iter().map(setting).collect::<Result<_>>()?;
+        })?;
         let merged = Merged::new(&*self.0.class_weight.applied(data)?);
         let prepared = Prepared::new(&merged.data, data, &self.0.uncertainty)?;
         let one = |setting: &Setting| self.at(&merged, &prepared, *setting, control);

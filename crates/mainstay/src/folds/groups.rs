@@ -80,6 +80,25 @@ fn joined(groups: &[usize], position: &[Option<usize>]) -> Vec<usize> {
     groups.iter().map(|&g| find(&mut leader, g)).collect()
 }
 
+/// The first fold of those where a group with `own` rows of every class raises the sum of squared class shares least.
+fn most_even_fold(filled: &[Vec<f64>], own: &[f64], sizes: &[f64]) -> usize {
+    // Squares of shares: the increase is 2 * filled * own + own^2, class by class.
+    let cost = |fold: &[f64]| -> f64 {
+        let each = fold.iter().zip(own).zip(sizes);
+        each.map(|((f, o), s)| o * (2.0 * f + o) / (s * s).max(1.0)).sum()
+    };
+    let costs: Vec<f64> = filled.iter().map(|fold| cost(fold)).collect();
+    (0..costs.len()).fold(0, |best, k| if costs[k] < costs[best] { k } else { best })
+}
+
+/// Rows of every group that has any.
+fn members_of(groups: &[usize]) -> Vec<Vec<usize>> {
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); groups.iter().max().map_or(0, |m| m + 1)];
+    groups.iter().enumerate().for_each(|(i, &g)| members[g].push(i));
+    members.retain(|rows| !rows.is_empty());
+    members
+}
+
 /// `repeats` times `folds`-fold cross-validation that keeps rows with the same entry of `groups` together and, as far as
 /// that allows, gives every fold its share of every class.
 ///
@@ -98,9 +117,7 @@ pub fn stratified_groups(
     for &k in labels {
         sizes[k] += 1.0;
     }
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); groups.iter().max().map_or(0, |m| m + 1)];
-    groups.iter().enumerate().for_each(|(i, &g)| members[g].push(i));
-    members.retain(|rows| !rows.is_empty());
+    let mut members = members_of(groups);
     let folds = folds.clamp(2, members.len().max(2));
     let mut rng = generator(seed);
     let mut splits = Vec::with_capacity(folds * repeats);
@@ -114,13 +131,7 @@ pub fn stratified_groups(
             for &i in rows {
                 own[labels[i]] += 1.0;
             }
-            // Squares of shares: the increase is 2 * filled * own + own^2, class by class.
-            let cost = |fold: &[f64]| -> f64 {
-                let each = fold.iter().zip(&own).zip(&sizes);
-                each.map(|((f, o), s)| o * (2.0 * f + o) / (s * s).max(1.0)).sum()
-            };
-            let costs: Vec<f64> = filled.iter().map(|fold| cost(fold)).collect();
-            let best = (0..folds).fold(0, |best, k| if costs[k] < costs[best] { k } else { best });
+            let best = most_even_fold(&filled, &own, &sizes);
             filled[best].iter_mut().zip(&own).for_each(|(f, o)| *f += o);
             for &i in rows {
                 fold_of[i] = best;

@@ -32,3 +32,9 @@ pub use low_rank::DiagonalPlusRows;
 pub use matrix::Matrix;
 pub use pivoted::PivotedCholesky;
 pub use row::Row;
+
+/// A divisor, at least: keeps a quotient finite where its denominator vanishes.
+pub const TINY: f64 = 1e-300;
+
+/// Part of the fall that the slope promises which a step of a line search must bring (Armijo's rule).
+pub const ARMIJO: f64 = 1e-4;

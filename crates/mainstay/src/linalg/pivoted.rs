@@ -3,6 +3,11 @@
 use super::{Dense, vector};
 use crate::error::{Error, Result};
 
+/// Remaining diagonal entries below minus this part of the largest one are no rounding error.
+const NEGATIVE: f64 = 1e-8;
+/// Entries of the remainder above this part of the largest diagonal entry are no rounding error.
+const REMAINDER: f64 = 1e-6;
+
 /// `a = f f'` up to the tolerance, by Cholesky's method with complete pivoting.
 ///
 /// Row `pivots[k]` of `f` has zeros after column `k`, so the rows of the pivots form a
@@ -18,7 +23,7 @@ pub struct PivotedCholesky {
 impl PivotedCholesky {
     /// Stops when no remaining diagonal entry exceeds `tol` times the largest one of `a`.
     ///
-    /// A remainder that is not small, or clearly negative (beyond 1e-8 or `tol`), is an error: `a` is not
+    /// A remainder that is not small, or clearly negative (beyond [`NEGATIVE`] or `tol`), is an error: `a` is not
     /// positive semidefinite. Cost n rank^2.
     pub fn new(a: &Dense, tol: f64) -> Result<Self> {
         let n = a.nrows();
@@ -36,16 +41,7 @@ impl PivotedCholesky {
             if d.is_nan() || d <= tol * largest || d <= 0.0 {
                 break;
             }
-            let mut column = a.row(pivot).to_vec();
-            for done in &lower {
-                vector::axpy(-done[pivot], done, &mut column);
-            }
-            let root = d.sqrt();
-            vector::scale(&mut column, 1.0 / root);
-            for &old in &pivots {
-                column[old] = 0.0;
-            }
-            column[pivot] = root;
+            let column = next_column(a, &lower, &pivots, (pivot, d));
             for (r, v) in rest.iter_mut().zip(&column) {
                 *r -= v * v;
             }
@@ -53,7 +49,7 @@ impl PivotedCholesky {
             pivots.push(pivot);
             lower.push(column);
         }
-        let slack = tol.max(1e-8) * largest;
+        let slack = tol.max(NEGATIVE) * largest;
         if rest.iter().any(|&r| r.is_nan() || (r != f64::NEG_INFINITY && r < -slack)) {
             return Err(broken());
         }
@@ -61,7 +57,7 @@ impl PivotedCholesky {
         // A small diagonal bounds the whole remainder only if the matrix is semidefinite.
         let remainder = factor.outer_gram();
         let off = a.data().iter().zip(remainder.data()).map(|(a, b)| (a - b).abs());
-        if off.fold(0.0, f64::max) > 1e-6_f64.max(10.0 * tol) * largest {
+        if off.fold(0.0, f64::max) > REMAINDER.max(10.0 * tol) * largest {
             return Err(broken());
         }
         Ok(Self { factor, pivots })
@@ -79,6 +75,26 @@ impl PivotedCholesky {
         }
         alpha
     }
+}
+
+/// The column of the factor that eliminates row `pivot`, whose remaining diagonal entry is `d`.
+fn next_column(
+    a: &Dense,
+    lower: &[Vec<f64>],
+    pivots: &[usize],
+    (pivot, d): (usize, f64),
+) -> Vec<f64> {
+    let mut column = a.row(pivot).to_vec();
+    for done in lower {
+        vector::axpy(-done[pivot], done, &mut column);
+    }
+    let root = d.sqrt();
+    vector::scale(&mut column, 1.0 / root);
+    for &old in pivots {
+        column[old] = 0.0;
+    }
+    column[pivot] = root;
+    column
 }
 
 #[cfg(test)]

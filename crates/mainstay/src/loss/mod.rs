@@ -50,7 +50,15 @@ pub enum Loss {
     ModifiedHuber,
 }
 
+/// Margin at which the logistic loss is below the rounding error of 1.
+pub const CERTAIN: f64 = 40.0;
+
 impl Loss {
+    /// A margin that costs nothing (logistic: nothing but rounding): that of every row where only one class is left.
+    pub fn free_margin(self) -> f64 {
+        if self == Self::Logistic { CERTAIN } else { 1.0 }
+    }
+
     /// The loss itself.
     pub fn get(self) -> &'static dyn MarginLoss {
         match self {

@@ -140,18 +140,17 @@ impl Kernel {
             return bad("a support position is beyond the training rows");
         }
         let numbers = self.dual_coef.iter().chain(&self.support).flatten().chain(&self.intercept);
-        let mut shape = match self.function {
+        let shape = match self.function {
             KernelFunction::Rbf { gamma } => vec![gamma],
             KernelFunction::Poly { gamma, coef0, .. } => vec![gamma, coef0],
             KernelFunction::Precomputed => Vec::new(),
         };
-        shape.extend(numbers);
         if let KernelFunction::Rbf { gamma } | KernelFunction::Poly { gamma, .. } = self.function
             && gamma < 0.0
         {
             return bad("gamma is negative");
         }
-        if shape.iter().any(|v| !v.is_finite()) {
+        if shape.iter().chain(numbers).any(|v| !v.is_finite()) {
             return bad("a number is not finite");
         }
         Ok(())

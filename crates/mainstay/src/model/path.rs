@@ -24,7 +24,7 @@ pub struct PathPoint {
     /// Weight of the losses (stable SVM, ellipsoid SVM).
     #[serde(rename = "C")]
     pub c: Option<f64>,
-    /// Strength of the penalty (stable logistic regression).
+    /// Strength of the penalty (penalised classifiers, stable logistic regression).
     pub alpha: Option<f64>,
     /// Factor on the uncertainty; 0 is the plain SVM (ellipsoid SVM).
     pub scale: Option<f64>,
@@ -49,6 +49,19 @@ impl PathPoint {
     /// A strength of the penalty.
     pub fn alpha(alpha: f64) -> Self {
         Self { alpha: Some(alpha), ..Self::default() }
+    }
+
+    /// What a method makes of each of `points`, which may say something about the parameters `names` only.
+    pub fn settings<T>(
+        points: &[Self],
+        names: &[&str],
+        setting: impl Fn(&Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let one = |point: &Self| {
+            point.runs_over(names)?;
+            setting(point)
+        };
+        points.iter().map(one).collect()
     }
 
     /// Fails if a parameter is given that is not among `names`, those the method's path runs over.

@@ -3,9 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::linalg::ARMIJO;
 
 /// Steps of Newton's method; it converges in far fewer.
 const STEPS: usize = 100;
+/// Curvature added to both diagonal entries, in units of a row's weight, so that scores all alike have a direction too.
+const CURVATURE: f64 = 1e-12;
+/// Gain that a step promises, relative to one plus the cross-entropy, below which rounding hides it.
+const NO_GAIN: f64 = 1e-14;
+/// Part of Newton's step at which halving ends.
+const SHORTEST_STEP: f64 = 1e-10;
 /// A slope that rises too little to be told from 0, relative to the spread of the scores.
 const FLAT: f64 = 1e-6;
 
@@ -160,6 +167,23 @@ impl ScoreMap {
     }
 }
 
+/// Newton's direction in slope and offset, and the rate at which the cross-entropy changes along it.
+fn newton_direction(points: &[(f64, f64, f64)], a: f64, b: f64) -> ((f64, f64), f64) {
+    let (mut ga, mut gb, mut haa, mut hab, mut hbb) = (0.0, 0.0, CURVATURE, 0.0, CURVATURE);
+    for &(s, t, w) in points {
+        let p = 1.0 / (1.0 + (-(a * s + b)).exp());
+        let (d, h) = (w * (p - t), w * p * (1.0 - p));
+        ga += d * s;
+        gb += d;
+        haa += h * s * s;
+        hab += h * s;
+        hbb += h;
+    }
+    let det = haa * hbb - hab * hab;
+    let (da, db) = ((hab * gb - hbb * ga) / det, (hab * ga - haa * gb) / det);
+    ((da, db), ga * da + gb * db)
+}
+
 /// Slope and offset of the smallest cross-entropy; convex in both.
 fn newton(points: &[(f64, f64, f64)], prior: f64) -> (f64, f64) {
     let loss = |a: f64, b: f64| -> f64 {
@@ -173,29 +197,19 @@ fn newton(points: &[(f64, f64, f64)], prior: f64) -> (f64, f64) {
     let (mut a, mut b) = (0.0, prior);
     let mut value = loss(a, b);
     for _ in 0..STEPS {
-        let (mut ga, mut gb, mut haa, mut hab, mut hbb) = (0.0, 0.0, 1e-12, 0.0, 1e-12);
-        for &(s, t, w) in points {
-            let p = 1.0 / (1.0 + (-(a * s + b)).exp());
-            let (d, h) = (w * (p - t), w * p * (1.0 - p));
-            ga += d * s;
-            gb += d;
-            haa += h * s * s;
-            hab += h * s;
-            hbb += h;
-        }
-        let det = haa * hbb - hab * hab;
-        let (da, db) = ((hab * gb - hbb * ga) / det, (hab * ga - haa * gb) / det);
-        let slope = ga * da + gb * db;
+        let ((da, db), slope) = newton_direction(points, a, b);
         if !slope.is_finite() {
             break;
         }
-        if slope > -1e-14 * (1.0 + value) {
+        if slope > -NO_GAIN * (1.0 + value) {
             // So near that a full step squares the error, and that rounding hides what it gains.
             (a, b) = (a + da, b + db);
             break;
         }
         let mut step = 1.0;
-        while step > 1e-10 && loss(a + step * da, b + step * db) > value + 1e-4 * step * slope {
+        while step > SHORTEST_STEP
+            && loss(a + step * da, b + step * db) > value + ARMIJO * step * slope
+        {
             step /= 2.0;
         }
         (a, b) = (a + step * da, b + step * db);

@@ -1,6 +1,6 @@
 //! Nesterov-Todd scaling of second-order cones, many at a time.
 
-use crate::linalg::{Dense, vector};
+use crate::linalg::{Dense, TINY, vector};
 
 /// Points (x0, x1) with x0 a number and x1 a vector, one per cone.
 ///
@@ -76,7 +76,7 @@ impl Points {
             let disc = b * b - a * c;
             // First positive root of a t^2 + 2 b t + c.
             let root = if a < 0.0 || (b < 0.0 && disc >= 0.0) {
-                c / (disc.max(0.0).sqrt() - b).max(1e-300)
+                c / (disc.max(0.0).sqrt() - b).max(TINY)
             } else {
                 f64::INFINITY
             };
@@ -115,8 +115,8 @@ impl Scaling {
         let mut out =
             Self { w0: vec![0.0; m], w1: Dense::zeros(m, k.tail.ncols()), eta: vec![0.0; m] };
         for j in 0..m {
-            let dk = k.determinant(j).max(1e-300).sqrt();
-            let dz = z.determinant(j).max(1e-300).sqrt();
+            let dk = k.determinant(j).max(TINY).sqrt();
+            let dz = z.determinant(j).max(TINY).sqrt();
             let inner = vector::dot(k.own(j), z.own(j)) / (dk * dz);
             let gamma = (0.5 * (1.0 + k.head[j] / dk * (z.head[j] / dz) + inner)).max(0.25).sqrt();
             let (by_k, by_z) = (0.5 / (gamma * dk), 0.5 / (gamma * dz));
@@ -163,7 +163,7 @@ impl Scaling {
                 *a = -2.0 * l0 * l - a0 * b - b0 * *a;
             }
             let length = vector::norm_sq(own(&lambda)).sqrt();
-            let determinant = ((l0 - length) * (l0 + length)).max(1e-300);
+            let determinant = ((l0 - length) * (l0 + length)).max(TINY);
             let head = (l0 * r0 - vector::dot(own(&lambda), own(&a))) / determinant;
             a.iter_mut().zip(&lambda).for_each(|(a, l)| *a = (*a - head * l) / l0);
             out.head[j] = self.apply(j, true, head, &a, out.tail.row_mut(j));

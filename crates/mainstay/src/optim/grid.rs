@@ -9,6 +9,16 @@ use crate::error::{Error, Result};
 use crate::folds::Split;
 use crate::model::Output;
 
+/// Relative difference of two sums of losses or of hits that is rounding: such candidates tie.
+pub const TIE: f64 = 1e-12;
+
+/// The top of a grid of strengths; 1 where features without any spread, or beyond all scales, leave none: any grid will do.
+pub fn usable_top(top: f64) -> f64 {
+    // Ten orders of magnitude below the top are still normal numbers.
+    const USABLE: std::ops::Range<f64> = 1e-290..1e300;
+    if USABLE.contains(&top) { top } else { 1.0 }
+}
+
 /// The settings that compete: one column per parameter, one entry per candidate.
 #[derive(Debug, Clone)]
 pub struct Candidates {

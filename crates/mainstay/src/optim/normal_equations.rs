@@ -6,6 +6,14 @@ use crate::linalg::{Cholesky, Dense, Matrix, vector};
 const FEW_COLUMNS: usize = 500;
 /// Steps of iterative refinement: two restore what one factorisation loses.
 const REFINEMENTS: usize = 2;
+/// First relative lift of the diagonal; ten times more is tried until the matrix can be factored.
+const FIRST_LIFT: f64 = 1e-15;
+/// Lift at which factoring is given up.
+const LAST_LIFT: f64 = 1e3;
+/// Part of the largest diagonal entry that every entry is lifted as if it were, so that vanishing ones become positive.
+const LIFT_FLOOR: f64 = 1e-4;
+/// Diagonal entries from here on come from variables at their bounds and say nothing about the others.
+const UNBOUNDED: f64 = 1e100;
 
 /// The linear system that Newton's method and the interior point of the hinge program share,
 ///
@@ -173,17 +181,17 @@ fn solve(factor: Option<&Cholesky>, rhs: &[f64]) -> Vec<f64> {
 /// lifted, each entry in proportion to itself, until the factorisation succeeds.
 fn lifted(matrix: &Dense) -> Option<Cholesky> {
     let order = matrix.nrows();
-    let largest = (0..order).fold(f64::MIN_POSITIVE, |m, j| m.max(matrix[(j, j)].min(1e100)));
+    let largest = (0..order).fold(f64::MIN_POSITIVE, |m, j| m.max(matrix[(j, j)].min(UNBOUNDED)));
     let mut lift = 0.0;
-    while lift < 1e3 {
+    while lift < LAST_LIFT {
         let mut copy = matrix.clone();
         for j in 0..order {
-            copy[(j, j)] += lift * copy[(j, j)].max(1e-4 * largest);
+            copy[(j, j)] += lift * copy[(j, j)].max(LIFT_FLOOR * largest);
         }
         if let Some(factor) = Cholesky::new(&copy) {
             return Some(factor);
         }
-        lift = if lift == 0.0 { 1e-15 } else { 10.0 * lift };
+        lift = if lift == 0.0 { FIRST_LIFT } else { 10.0 * lift };
     }
     None
 }

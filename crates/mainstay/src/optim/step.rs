@@ -5,6 +5,12 @@
 /// Share of the way to the boundary that a step takes, so that every variable stays positive.
 pub const DAMPING: f64 = 0.995;
 
+/// Decreases below this part of the objective are rounding.
+pub const ROUNDING: f64 = 1e-15;
+
+/// Halvings of a step before a line search gives up.
+pub const MOST_HALVINGS: usize = 50;
+
 /// The largest step at most `limit` along which `x > 0` that moves by `dx` stays nonnegative.
 #[inline]
 pub fn ratio(x: f64, dx: f64, limit: f64) -> f64 {

@@ -36,13 +36,10 @@ fn lower_bound(problem: &Problem<'_>, duals: &[f64]) -> f64 {
     let signed: Vec<f64> =
         (0..duals.len()).map(|i| problem.shares[i] * duals[i] * problem.y[i]).collect();
     let sums = problem.x.accurate_sums(&signed, true);
-    let r: Vec<f64> = sums
-        .values
-        .iter()
-        .zip(&sums.errors)
-        .zip(problem.units)
-        .map(|((r, error), u)| ((r.abs() + error) / u) * (1.0 + 4.0 * f64::EPSILON))
-        .collect();
+    let upper = |((r, error), u): ((&f64, &f64), &f64)| {
+        ((r.abs() + error) / u) * (1.0 + 4.0 * f64::EPSILON)
+    };
+    let r: Vec<f64> = sums.values.iter().zip(&sums.errors).zip(problem.units).map(upper).collect();
     let largest =
         r.iter().fold(0.0, |m: f64, v| if v.is_nan() { f64::INFINITY } else { m.max(*v) });
 
@@ -62,10 +59,7 @@ fn lower_bound(problem: &Problem<'_>, duals: &[f64]) -> f64 {
         let terms = (r.len() + 8) as f64 * f64::EPSILON;
         gain.value() - ROUNDING * size - 0.5 * excess * (1.0 + terms)
     };
-    let mut dual = 0.0_f64;
-    if problem.l2 > 0.0 {
-        dual = dual.max(value(1.0));
-    }
+    let mut dual = if problem.l2 > 0.0 { value(1.0).max(0.0) } else { 0.0 };
     if problem.l1 > 0.0 {
         // A unit in the last place below, so that rounding does not put it above.
         let most = problem.l1 / largest * (1.0 - 2.0 * f64::EPSILON);

@@ -1,5 +1,9 @@
 //! Penalised classifiers: parameters to model.
 
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
 use super::design::Design;
 use super::params::{Alpha, PenalizedParams, Penalty};
 use super::partitioned::link;
@@ -13,7 +17,7 @@ use crate::data::{Dataset, Merged, Normalize, deviations};
 use crate::error::Result;
 use crate::folds::fold_warning;
 use crate::loss::Loss;
-use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, one_versus_rest};
+use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, PathPoint, one_versus_rest};
 use crate::optim::Budget;
 
 /// Penalised mean loss with a free intercept, ROLIN's Eq. (15):
@@ -47,17 +51,60 @@ pub struct Penalized(PenalizedParams);
 
 impl Estimator for Penalized {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let params = &self.0;
-        let merged = Merged::new(&*params.class_weight.applied(data)?);
-        let link = link(params.loss);
-        let choice = match (params.alpha, params.normalize) {
-            (Alpha::Fixed(alpha), Normalize::Fixed(normalize)) => {
-                Choice { alpha, normalize, results: None }
-            }
-            _ => choose(params, &merged.data, control)?,
+        let merged = Merged::new(&*self.0.class_weight.applied(data)?);
+        let choice = self.choice(&merged.data, control)?;
+        let setting = Setting::new(&self.0, &merged.data, choice.normalize);
+        self.at(choice, &merged, &setting, control)
+    }
+
+    /// Over `alpha`; the data are prepared once for each scaling that is used.
+    fn fit_path(
+        &self,
+        points: &[PathPoint],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Vec<Fitted>> {
+        let estimators = PathPoint::settings(points, &["alpha"], |point| {
+            let alpha = point.alpha.map_or(self.0.alpha, Alpha::Fixed);
+            PenalizedParams { alpha, ..self.0.clone() }.check()
+        })?;
+        let merged = Merged::new(&*self.0.class_weight.applied(data)?);
+        let settings: [OnceLock<Setting<'_>>; 2] = Default::default();
+        let one = |estimator: &Self| {
+            let choice = estimator.choice(&merged.data, control)?;
+            let prepare = || Setting::new(&self.0, &merged.data, choice.normalize);
+            let setting = settings[usize::from(choice.normalize)].get_or_init(prepare);
+            estimator.at(choice, &merged, setting, control)
         };
-        let setting = Setting::new(params, &merged.data, choice.normalize);
-        let fitted = one_versus_rest(&merged, link, params.tol, control, |binary| {
+        control.install(|| estimators.par_iter().map(one).collect())
+    }
+}
+
+impl Penalized {
+    pub(super) fn new(params: PenalizedParams) -> Self {
+        Self(params)
+    }
+
+    /// Strength and scaling, as given or by cross-validation.
+    fn choice(&self, data: &Dataset, control: &Control) -> Result<Choice> {
+        match (self.0.alpha, self.0.normalize) {
+            (Alpha::Fixed(alpha), Normalize::Fixed(normalize)) => {
+                Ok(Choice { alpha, normalize, results: None })
+            }
+            _ => choose(&self.0, data, control),
+        }
+    }
+
+    /// Fits with the chosen strength to rows that are ready.
+    fn at(
+        &self,
+        choice: Choice,
+        merged: &Merged,
+        setting: &Setting<'_>,
+        control: &Control,
+    ) -> Result<Fitted> {
+        let params = &self.0;
+        let fitted = one_versus_rest(merged, link(params.loss), params.tol, control, |binary| {
             setting.fit(binary, choice.alpha, control)
         })?;
         let mut fitted = fitted.with("alpha", choice.alpha).with("normalize", choice.normalize);
@@ -66,12 +113,6 @@ impl Estimator for Penalized {
             fitted = fitted.with("cv_results", table);
         }
         Ok(fitted)
-    }
-}
-
-impl Penalized {
-    pub(super) fn new(params: PenalizedParams) -> Self {
-        Self(params)
     }
 }
 
@@ -161,7 +202,7 @@ pub(super) fn only_sign(y: &[f64]) -> Option<f64> {
 
 /// An intercept that makes the loss of rows of one sign zero (logistic: zero but for rounding).
 pub(super) fn one_sided(loss: Loss, sign: f64) -> f64 {
-    sign * if loss == Loss::Logistic { 40.0 } else { 1.0 }
+    sign * loss.free_margin()
 }
 
 fn fit(weights: Vec<f64>, intercept: f64, certificate: Certificate, n_iter: usize) -> BinaryFit {
@@ -174,5 +215,44 @@ fn fit(weights: Vec<f64>, intercept: f64, certificate: Certificate, n_iter: usiz
         outputs: Vec::new(),
         warnings: Vec::new(),
         route: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Dense, Matrix};
+
+    /// The same numbers as single fits, whatever the order of the strengths; scaling by a rule is chosen at every one.
+    #[test]
+    fn a_path_is_what_single_fits_are() {
+        let x = Dense::from_fn(24, 3, |i, j| ((i * 7 + j * 5 + i * j) as f64 * 0.37).sin());
+        let labels = (0..24).map(|i| usize::from(x[(i, 0)] + 0.3 * x[(i, 1)] > 0.1)).collect();
+        let data = Dataset::new(Matrix::from(x), labels, 2).unwrap();
+        let control = Control::new();
+        let alphas = [0.01, 1.0, 0.1];
+        let rule = Normalize::Rule(crate::data::NormalizeRule::Auto);
+        for (penalty, normalize) in [
+            (Penalty::L2, Normalize::Fixed(false)),
+            (Penalty::L1, Normalize::Fixed(true)),
+            (Penalty::L2, rule),
+        ] {
+            let params = PenalizedParams { penalty, normalize, ..Default::default() };
+            let path = params.clone().check().unwrap();
+            let path = path.fit_path(&alphas.map(PathPoint::alpha), &data, &control).unwrap();
+            for (alpha, found) in alphas.into_iter().zip(path) {
+                let one = PenalizedParams { alpha: Alpha::Fixed(alpha), ..params.clone() };
+                assert_eq!(one.check().unwrap().fit(&data, &control).unwrap(), found);
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_over_anything_but_alpha_is_refused() {
+        let data = Dataset::new(Dense::from_rows(2, 1, vec![0.0, 1.0]).into(), vec![0, 1], 2);
+        let svm = PenalizedParams::default().check().unwrap();
+        for point in [PathPoint::kappa(0.1), PathPoint::alpha(0.0)] {
+            assert!(svm.fit_path(&[point], data.as_ref().unwrap(), &Control::new()).is_err());
+        }
     }
 }

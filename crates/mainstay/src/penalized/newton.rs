@@ -4,12 +4,11 @@ use super::solution::{Solution, target};
 use crate::error::Result;
 use crate::linalg::vector;
 use crate::optim::normal_equations::NormalEquations;
+use crate::optim::step::ROUNDING;
 use crate::optim::{Budget, Program};
 
 /// Iterations without a decrease that rounding cannot explain, after which the fit ends.
 const MOST_STALLS: usize = 2;
-/// Decreases below this part of the objective are rounding.
-const ROUNDING: f64 = 1e-15;
 /// Slope along the step, as a part of that at its start, at which the line search ends.
 const FLAT: f64 = 0.1;
 /// Trials of the line search; bisection of all floats takes 60.
@@ -18,6 +17,8 @@ const MOST_TRIALS: usize = 60;
 const LEAST_CURVATURE: f64 = 1e-12;
 /// Inner iterations of one solution by conjugate gradients.
 const MOST_INNER: usize = 1000;
+/// Residual of the conjugate gradients relative to the gradient, at most.
+const COARSEST: f64 = 0.1;
 
 /// How the Newton system is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +145,7 @@ fn conjugate_gradient(
     let mut direction = z.clone();
     let mut rho = vector::dot(&residual, &z);
     let start = rho.sqrt();
-    let target = start * start.sqrt().min(0.1);
+    let target = start * start.sqrt().min(COARSEST);
     for _ in 0..MOST_INNER {
         budget.control().check()?;
         if rho.sqrt() <= target {

@@ -10,12 +10,15 @@ use crate::error::Result;
 use crate::folds::{Split, geometric_grid, stratified};
 use crate::linalg::vector;
 use crate::model::Output;
+use crate::optim::grid::usable_top;
 use crate::optim::{Budget, Candidates, Scores};
 
 /// Relative gap to which the fits along a path are solved: far below the noise of held-out losses.
 const PATH_TOL: f64 = 1e-5;
 /// The grid's last strength as a part of its first.
 const DEPTH: f64 = 1e-5;
+/// Share of the L1 penalty that the top of the grid is computed for, at least: with less no strength makes all weights zero.
+const LEAST_L1_RATIO: f64 = 1e-3;
 
 /// What cross-validation chose.
 pub(super) struct Choice {
@@ -166,13 +169,12 @@ fn grid(params: &PenalizedParams, data: &Dataset, normalize: bool) -> Vec<f64> {
             .map(|class| first_weight(data, &shares, &units, class))
             .fold(0.0, f64::max)
             * 2.0
-            / ratio.max(1e-3)
+            / ratio.max(LEAST_L1_RATIO)
     } else {
         let lengths: Vec<f64> = spread.iter().zip(&units).map(|(d, u)| d / u).collect();
         vector::norm(&lengths).powi(2)
     };
-    // Features without any spread, or beyond all scales: any grid will do.
-    let top = if top > 1e-290 && top < 1e300 { top } else { 1.0 };
+    let top = usable_top(top);
     geometric_grid(top, DEPTH * top, params.n_alphas)
 }
 

@@ -5,21 +5,28 @@ use super::solution::{Solution, target};
 use crate::error::Result;
 use crate::linalg::{Dense, Matrix, vector};
 use crate::optim::program::FirstOrder;
+use crate::optim::step::{MOST_HALVINGS, ROUNDING};
 use crate::optim::{Budget, Program};
 
 /// Up to this many columns the second-derivative matrix is formed even if there are fewer rows.
 const MOST_GRAM: usize = 1500;
 /// Iterations without a decrease that rounding cannot explain, after which the fit ends.
 const MOST_STALLS: usize = 3;
-/// Decreases below this part of the objective are rounding.
-const ROUNDING: f64 = 1e-15;
 /// Part of the decrease promised by the model's slope that a step must bring.
 const SUFFICIENT: f64 = 0.25;
-/// Halvings of a step before the line search gives up.
-const MOST_HALVINGS: usize = 50;
 /// Violation of the model's optimality conditions that is left, as a part of that at its start: the first
 /// iterations are rough, later ones ten times finer each, down to the last of these.
 const MODEL_ACCURACY: [f64; 2] = [0.1, 1e-6];
+/// The accuracy of a model relative to that of the one before.
+const SHARPER: f64 = 0.1;
+/// Violation of the model's optimality, in units of the gradient, below which sweeps change nothing.
+const LEAST_VIOLATION: f64 = 1e-16;
+/// Curvature of a coordinate, at least, relative to the largest one.
+const LEAST_CURVATURE: f64 = 1e-10;
+/// Curvature of a coordinate, at least, where no row is curved (losses per unit of weight squared).
+const LEAST_CURVATURE_AT_ALL: f64 = 1e-12;
+/// Curvatures from here on come from overflow and say nothing about the others.
+const UNBOUNDED: f64 = 1e100;
 
 /// Proximal Newton for a smooth loss with an L1 part in the penalty.
 ///
@@ -59,8 +66,8 @@ pub(super) fn prox_newton(
         let weights = program.curvature(&margins);
         let curvature = curvature(program, transposed.as_ref(), &weights);
         let mut model = Quadratic::new(curvature, &program.l1, u.clone(), gradient.clone());
-        model.minimise((accuracy * worst).max(1e-16));
-        accuracy = (0.1 * accuracy).max(finest);
+        model.minimise((accuracy * worst).max(LEAST_VIOLATION));
+        accuracy = (SHARPER * accuracy).max(finest);
         let minimiser = model.x;
         let Some(next) = line_search(program, &u, minimiser, &gradient, &here) else {
             stalls = MOST_STALLS;
@@ -161,8 +168,8 @@ fn hessian(program: &Program<'_>, weights: &[f64]) -> Dense {
 ///
 /// How little is judged by the rows alone: a column of tiny numbers has a huge ridge, which says nothing about the others.
 fn lift(of_rows: &mut [f64], ridge: &[f64]) {
-    let largest = of_rows.iter().fold(0.0, |m: f64, d| if *d < 1e100 { m.max(*d) } else { m });
-    let least = (1e-10 * largest).max(1e-12);
+    let largest = of_rows.iter().fold(0.0, |m: f64, d| if *d < UNBOUNDED { m.max(*d) } else { m });
+    let least = (LEAST_CURVATURE * largest).max(LEAST_CURVATURE_AT_ALL);
     for (j, d) in of_rows.iter_mut().enumerate() {
         *d = (*d + ridge.get(j).unwrap_or(&0.0)).max(least);
     }

@@ -10,6 +10,12 @@ const ROUNDS: usize = 100;
 const CUTS: usize = 5;
 /// Largest support that is worth a factorisation.
 const MOST_SUPPORT: usize = 1500;
+/// Relative lift of the diagonal, so that a singular curvature can be factored.
+const DIAGONAL_SHIFT: f64 = 1e-12;
+/// A violation counts as smaller if it is below this part of the smallest so far.
+const BETTER: f64 = 0.9;
+/// Rounds without a smaller violation after which only rounding errors are left.
+const PATIENCE: usize = 5;
 
 /// $q(x) = h^\top (x - u) + \tfrac12 (x-u)^\top (Z^\top D Z + M)(x-u) + \sum_j \lambda_j |x_j|$ over
 /// the weights and, last, the intercept ($\lambda = 0$): the model that proximal Newton minimises.
@@ -64,9 +70,9 @@ impl<'a> Quadratic<'a> {
                 self.solve_support();
             }
             // At the level of rounding errors nothing improves any more.
-            since_best = if worst < 0.9 * best { 0 } else { since_best + 1 };
+            since_best = if worst < BETTER * best { 0 } else { since_best + 1 };
             best = best.min(worst);
-            if since_best >= 5 {
+            if since_best >= PATIENCE {
                 return;
             }
         }
@@ -126,6 +132,37 @@ impl<'a> Quadratic<'a> {
         }
     }
 
+    /// Newton's step over the support with the present signs.
+    fn support_step(&self, h: &Dense, support: &[usize]) -> Option<Vec<f64>> {
+        let k = support.len();
+        let mut part = Dense::from_fn(k, k, |a, b| h[(support[a], support[b])]);
+        // Singular where fewer rows are curved than weights are in use: a step along the flat
+        // direction, cut short, drops one of them, as it should.
+        for a in 0..k {
+            part[(a, a)] *= 1.0 + DIAGONAL_SHIFT;
+        }
+        let factor = Cholesky::new(&part)?;
+        let sign = |j: usize| if self.l1[j] == 0.0 { 0.0 } else { self.x[j].signum() };
+        let mut step: Vec<f64> =
+            support.iter().map(|&j| -(self.gradient[j] + self.l1[j] * sign(j))).collect();
+        factor.solve_in_place(&mut step);
+        step.iter().all(|d| d.is_finite()).then_some(step)
+    }
+
+    /// How far the step goes, at most 1, before a penalised weight would change its sign, and which one does.
+    fn first_sign_change(&self, support: &[usize], step: &[f64]) -> (f64, Option<usize>) {
+        let (mut tau, mut hit) = (1.0, None);
+        for (a, &j) in support.iter().enumerate() {
+            if self.l1[j] > 0.0 && self.x[j] * (self.x[j] + step[a]) < 0.0 {
+                let reach = -self.x[j] / step[a];
+                if reach < tau {
+                    (tau, hit) = (reach, Some(a));
+                }
+            }
+        }
+        (tau, hit)
+    }
+
     /// Goes to the minimum over the present support with the present signs, stopping (and dropping
     /// the weight) wherever a sign would change.
     fn solve_support(&mut self) {
@@ -136,30 +173,8 @@ impl<'a> Quadratic<'a> {
             return;
         }
         for _ in 0..CUTS {
-            let k = support.len();
-            let mut part = Dense::from_fn(k, k, |a, b| h[(support[a], support[b])]);
-            // Singular where fewer rows are curved than weights are in use: a step along the flat
-            // direction, cut short, drops one of them, as it should.
-            for a in 0..k {
-                part[(a, a)] *= 1.0 + 1e-12;
-            }
-            let Some(factor) = Cholesky::new(&part) else { return };
-            let sign = |j: usize| if self.l1[j] == 0.0 { 0.0 } else { self.x[j].signum() };
-            let mut step: Vec<f64> =
-                support.iter().map(|&j| -(self.gradient[j] + self.l1[j] * sign(j))).collect();
-            factor.solve_in_place(&mut step);
-            if step.iter().any(|d| !d.is_finite()) {
-                return;
-            }
-            let (mut tau, mut hit) = (1.0, None);
-            for (a, &j) in support.iter().enumerate() {
-                if self.l1[j] > 0.0 && self.x[j] * (self.x[j] + step[a]) < 0.0 {
-                    let reach = -self.x[j] / step[a];
-                    if reach < tau {
-                        (tau, hit) = (reach, Some(a));
-                    }
-                }
-            }
+            let Some(step) = self.support_step(h, &support) else { return };
+            let (tau, hit) = self.first_sign_change(&support, &step);
             for (a, &j) in support.iter().enumerate() {
                 let by = if Some(a) == hit { -self.x[j] } else { tau * step[a] };
                 vector::axpy(by, h.row(j), &mut self.gradient);

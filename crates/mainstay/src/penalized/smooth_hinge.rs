@@ -12,6 +12,8 @@ const FIRST_WIDTH: f64 = 0.1;
 const SHARPER: f64 = 0.2;
 /// The last corner as a part of the gap to reach: half of it is what rounding the corner costs.
 const LAST_WIDTH: f64 = 0.5;
+/// The last width relative to the one that suffices, so that rounding does not ask for another stage.
+const JUST_BELOW: f64 = 0.8;
 
 /// The hinge by Newton's method on ever sharper corners, each started from the last.
 pub(super) fn rounded_hinge(
@@ -33,7 +35,7 @@ pub(super) fn rounded_hinge(
             return Ok(found);
         }
         from = Some((found.v, found.b));
-        width = (SHARPER * width).max(0.8 * LAST_WIDTH * tol);
+        width = (SHARPER * width).max(JUST_BELOW * LAST_WIDTH * tol);
     }
 }
 

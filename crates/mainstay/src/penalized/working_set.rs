@@ -20,6 +20,10 @@ const PRUNED: usize = 15;
 const FIRST_TOL: f64 = 1e-2;
 /// A column outside stays idle while its $|r_j|/\lambda_j$ is below this.
 const IDLE: f64 = 0.95;
+/// The gap asked of the working set relative to the last one, where no variable outside it is violated.
+const SHARPER: f64 = 0.1;
+/// The gap asked of the working set relative to that of all variables.
+const OF_GAP: f64 = 0.3;
 
 /// Solves the problem restricted to a set of columns, looks at all columns once for those whose
 /// optimality condition $|r_j| \le \lambda_j$ fails, adds the worst of them (as many as are in use, so
@@ -149,8 +153,8 @@ impl<'a, 'b> WorkingSet<'a, 'b> {
         if gap <= 2.0 * target(budget, value) || settled {
             return false;
         }
-        let limit = if violators.is_empty() { 0.1 * self.tol } else { self.tol };
-        self.tol = (0.3 * gap / value.abs().max(1.0)).min(limit).max(budget.tol());
+        let limit = if violators.is_empty() { SHARPER * self.tol } else { self.tol };
+        self.tol = (OF_GAP * gap / value.abs().max(1.0)).min(limit).max(budget.tol());
         violators.sort_by(|&i, &j| excess(j).total_cmp(&excess(i)).then(i.cmp(&j)));
         let support = self.v.iter().filter(|x| **x != 0.0).count();
         violators.truncate(support.max(FEW));

@@ -16,7 +16,7 @@ use crate::data::{Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::folds::fold_warning;
 use crate::linalg::{Compensated, Dense};
-use crate::loss::expected_probability;
+use crate::loss::{CERTAIN, expected_probability};
 use crate::model::{
     BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, Output,
     assemble, each_class,
@@ -195,6 +195,18 @@ impl Training<'_> {
         )))
     }
 
+    /// The minimum, from zero weights.
+    fn solve(&self, problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Point> {
+        self.bounded(problem)?;
+        let mut at = Point { w: vec![0.0; self.rows.mean.ncols()], b: 0.0 };
+        if problem.correction == Correction::Forward {
+            // The convex problem first: a start from which the likelihood only rises.
+            let convex = Problem { correction: Correction::After, ..*problem };
+            at = minimise(&convex, &at, budget)?;
+        }
+        minimise(problem, &at, budget)
+    }
+
     fn fit(
         &self,
         binary: &BinaryProblem<'_>,
@@ -205,19 +217,13 @@ impl Training<'_> {
         let p = self.rows.mean.ncols();
         let problem = self.problem(self.rows, &binary.y, self.shares, alpha, self.rates);
         let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
-        let mut at = Point { w: vec![0.0; p], b: 0.0 };
         let one_sign = binary.y.iter().all(|y| *y == binary.y[0]);
-        if one_sign {
-            at.b = if self.params.fit_intercept { 40.0 * binary.y[0] } else { 0.0 };
+        let mut at = if one_sign {
+            let b = if self.params.fit_intercept { CERTAIN * binary.y[0] } else { 0.0 };
+            Point { w: vec![0.0; p], b }
         } else {
-            self.bounded(&problem)?;
-            if problem.correction == Correction::Forward {
-                // The convex problem first: a start from which the likelihood only rises.
-                let convex = Problem { correction: Correction::After, ..problem };
-                at = minimise(&convex, &at, &mut budget)?;
-            }
-            at = minimise(&problem, &at, &mut budget)?;
-        }
+            self.solve(&problem, &mut budget)?
+        };
         // What is certified is the intercept as it is returned: far from zero it is rounded noticeably.
         let intercept = moved(at.b, &at.w, centre, -1.0);
         at.b = moved(intercept, &at.w, centre, 1.0);
@@ -249,6 +255,18 @@ impl Training<'_> {
             })
             .collect()
     }
+}
+
+/// Probability that each label is right; 1 for rows that were left out.
+///
+/// One-versus-rest problems each judge a label; the one of the label's own class is asked.
+fn label_posterior(merged: &Merged, fits: &[BinaryFit]) -> Vec<f64> {
+    let own = |k: usize| {
+        let class = merged.data.labels()[k];
+        let fit = if fits.len() == 1 { &fits[0] } else { &fits[class] };
+        fit.row_outputs[0].1[k]
+    };
+    merged.position.iter().map(|position| position.map_or(1.0, own)).collect()
 }
 
 /// Puts the answers to the binary problems together.
@@ -285,19 +303,7 @@ pub(super) fn finish(
     }
     let model = model.with_base_rates(&unmeasured)?;
     let mut fitted = assemble(merged, Model::GaussianLinear(model), params.tol, fits);
-    // One-versus-rest problems each judge a label; the one of the label's own class is asked.
-    let own: Vec<f64> = merged
-        .position
-        .iter()
-        .map(|position| {
-            position.map_or(1.0, |k| {
-                let class = merged.data.labels()[k];
-                let fit = if fits.len() == 1 { &fits[0] } else { &fits[class] };
-                fit.row_outputs[0].1[k]
-            })
-        })
-        .collect();
-    fitted = fitted.with("label_posterior", own).with("alpha", alpha);
+    fitted = fitted.with("label_posterior", label_posterior(merged, fits)).with("alpha", alpha);
     if let Some(table) = table {
         fitted.warnings.extend(fold_warning(&merged.data, params.n_folds));
         fitted = fitted.with("cv_results", table);

@@ -4,11 +4,23 @@ use super::certificate::excess;
 use super::labels::Correction;
 use super::problem::{Problem, State};
 use crate::error::Result;
-use crate::linalg::{Cholesky, Dense, vector};
+use crate::linalg::{ARMIJO, Cholesky, Dense, TINY, vector};
 use crate::optim::Budget;
+use crate::optim::step::{MOST_HALVINGS, ROUNDING};
 
 /// With more features than this the Newton system is solved by conjugate gradients: no p x p matrix.
 const DIRECT_UP_TO: usize = 800;
+/// Values (mean loss per row) below this one are rounded as if they were it.
+const LEAST_VALUE: f64 = 1e-3;
+/// Curvature of a row's loss below which it is taken as straight: quotients by it would overflow.
+const LEAST_CURVATURE: f64 = 1e-290;
+/// First shift of the unit diagonal; a hundred times more is tried until the matrix can be factored.
+const FIRST_SHIFT: f64 = 1e-14;
+/// Residual of the conjugate gradients relative to the gradient, at most and at least.
+const COARSEST: f64 = 0.1;
+const FINEST: f64 = 1e-8;
+/// Products with the Hessian per direction, at most.
+const MOST_PRODUCTS: usize = 500;
 
 /// Weights and intercept.
 #[derive(Debug, Clone, Default)]
@@ -56,14 +68,14 @@ fn search(
     let p = at.w.len();
     let promised = vector::dot(&state.slope, &step[..p]) + state.tilt * step[p];
     let mut tau = 1.0;
-    for _ in 0..50 {
+    for _ in 0..MOST_HALVINGS {
         let mut next = at.clone();
         vector::axpy(tau, &step[..p], &mut next.w);
         next.b += tau * step[p];
         let value = problem.value(&next.w, next.b);
         // Near the optimum differences of values are rounding errors: there any descent will do.
-        let slack = 1e-15 * state.value.abs().max(1e-3);
-        if value <= state.value + 1e-4 * tau * promised + slack {
+        let slack = ROUNDING * state.value.abs().max(LEAST_VALUE);
+        if value <= state.value + ARMIJO * tau * promised + slack {
             let found = problem.state(&next.w, next.b);
             let moved = next.w != at.w || next.b.to_bits() != at.b.to_bits();
             return (promised < 0.0 && moved).then_some((next, found));
@@ -110,7 +122,7 @@ impl<'a> Curvature<'a> {
     /// Weight of $t_i t_i^\top$ once $f_{\mu\mu}(a + (f_{\mu v}/f_{\mu\mu}) t)(\cdot)^\top$ is taken out.
     fn rest(&self, i: usize) -> (f64, f64) {
         let t = &self.state.terms[i];
-        if t.mm > 1e-290 { (t.mv / t.mm, t.vv - t.mv * t.mv / t.mm) } else { (0.0, 0.0) }
+        if t.mm > LEAST_CURVATURE { (t.mv / t.mm, t.vv - t.mv * t.mv / t.mm) } else { (0.0, 0.0) }
     }
 
     fn matrix(&self) -> Dense {
@@ -152,15 +164,14 @@ impl<'a> Curvature<'a> {
             (0..order).for_each(|j| matrix[(order - 1, j)] = 0.0);
             matrix[(order - 1, order - 1)] = 1.0;
         }
-        let scale: Vec<f64> =
-            (0..order).map(|j| matrix[(j, j)].max(1e-300).sqrt().recip()).collect();
+        let scale: Vec<f64> = (0..order).map(|j| matrix[(j, j)].max(TINY).sqrt().recip()).collect();
         for j in 0..order {
             for k in 0..=j {
                 matrix[(j, k)] *= scale[j] * scale[k];
             }
         }
         let right: Vec<f64> = downhill.iter().zip(&scale).map(|(d, s)| d * s).collect();
-        let mut extra = 1e-14;
+        let mut extra = FIRST_SHIFT;
         while extra < 1.0 {
             matrix.add_diagonal(extra);
             if let Some(factor) = Cholesky::new(&matrix) {
@@ -203,10 +214,10 @@ impl<'a> Curvature<'a> {
             r[downhill.len() - 1] = 0.0;
         }
         let start = vector::norm(&r);
-        let goal = start * start.sqrt().clamp(1e-8, 0.1);
+        let goal = start * start.sqrt().clamp(FINEST, COARSEST);
         let mut d = r.clone();
         let mut square = vector::norm_sq(&r);
-        for _ in 0..500 {
+        for _ in 0..MOST_PRODUCTS {
             let image = self.apply(&d);
             let curvature = vector::dot(&d, &image);
             if curvature <= 0.0 {

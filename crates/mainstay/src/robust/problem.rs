@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::average::Blurred;
 use super::labels::{Correction, Rates};
-use crate::linalg::vector;
+use crate::linalg::{TINY, vector};
 use crate::loss::{Terms, expected_logistic};
 
 /// $$\min_{w, b}\ F(w, b) = \frac{\alpha}{2}\|w\|^2 + \sum_i s_i f_i(\mu_i, v_i), \qquad
@@ -65,7 +65,7 @@ impl Problem<'_> {
             Correction::Forward => {
                 // P(label is y | row) and its derivatives; E sigma = 1 + plain.m.
                 let kept = self.rates.kept();
-                let seen = (self.rates.of(-y) + kept * (1.0 + plain.m)).max(1e-300);
+                let seen = (self.rates.of(-y) + kept * (1.0 + plain.m)).max(TINY);
                 let (by_m, by_v) = (kept * plain.mm / seen, kept * plain.mv / seen);
                 Terms {
                     value: -seen.ln(),

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::folds::{Split, geometric_grid, stratified};
 use crate::linalg::{Dense, vector};
 use crate::model::Output;
+use crate::optim::grid::usable_top;
 use crate::optim::{Budget, Candidates, Scores};
 
 /// The smallest strength of the grid as a part of the largest.
@@ -53,7 +54,7 @@ pub(super) fn by_judge(
 /// From the mean squared length of a centred row, with which the model is all but constant, downwards.
 pub(super) fn strengths(params: &RobustLogisticParams, rows: &Dense, shares: &[f64]) -> Vec<f64> {
     let length: f64 = (0..rows.nrows()).map(|i| shares[i] * vector::norm_sq(rows.row(i))).sum();
-    let top = if length > 1e-290 && length < 1e300 { length } else { 1.0 };
+    let top = usable_top(length);
     geometric_grid(top, DEPTH * top, params.n_alphas)
 }
 

@@ -18,6 +18,7 @@ use crate::data::{Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::folds::Split;
 use crate::linalg::{Dense, vector};
+use crate::loss::CERTAIN;
 use crate::model::{BinaryFit, Fitted, WorstRows, each_class};
 use crate::optim::Budget;
 
@@ -50,6 +51,13 @@ struct Found {
     losses: Vec<f64>,
 }
 
+/// The features that may be lost, how many of them in a row, and where they lie then in rows without `centre`.
+fn losable(missing: &[f64], means: &[f64], centre: &[f64]) -> Losable {
+    let columns: Vec<usize> = (0..missing.len()).filter(|&j| missing[j] > 0.0).collect();
+    let centre = columns.iter().map(|&j| means[j] - centre[j]).collect();
+    Losable { columns, budget: missing.iter().sum(), centre }
+}
+
 /// Fits; missing cells of the training rows are where the feature model expects them.
 pub(super) fn fit(
     params: &RobustLogisticParams,
@@ -67,11 +75,7 @@ pub(super) fn fit(
     for i in 0..x.nrows() {
         x.row_mut(i).iter_mut().zip(&centre).for_each(|(v, c)| *v -= c);
     }
-    let losable = expected.missing.as_ref().map(|missing| {
-        let columns: Vec<usize> = (0..p).filter(|&j| missing[j] > 0.0).collect();
-        let centre = columns.iter().map(|&j| means[j] - centre[j]).collect();
-        Losable { columns, budget: missing.iter().sum(), centre }
-    });
+    let losable = expected.missing.as_ref().map(|missing| losable(missing, &means, &centre));
     let axes = match expected.errors {
         Some(each) => each.data().iter().any(|v| *v > 0.0).then_some(HalfAxes::Each(each)),
         None => expected.shared.map(HalfAxes::Shared),
@@ -90,11 +94,8 @@ pub(super) fn fit(
         let sample = Sample { x: &x, y: &binary.y, shares: &shares, axes: threats.axes.as_ref() };
         threats.solve(&sample, alpha, params.tol, control)
     })?;
-    let fits: Vec<BinaryFit> = found
-        .iter()
-        .enumerate()
-        .map(|(class, found)| threats.answer(found, &x, &centre, &signs(&merged, class)))
-        .collect();
+    let answer = |(class, found)| threats.answer(found, &x, &centre, &signs(&merged, class));
+    let fits: Vec<BinaryFit> = found.iter().enumerate().map(answer).collect();
     let rates = threats.rates;
     let mut fitted = finish(&merged, &fits, (params, rates, &None), model, (alpha, table))?;
     fitted.worst_rows = Some(worst_rows(&merged, data, &found));
@@ -139,7 +140,7 @@ impl Threats<'_> {
         let problem = self.problem(s, alpha);
         let mut budget = Budget::new(tol, self.params.max_iter, control);
         let (plane, certificate) = if s.y.iter().all(|y| *y == s.y[0]) {
-            let b = if self.params.fit_intercept { 40.0 * s.y[0] } else { 0.0 };
+            let b = if self.params.fit_intercept { CERTAIN * s.y[0] } else { 0.0 };
             let plane = Plane { w: vec![0.0; s.x.ncols()], b };
             let certificate = Certificate { primal: problem.value(&plane.w, b), dual: 0.0 };
             (plane, Some(certificate))

@@ -2,6 +2,9 @@
 
 use crate::linalg::{Dense, vector};
 
+/// Share of all rows that is what rounding left over.
+const LEFT_OVER: f64 = 1e-12;
+
 /// The loss of a margin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -181,8 +184,7 @@ impl WorstCase<'_> {
         for i in order {
             counts[i] = self.cap(i).min(left);
             left -= counts[i];
-            // Less is what rounding left over.
-            if left <= 1e-12 {
+            if left <= LEFT_OVER {
                 break;
             }
         }

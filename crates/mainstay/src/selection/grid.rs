@@ -49,29 +49,9 @@ impl Estimator for GridCv {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::{Threshold, data};
     use super::*;
-    use crate::error::require;
-    use crate::linalg::Dense;
-    use crate::model::{Linear, Link, Model};
-
-    /// Says the sign of the first feature plus `shift`; cannot be fitted if that is not finite.
-    struct Threshold(f64);
-
-    impl Estimator for Threshold {
-        fn fit(&self, _data: &Dataset, _control: &Control) -> Result<Fitted> {
-            require(self.0.is_finite(), "shift", self.0, "finite")?;
-            let model = Linear { coef: vec![vec![1.0]], intercept: vec![self.0], link: Link::None };
-            Ok(Fitted::new(Model::Linear(model), 1))
-        }
-    }
-
-    /// Rows at -5 to 5 without 0; class 1 is positive.
-    fn data() -> Dataset {
-        let x: Vec<f64> = (-5..=5).filter(|v| *v != 0).map(f64::from).collect();
-        let labels = x.iter().map(|v| usize::from(*v > 0.0)).collect();
-        Dataset::new(Dense::from_rows(10, 1, x).into(), labels, 2)
-            .unwrap_or_else(|e| unreachable!("{e}"))
-    }
+    use crate::model::Model;
 
     fn winner(shifts: &[f64]) -> Result<f64> {
         let candidates =

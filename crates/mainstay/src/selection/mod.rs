@@ -1,5 +1,7 @@
 //! Choosing among estimators.
 
+#[cfg(test)]
+mod fixture;
 mod grid;
 mod memo;
 mod robust_cv;

@@ -18,6 +18,10 @@ use crate::optim::{Bracket, Budget};
 const ROUNDING: f64 = 1e-12;
 /// Part of the total weight below which the largest useless `k` leaves some that help.
 const NEARLY_ALL: f64 = 1e-6;
+/// Relative distance by which an advised `k` is above the bound that rounding may have lowered.
+const ABOVE: f64 = 1e-9;
+/// An advised share of the rows is a multiple of one over this.
+const SHARES: f64 = 1e4;
 /// Part of a row's weight below which a share is rounding noise of the solver.
 const NOISE: f64 = 1e-4;
 /// Relative improvement on the best constant that proves that weights are useful.
@@ -219,8 +223,8 @@ fn useless_classes(problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Opt
 /// Which `k` to take where the largest useless one lies between `low` and `high`.
 fn advice((low, high): (f64, f64), total: f64) -> String {
     // Above the largest useless one, and above what rounding makes of it.
-    let above = |k: f64| (k * (1.0 + 1e-9)).floor() + 1.0;
-    let share = |k: f64| above(k / total * 1e4) / 1e4;
+    let above = |k: f64| (k * (1.0 + ABOVE)).floor() + 1.0;
+    let share = |k: f64| above(k / total * SHARES) / SHARES;
     if above(low) >= above(high) {
         format!("the smallest usable k is {} (a fraction of {:.4})", above(high), share(high))
     } else {

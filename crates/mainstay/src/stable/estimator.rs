@@ -137,8 +137,8 @@ impl StableSvc {
 
     /// One fit for each of `ks`, in that order, each started from the one before.
     pub fn path(&self, data: &Dataset, ks: &[K], control: &Control) -> Result<Vec<Fitted>> {
-        let settings: Vec<_> = ks.iter().map(|&k| Setting { k, strength: self.0.c }).collect();
-        self.path_spec().fit(&settings, data, control)
+        let points: Vec<_> = ks.iter().map(|&k| PathPoint::k(k)).collect();
+        self.fit_path(&points, data, control)
     }
 
     /// One fit for each of `cs` (values of `C`), in that order, each started from the one before.
@@ -148,9 +148,8 @@ impl StableSvc {
         cs: &[f64],
         control: &Control,
     ) -> Result<Vec<Fitted>> {
-        cs.iter().try_for_each(|&c| positive("C", c))?;
-        let settings: Vec<_> = cs.iter().map(|&c| Setting { k: self.0.k, strength: c }).collect();
-        self.path_spec().fit(&settings, data, control)
+        let points: Vec<_> = cs.iter().map(|&c| PathPoint::c(c)).collect();
+        self.fit_path(&points, data, control)
     }
 }
 
@@ -169,14 +168,8 @@ impl Estimator for StableSvc {
         data: &Dataset,
         control: &Control,
     ) -> Result<Vec<Fitted>> {
-        let setting = |point: &PathPoint| {
-            point.runs_over(&["k", "C"])?;
-            let strength = point.c.unwrap_or(self.0.c);
-            positive("C", strength)?;
-            Ok(Setting { k: point.k.unwrap_or(self.0.k), strength })
-        };
-        let settings: Vec<_> = points.iter().map(setting).collect::<Result<_>>()?;
-        self.path_spec().fit(&settings, data, control)
+        let own = Setting { k: self.0.k, strength: self.0.c };
+        self.path_spec().fit(&settings(points, own, "C", |point| point.c)?, data, control)
     }
 }
 
@@ -248,8 +241,8 @@ impl StableLogistic {
 
     /// One fit for each of `ks`, in that order, each started from the one before.
     pub fn path(&self, data: &Dataset, ks: &[K], control: &Control) -> Result<Vec<Fitted>> {
-        let settings: Vec<_> = ks.iter().map(|&k| Setting { k, strength: self.0.alpha }).collect();
-        self.path_spec().fit(&settings, data, control)
+        let points: Vec<_> = ks.iter().map(|&k| PathPoint::k(k)).collect();
+        self.fit_path(&points, data, control)
     }
 
     /// One fit for each of `alphas`, in that order, each started from the one before.
@@ -259,10 +252,8 @@ impl StableLogistic {
         alphas: &[f64],
         control: &Control,
     ) -> Result<Vec<Fitted>> {
-        alphas.iter().try_for_each(|&alpha| positive("alpha", alpha))?;
-        let settings: Vec<_> =
-            alphas.iter().map(|&alpha| Setting { k: self.0.k, strength: alpha }).collect();
-        self.path_spec().fit(&settings, data, control)
+        let points: Vec<_> = alphas.iter().map(|&alpha| PathPoint::alpha(alpha)).collect();
+        self.fit_path(&points, data, control)
     }
 }
 
@@ -281,15 +272,23 @@ impl Estimator for StableLogistic {
         data: &Dataset,
         control: &Control,
     ) -> Result<Vec<Fitted>> {
-        let setting = |point: &PathPoint| {
-            point.runs_over(&["k", "alpha"])?;
-            let strength = point.alpha.unwrap_or(self.0.alpha);
-            positive("alpha", strength)?;
-            Ok(Setting { k: point.k.unwrap_or(self.0.k), strength })
-        };
-        let settings: Vec<_> = points.iter().map(setting).collect::<Result<_>>()?;
-        self.path_spec().fit(&settings, data, control)
+        let own = Setting { k: self.0.k, strength: self.0.alpha };
+        self.path_spec().fit(&settings(points, own, "alpha", |point| point.alpha)?, data, control)
     }
+}
+
+/// The settings of a path over `k` and the strength that is called `name`; what a point does not say is the estimator's `own`.
+fn settings(
+    points: &[PathPoint],
+    own: Setting,
+    name: &'static str,
+    strength: impl Fn(&PathPoint) -> Option<f64>,
+) -> Result<Vec<Setting>> {
+    PathPoint::settings(points, &["k", name], |point| {
+        let strength = strength(point).unwrap_or(own.strength);
+        positive(name, strength)?;
+        Ok(Setting { k: point.k.unwrap_or(own.k), strength })
+    })
 }
 
 pub(super) fn only(path: Vec<Fitted>) -> Result<Fitted> {

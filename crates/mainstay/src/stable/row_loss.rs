@@ -147,7 +147,6 @@ mod tests {
         let signs = || Target::Signs(vec![1.0, -1.0, 1.0]);
         let classes = || Target::Classes { labels: vec![0, 2, 1], count: 3 };
         let scores = [0.31, -1.7, 2.4, 0.05, -0.6, 1.3, 3.1, -2.2, 0.77];
-        let h = 1e-5;
         for (loss, target) in [
             (RowLoss::SquaredHinge, signs()),
             (RowLoss::Logistic, signs()),
@@ -156,28 +155,33 @@ mod tests {
         ] {
             let problem = problem(loss, target);
             let q = problem.q();
-            let at = |i: usize, f: &[f64]| {
-                let (mut slope, mut curve) = (vec![0.0; q], vec![0.0; q * (q + 1) / 2]);
-                let loss = expand(&problem, i, f, 1.0, &mut slope, &mut curve);
-                (loss, slope, curve)
-            };
             for i in 0..3 {
-                let f = &scores[i * q..(i + 1) * q];
-                let (value, slope, curve) = at(i, f);
-                assert!((value - problem.row_loss(i, f)).abs() < 1e-14);
-                for j in 0..q {
-                    let moved = |d: f64| {
-                        let mut g = f.to_vec();
-                        g[j] += d;
-                        at(i, &g)
-                    };
-                    let (up, down) = (moved(h), moved(-h));
-                    assert!(((up.0 - down.0) / (2.0 * h) - slope[j]).abs() < 1e-6);
-                    for l in 0..=j {
-                        let numeric = (up.1[l] - down.1[l]) / (2.0 * h);
-                        assert!((numeric - curve[j * (j + 1) / 2 + l]).abs() < 1e-6);
-                    }
-                }
+                agrees_with_differences(&problem, i, &scores[i * q..(i + 1) * q]);
+            }
+        }
+    }
+
+    /// Checks value, slope and curvature of row `i` at the scores `f`.
+    fn agrees_with_differences(problem: &Problem<'_>, i: usize, f: &[f64]) {
+        let (q, h) = (problem.q(), 1e-5);
+        let at = |f: &[f64]| {
+            let (mut slope, mut curve) = (vec![0.0; q], vec![0.0; q * (q + 1) / 2]);
+            let loss = expand(problem, i, f, 1.0, &mut slope, &mut curve);
+            (loss, slope, curve)
+        };
+        let (value, slope, curve) = at(f);
+        assert!((value - problem.row_loss(i, f)).abs() < 1e-14);
+        for j in 0..q {
+            let moved = |d: f64| {
+                let mut g = f.to_vec();
+                g[j] += d;
+                at(&g)
+            };
+            let (up, down) = (moved(h), moved(-h));
+            assert!(((up.0 - down.0) / (2.0 * h) - slope[j]).abs() < 1e-6);
+            for l in 0..=j {
+                let numeric = (up.1[l] - down.1[l]) / (2.0 * h);
+                assert!((numeric - curve[j * (j + 1) / 2 + l]).abs() < 1e-6);
             }
         }
     }

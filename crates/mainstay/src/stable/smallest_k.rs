@@ -21,7 +21,7 @@ use crate::data::Standardize;
 use crate::error::Result;
 use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
-use crate::linalg::{Matrix, Row, vector};
+use crate::linalg::{ARMIJO, Matrix, Row, vector};
 use crate::optim::Budget;
 
 /// Relative gap asked here where a fit asks for less.
@@ -46,14 +46,14 @@ const FLAT: f64 = 0.0025;
 const SETTLED: f64 = 0.03;
 /// Relative changes of the smoothed hinges that may be rounding.
 const NOISE: f64 = 1e-13;
-/// Part of the predicted decrease that a step must achieve.
-const SUFFICIENT: f64 = 1e-4;
 /// The shortest step tried.
 const LEAST_STEP: f64 = 1e-6;
 /// Rounds in which shares are balanced at most; each leaves a small part of the error.
 const BALANCING_ROUNDS: usize = 12;
 /// Part of the total weight by which the shares may be out of balance.
 const BALANCED: f64 = 1e-11;
+/// As [`BALANCED`], but so small that further rounds cannot lower it.
+const BALANCED_EXACTLY: f64 = 1e-15;
 /// Relative improvement on the best constant below which no hyperplane helps.
 const CLEARLY_BETTER: f64 = 1e-6;
 /// Part of the mean squared row that a negligible ridge is.
@@ -289,7 +289,7 @@ impl<'r> Smoothed<'r> {
                 *m = old + step * y * f;
             }
             // Also false for values that are not numbers.
-            if self.value() <= before - SUFFICIENT * step * decrease + noise {
+            if self.value() <= before - ARMIJO * step * decrease + noise {
                 vector::axpy(step, v, &mut self.v);
                 self.eval_losses();
                 return true;
@@ -336,7 +336,7 @@ impl<'r> Smoothed<'r> {
             let alpha: Vec<f64> = share.iter().zip(self.y).map(|(a, y)| a * y).collect();
             let adjoint = z.tr_mul_vec(&alpha);
             let off = adjoint.iter().fold(0.0_f64, |top, r| top.max(r.abs())) / total;
-            if off <= 1e-15 || (off <= BALANCED && off > 0.5 * best) {
+            if off <= BALANCED_EXACTLY || (off <= BALANCED && off > 0.5 * best) {
                 return Ok(Some(share));
             }
             best = best.min(off);

@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,23 @@ pub enum OutlierKind {
     Both,
 }
 
+/// Variance of clustered outliers, in pooled variances of the feature: the paper's.
+const CLUSTER_VARIANCE: f64 = 0.001;
+/// Width of spread outliers, in pooled deviations of the feature: the paper's.
+const SPREAD_WIDTH: f64 = 10.0;
+
+/// Where clustered outliers come from and what they are called: of two classes the first and the second, of more a pair drawn
+/// at random.
+fn outlier_pair(present: &[usize], rng: &mut ChaCha8Rng) -> (usize, usize) {
+    let far = rng.random_range(0..present.len());
+    let other = rng.random_range(1..present.len().max(2));
+    if present.len() == 2 {
+        (present[0], present[1])
+    } else {
+        (present[far], present[(far + other) % present.len()])
+    }
+}
+
 /// Replaces `level` of the rows (rounded, at least one) by outliers as in section 5.1.1 of the conic SVM paper,
 /// carried over to any data.
 ///
@@ -91,13 +109,7 @@ pub fn outliers(
     let mut rng = generator(seed);
     let present: Vec<usize> = (0..n_classes).filter(|&k| centres[k].is_some()).collect();
     let (mut damaged, mut found) = (x.clone(), labels.to_vec());
-    let far = rng.random_range(0..present.len());
-    let other = rng.random_range(1..present.len().max(2));
-    let pair = if present.len() == 2 {
-        (present[0], present[1])
-    } else {
-        (present[far], present[(far + other) % present.len()])
-    };
+    let pair = outlier_pair(&present, &mut rng);
     let mut rows: Vec<usize> = (0..labels.len()).collect();
     rows.shuffle(&mut rng);
     for (turn, &i) in rows[..share(level, rows.len())].iter().enumerate() {
@@ -108,7 +120,7 @@ pub fn outliers(
         };
         let (from, to) = if clustered { pair } else { (labels[i], labels[i]) };
         let (Some(near), Some(across)) = (&centres[from], &centres[to]) else { continue };
-        let width = if clustered { 0.001_f64.sqrt() } else { 10.0 };
+        let width = if clustered { CLUSTER_VARIANCE.sqrt() } else { SPREAD_WIDTH };
         for (j, v) in damaged.row_mut(i).iter_mut().enumerate() {
             let noise: f64 = StandardNormal.sample(&mut rng);
             // m + 10 (mu_a - m), which is mu_a itself where a = b.

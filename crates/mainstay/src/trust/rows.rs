@@ -60,6 +60,24 @@ pub struct RowTrust {
     pub notes: Vec<String>,
 }
 
+impl RowTrust {
+    /// The lists with one number for each row that could be given, by their public names.
+    pub fn columns(&self) -> impl Iterator<Item = (&'static str, &[f64])> {
+        let lists = [
+            ("probability", &self.probability),
+            ("probability_low", &self.probability_low),
+            ("probability_high", &self.probability_high),
+            ("agreement", &self.agreement),
+            ("flip_sd", &self.flip_sd),
+            ("flip_error", &self.flip_error),
+            ("deletions", &self.deletions),
+            ("distance", &self.distance),
+            ("nearer", &self.nearer),
+        ];
+        lists.into_iter().filter_map(|(name, list)| Some((name, list.as_deref()?)))
+    }
+}
+
 /// Rows of a class needed for a p-value of 5 %.
 const ROWS_FOR_LEVEL: usize = 19;
 

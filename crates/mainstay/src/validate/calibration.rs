@@ -32,12 +32,17 @@ pub(super) fn curve(finished: &Finished<'_>) -> Option<CalibrationCurve> {
     Some(smooth(&p, &y, &finished.plan.members(n), finished.plan.seed))
 }
 
-/// Nadaraya and Watson's local mean of `y` over `p` with a Gaussian window of Silverman's width; the band redraws `members`.
-fn smooth(p: &[f64], y: &[f64], members: &[Vec<usize>], seed: u64) -> CalibrationCurve {
+/// Width of a Gaussian window for values with the deviation of `p`, by Silverman's rule of thumb.
+fn silverman_width(p: &[f64]) -> f64 {
     let n = p.len() as f64;
     let mean = p.iter().sum::<f64>() / n;
     let deviation = (p.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n).sqrt();
-    let bandwidth = (1.06 * deviation * n.powf(-0.2)).max(NARROWEST);
+    1.06 * deviation * n.powf(-0.2)
+}
+
+/// Nadaraya and Watson's local mean of `y` over `p` with a Gaussian window of Silverman's width; the band redraws `members`.
+fn smooth(p: &[f64], y: &[f64], members: &[Vec<usize>], seed: u64) -> CalibrationCurve {
+    let bandwidth = silverman_width(p).max(NARROWEST);
     let low = p.iter().copied().fold(1.0, f64::min);
     let high = p.iter().copied().fold(0.0, f64::max);
     let at: Vec<f64> =

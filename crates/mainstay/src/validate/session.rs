@@ -15,6 +15,9 @@ use crate::linalg::Dense;
 use crate::metrics::{Metric, Predictions};
 use crate::model::{Estimator, Model};
 
+/// Bootstrap refits below which no optimism is estimated, unless cross-validation was repeated.
+const FEWEST_REFITS: usize = 10;
+
 /// What a refit says about the rows it is judged on; written to journals.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Refit {
@@ -212,7 +215,7 @@ impl Validation {
         control.install(|| open.par_iter().try_for_each(one))
     }
 
-    /// Does one job.
+    /// Fits to the rows of the `k`-th job and predicts those it is judged on; what goes wrong is recorded in the refit.
     fn refit(
         &self,
         k: usize,
@@ -269,20 +272,11 @@ impl Validation {
         let others: Vec<(&Job, Predictions)> = (1..self.jobs.len())
             .filter_map(|k| Some((&self.jobs[k], usable(k)?.made(self.n_classes))))
             .collect();
-        let mut notes = Vec::new();
-        let problems: Vec<&String> =
-            found.iter().flatten().filter_map(|refit| refit.problem.as_ref()).collect();
-        if let Some(first) = problems.first() {
-            notes.push(format!("{} refits failed and are left out: {first}", problems.len()));
-        }
-        let open = found.iter().filter(|f| f.is_none()).count();
-        if open > 0 {
-            notes.push(format!("{open} of {} refits were not done", self.jobs.len()));
-        }
+        let notes = notes(&found);
         let (plan, labels, n_classes) = (&self.plan, self.labels.as_slice(), self.n_classes);
         let finished = Finished { plan, labels, n_classes, all, others };
         let (bootstrap, repeats) = (finished.bootstraps().len(), finished.repeats().len());
-        if bootstrap < 10 && repeats == 0 {
+        if bootstrap < FEWEST_REFITS && repeats == 0 {
             return Err(few());
         }
         let metrics = scores::table(&finished)?;
@@ -303,4 +297,19 @@ impl Validation {
             notes,
         })
     }
+}
+
+/// What the reader must know about refits that failed or were not done.
+fn notes(found: &[Option<Refit>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let problems: Vec<&String> =
+        found.iter().flatten().filter_map(|refit| refit.problem.as_ref()).collect();
+    if let Some(first) = problems.first() {
+        notes.push(format!("{} refits failed and are left out: {first}", problems.len()));
+    }
+    let open = found.iter().filter(|f| f.is_none()).count();
+    if open > 0 {
+        notes.push(format!("{open} of {} refits were not done", found.len()));
+    }
+    notes
 }

@@ -105,15 +105,12 @@ impl EncoderLearner {
             // The columns left out are still among the tallies.
             return Ok(false);
         }
-        let kept: BTreeSet<&str> = left_out.iter().map(|l| l.column.as_str()).collect();
-        let names = self.tallies.iter().map(|t| t.name.as_str());
-        let kinds_kept: Vec<(String, ColumnType)> = names
-            .zip(&kinds)
-            .filter(|(name, _)| !kept.contains(name))
-            .map(|(name, kind)| (name.to_owned(), *kind))
-            .collect();
-        self.tallies = kinds_kept.iter().map(|(name, _)| Tally::new(name, &self.options)).collect();
-        let kinds = kinds_kept.into_iter().map(|(_, kind)| kind).collect();
+        let dropped: BTreeSet<&str> = left_out.iter().map(|l| l.column.as_str()).collect();
+        let (tallies, kinds): (Vec<Tally>, Vec<ColumnType>) = (self.tallies.iter().zip(&kinds))
+            .filter(|(tally, _)| !dropped.contains(tally.name.as_str()))
+            .map(|(tally, kind)| (Tally::new(&tally.name, &self.options), *kind))
+            .unzip();
+        self.tallies = tallies;
         self.rows = 0;
         self.stage = Stage::Complete { kinds, left_out };
         Ok(true)

@@ -259,29 +259,8 @@ impl Encoder {
             if !columns.insert(name) {
                 return bad(format!("two columns are called `{name}`"));
             }
-            match &rule.encoding {
-                Encoding::Numeric { fill } if fill.is_some_and(|v| !v.is_finite()) => {
-                    return bad(format!("the stand-in of column `{name}` is not finite"));
-                }
-                Encoding::Date { origin, fill, .. }
-                    if !origin.is_finite() || fill.is_some_and(|v| !v.is_finite()) =>
-                {
-                    return bad(format!("the dates of column `{name}` are not finite"));
-                }
-                Encoding::Categorical { categories, fill, rare, reference } => {
-                    let sorted = |list: &[String]| list.windows(2).all(|pair| pair[0] < pair[1]);
-                    let twice = rare.iter().any(|r| categories.binary_search(r).is_ok());
-                    if !sorted(categories) || !sorted(rare) || twice {
-                        return bad(format!("the categories of column `{name}` are not sorted"));
-                    }
-                    let levels = categories.len() + usize::from(!rare.is_empty());
-                    let lacks = fill.is_some_and(|k| k >= levels)
-                        || reference.is_some_and(|k| k >= categories.len() || levels < 2);
-                    if levels == 0 || lacks {
-                        return bad(format!("column `{name}` lacks a category"));
-                    }
-                }
-                Encoding::Numeric { .. } | Encoding::Date { .. } => {}
+            if let Some(what) = rule.encoding.fault(name) {
+                return bad(what);
             }
         }
         if self.columns.is_empty() {

@@ -50,6 +50,29 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    /// What is wrong with an encoding of the column `name` that came from outside.
+    pub(super) fn fault(&self, name: &str) -> Option<String> {
+        let infinite = |v: &Option<f64>| v.is_some_and(|v| !v.is_finite());
+        match self {
+            Self::Numeric { fill } => {
+                infinite(fill).then(|| format!("the stand-in of column `{name}` is not finite"))
+            }
+            Self::Date { origin, fill, .. } => (!origin.is_finite() || infinite(fill))
+                .then(|| format!("the dates of column `{name}` are not finite")),
+            Self::Categorical { categories, fill, rare, reference } => {
+                let sorted = |list: &[String]| list.windows(2).all(|pair| pair[0] < pair[1]);
+                let twice = rare.iter().any(|r| categories.binary_search(r).is_ok());
+                if !sorted(categories) || !sorted(rare) || twice {
+                    return Some(format!("the categories of column `{name}` are not sorted"));
+                }
+                let levels = categories.len() + usize::from(!rare.is_empty());
+                let lacks = fill.is_some_and(|k| k >= levels)
+                    || reference.is_some_and(|k| k >= categories.len() || levels < 2);
+                (levels == 0 || lacks).then(|| format!("column `{name}` lacks a category"))
+            }
+        }
+    }
+
     /// Number of features.
     pub fn width(&self) -> usize {
         match self {

@@ -6,6 +6,9 @@ use super::super::step;
 use super::Shape;
 use crate::linalg::vector;
 
+/// Smallest and largest part of a weight at the start, in units of the scaled features.
+const START: (f64, f64) = (1e-2, 1e2);
+
 /// Steps shorter than this part of the way end the iteration: arithmetic has broken down.
 const SHORTEST_STEP: f64 = 1e-13;
 /// The smallest centring: a corrector that aims lower gains nothing.
@@ -73,7 +76,7 @@ impl Iterate {
         let (n, p) = program.shape();
         let a = vec![0.5; n];
         let column = |l1: &f64| {
-            let size = (1.0 / (n as f64 * l1)).clamp(1e-2, 1e2);
+            let size = (1.0 / (n as f64 * l1)).clamp(START.0, START.1);
             Column { plus: size, minus: size, pi: *l1, kappa: *l1 }
         };
         let columns =

@@ -66,3 +66,64 @@ fn farthest(problem: &Problem<'_>, value: f64) -> f64 {
         (value.abs() + radius * (up * (1.0 + k_up) * far_up + down * k_down * far_down)) / b;
     above.max(below)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::linalg::Dense;
+    use crate::robust::average::Blurred;
+    use crate::robust::labels::Rates;
+
+    const ROWS: usize = 5;
+
+    proptest! {
+        /// The bound that one point proves is below the objective of every other point.
+        #[test]
+        fn no_bound_lies_above_any_objective(
+            x in prop::collection::vec(-3.0..3.0_f64, 2 * ROWS),
+            own in prop::collection::vec(0.0..2.0_f64, 2 * ROWS),
+            point in (prop::collection::vec(-2.0..2.0_f64, 2), -3.0..3.0_f64),
+            other in (prop::collection::vec(-2.0..2.0_f64, 2), -3.0..3.0_f64),
+            rates in (0.0..0.4_f64, 0.0..0.4_f64),
+            alpha in 0.01..2.0_f64,
+            (blurred, backward, intercept) in any::<(bool, bool, bool)>(),
+        ) {
+            let mut rows = Blurred::known(Dense::from_rows(ROWS, 2, x));
+            rows.own = blurred.then(|| Dense::from_rows(ROWS, 2, own));
+            let problem = Problem {
+                rows: &rows,
+                y: &[1.0, -1.0, 1.0, -1.0, -1.0],
+                shares: &[0.1, 0.3, 0.2, 0.15, 0.25],
+                alpha,
+                rates: Rates { negative: rates.0, positive: rates.1 },
+                correction: if backward { Correction::Backward } else { Correction::After },
+                intercept,
+            };
+            let free = f64::from(u8::from(intercept));
+            let found = certify(&problem, &point.0, free * point.1).unwrap();
+            prop_assert!(found.dual <= found.primal, "{found:?}");
+            for (w, b) in [(other.0, free * other.1), (vec![0.0; 2], 0.0)] {
+                let value = problem.value(&w, b);
+                prop_assert!(found.dual <= value + 1e-12 * value.abs().max(1.0), "{value} {found:?}");
+            }
+        }
+    }
+
+    /// Where the likelihood is not convex nothing is claimed.
+    #[test]
+    fn the_likelihood_of_observed_labels_has_no_certificate() {
+        let rows = Blurred::known(Dense::from_rows(2, 1, vec![1.0, -1.0]));
+        let problem = Problem {
+            rows: &rows,
+            y: &[1.0, -1.0],
+            shares: &[0.5, 0.5],
+            alpha: 1.0,
+            rates: Rates { negative: 0.1, positive: 0.1 },
+            correction: Correction::Forward,
+            intercept: true,
+        };
+        assert!(certify(&problem, &[0.5], 0.0).is_none());
+    }
+}

@@ -51,21 +51,15 @@ impl Elimination<'_> {
         }
         let deleting = self.deleting(at, &targets, (&w, &g), lambda);
         let cones = self.cones(&targets, &w, &g);
-        let mut a = vec![0.0; n];
-        for (i, a) in a.iter_mut().enumerate() {
-            let l = &self.losses[i];
-            let margin = (targets.pull[i] - g[i] - l.d * l.slope * theta) / l.h;
-            *a = targets.count[i] - l.d * theta - l.d * l.slope * margin;
-        }
-        let excess = at.excess.as_ref().map(|e| {
-            let (kept, over) = self.products(at, goal, predictor);
-            let r = |i: usize| (kept[i] - e.r[i] * a[i]) / at.a[i];
-            let xi = |i: usize| (over[i] + e.xi[i] * a[i]) / (rows.caps[i] - at.a[i]);
-            Excess { r: (0..n).map(r).collect(), xi: (0..n).map(xi).collect() }
-        });
-        if at.excess.is_none() {
-            a.fill(0.0);
-        }
+        let (a, excess) = match &at.excess {
+            Some(excess) => {
+                let a = self.counts(&targets, &g, theta);
+                let products = self.products(at, goal, predictor);
+                let excess = self.excess(at, excess, &a, products);
+                (a, Some(excess))
+            }
+            None => (vec![0.0; n], None),
+        };
         let floor = if rows.top() && rows.hinge() {
             (floor_product(at, goal, predictor) - at.floor * theta) / at.theta
         } else {
@@ -142,6 +136,29 @@ impl Elimination<'_> {
         targets
     }
 
+    /// Change of the counts.
+    fn counts(&self, targets: &Targets, g: &[f64], theta: f64) -> Vec<f64> {
+        let count = |i: usize| {
+            let l = &self.losses[i];
+            let margin = (targets.pull[i] - g[i] - l.d * l.slope * theta) / l.h;
+            targets.count[i] - l.d * theta - l.d * l.slope * margin
+        };
+        (0..g.len()).map(count).collect()
+    }
+
+    /// Change of the excesses that goes with the change `a` of the counts.
+    fn excess(
+        &self,
+        at: &Iterate,
+        e: &Excess,
+        a: &[f64],
+        (kept, over): (Vec<f64>, Vec<f64>),
+    ) -> Excess {
+        let r = |i: usize| (kept[i] - e.r[i] * a[i]) / at.a[i];
+        let xi = |i: usize| (over[i] + e.xi[i] * a[i]) / (self.rows.caps[i] - at.a[i]);
+        Excess { r: (0..a.len()).map(r).collect(), xi: (0..a.len()).map(xi).collect() }
+    }
+
     fn deletion_targets(
         &self,
         at: &Iterate,
@@ -154,15 +171,13 @@ impl Elimination<'_> {
         let (mut above, mut tau) = (Dense::zeros(n, m), Dense::zeros(n, m));
         let budget = self.rows.budget();
         let change = predictor.and_then(|d| Some((d, d.deleting.as_ref()?)));
+        let unspent = |at: &Iterate, x: &Deleting, i: usize| {
+            budget * at.g[i] - x.tau.row(i).iter().sum::<f64>()
+        };
         for i in 0..n {
             let g = at.g[i];
-            let unspent = budget * g - x.tau.row(i).iter().sum::<f64>();
-            let mut by_price = goal - unspent * x.lambda[i];
-            if let Some((d, dx)) = change {
-                let more = budget * d.g[i] - dx.tau.row(i).iter().sum::<f64>();
-                by_price -= more * dx.lambda[i];
-            }
-            targets.price[i] = by_price / x.lambda[i];
+            let more = change.map_or(0.0, |(d, dx)| unspent(d, dx, i) * dx.lambda[i]);
+            targets.price[i] = (goal - unspent(at, x, i) * x.lambda[i] - more) / x.lambda[i];
             let (xt, xs, xz) = (x.tau.row(i), x.slack.row(i), x.zeta.row(i));
             let (im, f) = (part.im.row(i), part.f.row(i));
             let (above, tau) = (above.row_mut(i), tau.row_mut(i));
@@ -185,6 +200,28 @@ impl Elimination<'_> {
         targets.tau = Some(tau);
     }
 
+    /// Adds to the weights' right-hand side what eliminating the deletions and the cone of row `i` leaves.
+    fn add_eliminated(
+        &self,
+        targets: &Targets,
+        i: usize,
+        (price, pull): (f64, f64),
+        rhs: &mut [f64],
+    ) {
+        let rows = self.rows;
+        if let (Some(part), Some(away), Some(tau)) = (&self.deletions, &rows.away, &targets.tau) {
+            let (away, f, e, tau) = (away.row(i), part.f.row(i), part.e.row(i), tau.row(i));
+            for (k, &j) in rows.columns().iter().enumerate() {
+                rhs[j] += away[k] * (price * e[k] - pull * f[k] - tau[k]);
+            }
+        }
+        if let (Some(part), Some(c)) = (&self.cones, &targets.cones) {
+            vector::axpy(1.0, image(c.tail.row(i)), rhs);
+            let scale = part.twist[i] * (c.head[i] - pull);
+            vector::axpy(scale, image(part.scaling.w1.row(i)), rhs);
+        }
+    }
+
     fn right_hand_side(
         &self,
         at: &Iterate,
@@ -201,18 +238,7 @@ impl Elimination<'_> {
             let (price, pull) = self.pair(i, targets.price[i], targets.margin[i]);
             vector::axpy(pull, rows.signed.row(i), &mut rhs[..p]);
             rhs[p] += rows.problem.y[i] * pull;
-            if let (Some(part), Some(away), Some(tau)) = (&self.deletions, &rows.away, &targets.tau)
-            {
-                let (away, f, e, tau) = (away.row(i), part.f.row(i), part.e.row(i), tau.row(i));
-                for (k, &j) in rows.columns().iter().enumerate() {
-                    rhs[j] += away[k] * (price * e[k] - pull * f[k] - tau[k]);
-                }
-            }
-            if let (Some(part), Some(c)) = (&self.cones, &targets.cones) {
-                vector::axpy(1.0, image(c.tail.row(i)), &mut rhs[..p]);
-                let scale = part.twist[i] * (c.head[i] - pull);
-                vector::axpy(scale, image(part.scaling.w1.row(i)), &mut rhs[..p]);
-            }
+            self.add_eliminated(targets, i, (price, pull), &mut rhs[..p]);
             if let Some(t) = self.theta_at() {
                 let l = &self.losses[i];
                 let tilt = l.d * l.slope / l.h;

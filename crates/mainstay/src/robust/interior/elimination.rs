@@ -2,11 +2,13 @@
 
 use super::iterate::Iterate;
 use super::rows::Rows;
-use crate::linalg::{Cholesky, Dense, GramSum, vector};
+use crate::linalg::{Cholesky, Dense, GramSum, TINY, vector};
 use crate::optim::cone::{Scaling, image};
 
 /// Added to the unit diagonal of the scaled system, and what is tried if that is not enough.
 const SHIFTS: [f64; 3] = [1e-14, 1e-11, 1e-8];
+/// The largest number below 1: a probability that is never certain.
+const LAST_BELOW_ONE: f64 = 1.0 - 1e-16;
 
 /// What is left of a row's loss once its count and excess are eliminated: $dg = \hat g - e\,d\theta - h\,dm$.
 pub(super) struct LossPart {
@@ -109,7 +111,7 @@ fn loss_parts(rows: &Rows<'_>, at: &Iterate) -> Vec<LossPart> {
             (1.0, 0.0, at.g[i] - a, 1.0 - m)
         } else {
             // The slope is a variable; the margin that belongs to it may differ from that of the row.
-            let pi = (at.g[i] / a - rows.kappa[i]).clamp(1e-300, 1.0 - 1e-16);
+            let pi = (at.g[i] / a - rows.kappa[i]).clamp(TINY, LAST_BELOW_ONE);
             let (up, down) = ((1.0 - pi).ln(), pi.ln());
             let (slope, bend) = (pi + rows.kappa[i], a * pi * (1.0 - pi));
             let entropy = -(pi * down + (1.0 - pi) * up);
@@ -119,7 +121,7 @@ fn loss_parts(rows: &Rows<'_>, at: &Iterate) -> Vec<LossPart> {
             let d = 1.0 / (e.r[i] / a + e.xi[i] / (rows.caps[i] - a));
             (d, e.r[i] - (e.xi[i] + at.theta - loss))
         });
-        let h = (d * slope * slope + bend).max(1e-300);
+        let h = (d * slope * slope + bend).max(TINY);
         LossPart { slope, d, h, bend, off, excess_off }
     };
     (0..rows.len()).map(one).collect()
@@ -187,6 +189,58 @@ fn residuals(rows: &Rows<'_>, at: &Iterate) -> (Vec<f64>, f64, f64) {
     (rw, rb, rtheta)
 }
 
+/// What deletions and cones add to the matrix, row by row.
+struct RowSums {
+    /// Diagonal that is added.
+    own: Vec<f64>,
+    /// Outer products that are taken off.
+    minus: GramSum,
+    /// The present row as the system sees it.
+    q: Vec<f64>,
+    /// Scratch: how the price of deletions in the present row pushes the weights.
+    u: Vec<f64>,
+}
+
+impl RowSums {
+    fn new(rows: &Rows<'_>) -> Self {
+        let p = rows.signed.ncols();
+        Self { own: vec![rows.ridge; p], minus: GramSum::new(p), q: vec![0.0; p], u: vec![0.0; p] }
+    }
+
+    /// Eliminates the deletions of row `i`; returns what they add to its stiffness.
+    fn add_deletions(
+        &mut self,
+        part: &DeletionPart,
+        away: &[f64],
+        columns: &[usize],
+        i: usize,
+    ) -> f64 {
+        let (price, left) = (part.price[i], part.left[i]);
+        let (f, e) = (part.f.row(i), part.e.row(i));
+        let root = price.sqrt().recip();
+        for (k, &j) in columns.iter().enumerate() {
+            let pushed = e[k] * away[k];
+            self.own[j] += pushed * away[k];
+            self.q[j] -= f[k] * away[k] + left / price * pushed;
+            self.u[j] = root * pushed;
+        }
+        self.minus.push(|out| out.extend_from_slice(&self.u));
+        left * left / price
+    }
+
+    /// Eliminates the cone of row `i`, whose ellipsoid has the half-axes `axes`.
+    fn add_cone(&mut self, part: &ConePart, axes: &[f64], i: usize) {
+        let weight = part.scaling.eta[i].powi(-2);
+        let e = image(part.scaling.w1.row(i));
+        let root = weight * (2.0 / part.head[i]).sqrt();
+        for (j, axis) in axes.iter().enumerate() {
+            self.q[j] -= part.twist[i] * e[j];
+            self.own[j] += weight * axis * axis;
+        }
+        self.minus.push(|out| out.extend(e.iter().map(|e| root * e)));
+    }
+}
+
 /// The matrix of the remaining system.
 fn matrix(
     rows: &Rows<'_>,
@@ -197,44 +251,27 @@ fn matrix(
 ) -> Dense {
     let p = rows.signed.ncols();
     let order = p + 1 + usize::from(rows.top());
-    let (mut plus, mut minus) = (GramSum::new(order), GramSum::new(p));
-    let mut own = vec![rows.ridge; p];
-    let (mut q, mut u) = (vec![0.0; p], vec![0.0; p]);
+    let mut plus = GramSum::new(order);
+    let mut sums = RowSums::new(rows);
     for i in 0..rows.len() {
-        q.copy_from_slice(rows.signed.row(i));
+        sums.q.copy_from_slice(rows.signed.row(i));
         let mut stiff = soft[i];
         if let (Some(part), Some(away)) = (deletions, &rows.away) {
-            let (price, left) = (part.price[i], part.left[i]);
-            let (away, f, e) = (away.row(i), part.f.row(i), part.e.row(i));
-            let root = price.sqrt().recip();
-            for (k, &j) in rows.columns().iter().enumerate() {
-                let pushed = e[k] * away[k];
-                own[j] += pushed * away[k];
-                q[j] -= f[k] * away[k] + left / price * pushed;
-                u[j] = root * pushed;
-            }
-            minus.push(|out| out.extend_from_slice(&u));
-            stiff += left * left / price;
+            stiff += sums.add_deletions(part, away.row(i), rows.columns(), i);
         }
         if let (Some(part), Some(axes)) = (cones, rows.problem.axes) {
-            let weight = part.scaling.eta[i].powi(-2);
-            let e = image(part.scaling.w1.row(i));
-            let root = weight * (2.0 / part.head[i]).sqrt();
-            for (j, axis) in axes.of(i).iter().enumerate() {
-                q[j] -= part.twist[i] * e[j];
-                own[j] += weight * axis * axis;
-            }
-            minus.push(|out| out.extend(e.iter().map(|e| root * e)));
+            sums.add_cone(part, axes.of(i), i);
         }
         let root = stiff.sqrt().recip();
         plus.push(|out| {
-            out.extend(q.iter().map(|q| root * q));
+            out.extend(sums.q.iter().map(|q| root * q));
             out.push(root * rows.problem.y[i]);
             if rows.top() {
                 out.push(root * losses[i].d * losses[i].slope / losses[i].h);
             }
         });
     }
+    let RowSums { own, minus, .. } = sums;
     let (mut sum, minus) = (plus.finish(), minus.finish());
     for i in 0..p {
         for j in 0..p {

@@ -60,36 +60,55 @@ impl Complementarity {
     }
 }
 
+/// Smallest and largest share of its cap that a row counts for at the start: well inside the interior.
+const START_SHARES: (f64, f64) = (1e-3, 0.95);
+/// What the errors of a row may cost its margin at the start, in units of the margin.
+const START_REACH: f64 = 0.3;
+/// Price of a deletion at the start, in units of the margin.
+const START_PRICE: f64 = 0.1;
+/// Multiplier of the threshold at the start, at least, relative to `k`.
+const START_FLOOR: f64 = 0.1;
+
+/// Total cap of the smaller class over that of the row's own class: 1 in the smaller one.
+fn class_balance(rows: &Rows<'_>) -> Vec<f64> {
+    let y = rows.problem.y;
+    let of = |sign: f64| -> f64 {
+        y.iter().zip(&rows.caps).filter(|(y, _)| **y == sign).map(|(_, c)| c).sum()
+    };
+    let (up, down) = (of(1.0), of(-1.0));
+    y.iter().map(|y| up.min(down) / if *y > 0.0 { up } else { down }).collect()
+}
+
+/// How much every row counts at the start: half of the worst `k`, both classes alike.
+fn start_counts(rows: &Rows<'_>, balance: &[f64]) -> Vec<f64> {
+    let part = if rows.top() { rows.k / rows.len() as f64 } else { 1.0 };
+    let share = |balance: &f64| {
+        let (least, most) = START_SHARES;
+        if rows.counted() { (0.5 * part * balance).clamp(least, most) } else { 1.0 }
+    };
+    balance.iter().zip(&rows.caps).map(|(b, cap)| share(b) * cap).collect()
+}
+
 impl Iterate {
     /// No weights, moderate slacks, classes in balance.
     pub(super) fn start(rows: &Rows<'_>) -> Self {
-        let (n, p, y) = (rows.len(), rows.signed.ncols(), rows.problem.y);
-        let of = |sign: f64| -> f64 {
-            y.iter().zip(&rows.caps).filter(|(y, _)| **y == sign).map(|(_, c)| c).sum()
-        };
-        let (up, down) = (of(1.0), of(-1.0));
-        let balance = |i: usize| up.min(down) / if y[i] > 0.0 { up } else { down };
-        let part = if rows.top() { rows.k / n as f64 } else { 1.0 };
-        let count = |i: usize| {
-            let share =
-                if rows.counted() { (0.5 * part * balance(i)).clamp(1e-3, 0.95) } else { 1.0 };
-            share * rows.caps[i]
-        };
-        let a: Vec<f64> = (0..n).map(count).collect();
+        let (n, p) = (rows.len(), rows.signed.ncols());
+        let balance = class_balance(rows);
+        let a = start_counts(rows, &balance);
         let g: Vec<f64> = if rows.hinge() {
             a.clone()
         } else {
-            (0..n).map(|i| a[i] * (0.5 * balance(i) + rows.kappa[i])).collect()
+            (0..n).map(|i| a[i] * (0.5 * balance[i] + rows.kappa[i])).collect()
         };
         let (theta, floor) = match (rows.top(), rows.hinge()) {
             (false, _) => (0.0, 0.0),
             (true, false) => (0.5, 0.0),
-            (true, true) => (0.5, (rows.k - a.iter().sum::<f64>()).max(0.1 * rows.k)),
+            (true, true) => (0.5, (rows.k - a.iter().sum::<f64>()).max(START_FLOOR * rows.k)),
         };
-        let cones = rows
-            .problem
-            .axes
-            .map(|_| Cones { k: Points::new(vec![0.3; n], p), z: Points::new(g.clone(), p) });
+        let cones = rows.problem.axes.map(|_| Cones {
+            k: Points::new(vec![START_REACH; n], p),
+            z: Points::new(g.clone(), p),
+        });
         let mut at = Self {
             w: vec![0.0; p],
             b: 0.0,
@@ -101,16 +120,19 @@ impl Iterate {
             theta,
             floor,
         };
-        if rows.counted() {
-            let margins = at.margins(rows);
-            let loss = |i: usize| {
-                if rows.hinge() { 1.0 - margins[i] } else { rows.problem.loss(i, margins[i]) }
-            };
-            let xi: Vec<f64> = (0..n).map(|i| (loss(i) - theta).max(0.0) + 1.0).collect();
-            let r = (0..n).map(|i| xi[i] + theta - loss(i)).collect();
-            at.excess = Some(Excess { xi, r });
-        }
+        at.excess = rows.counted().then(|| at.start_excess(rows));
         at
+    }
+
+    /// Excess of every row's loss over the threshold, one unit inside its bounds.
+    fn start_excess(&self, rows: &Rows<'_>) -> Excess {
+        let (n, theta, margins) = (rows.len(), self.theta, self.margins(rows));
+        let loss = |i: usize| {
+            if rows.hinge() { 1.0 - margins[i] } else { rows.problem.loss(i, margins[i]) }
+        };
+        let xi: Vec<f64> = (0..n).map(|i| (loss(i) - theta).max(0.0) + 1.0).collect();
+        let r = (0..n).map(|i| xi[i] + theta - loss(i)).collect();
+        Excess { xi, r }
     }
 
     /// Margins as the variables have them: at most those of the plane, and equal at the optimum.
@@ -234,12 +256,12 @@ impl Iterate {
 impl Deleting {
     fn start(rows: &Rows<'_>, g: &[f64]) -> Option<Self> {
         let (n, m) = (rows.len(), rows.away.as_ref()?.ncols());
-        let height = 0.1 / (m as f64).sqrt();
+        let height = START_PRICE / (m as f64).sqrt();
         let part = (0.5 * rows.budget() / m as f64).min(0.5);
         Some(Self {
-            lambda: vec![0.1; n],
+            lambda: vec![START_PRICE; n],
             zeta: Dense::from_fn(n, m, |_, _| height),
-            slack: Dense::from_fn(n, m, |_, _| 0.1 + height),
+            slack: Dense::from_fn(n, m, |_, _| START_PRICE + height),
             tau: Dense::from_fn(n, m, |i, _| part * g[i]),
         })
     }

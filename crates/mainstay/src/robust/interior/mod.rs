@@ -29,6 +29,14 @@ const NAME: &str = "worst-case interior point";
 const MOST_CENTRING: f64 = 0.8;
 /// Steps shorter than this mean that arithmetic has no more digits to give.
 const SHORTEST_STEP: f64 = 1e-7;
+/// Steps at least this long, in Newton steps, keep the whole corrector.
+const LONG_STEP: f64 = 0.9;
+/// Part of the corrector that is tried, at least.
+const LEAST_PART: f64 = 0.05;
+/// A part of the corrector is taken if it lengthens the step by this factor.
+const CLEARLY: f64 = 1.1;
+/// Share of the way to the boundary: that of a step of length 0, and what a full step adds.
+const NEAREST: (f64, f64) = (0.9, 0.095);
 
 /// Closes the interval around the optimum until it is `budget.tol()` wide.
 ///
@@ -69,20 +77,20 @@ fn step_from(rows: &Rows<'_>, at: &Iterate, system: &Elimination<'_>) -> (Iterat
     let centring = step::centring(left, before.total, 0.0).min(MOST_CENTRING);
     let mut chosen = system.direction(at, centring * before.mean(), Some(&predictor));
     let mut length = at.longest(rows, &chosen);
-    if length < 0.9 {
+    if length < LONG_STEP {
         // A corrector that spoils the step is taken in part (Colombo and Gondzio 2008).
-        for part in [(reach * reach).max(0.05), 0.5 * (1.0 + reach * reach)] {
+        for part in [(reach * reach).max(LEAST_PART), 0.5 * (1.0 + reach * reach)] {
             let mut mixed = predictor.clone();
             mixed.scale(1.0 - part);
             mixed.add_scaled(part, &chosen);
             let longer = at.longest(rows, &mixed);
-            if longer > 1.1 * length {
+            if longer > CLEARLY * length {
                 (chosen, length) = (mixed, longer);
             }
         }
     }
     // The nearer to a full step, the nearer to the boundary.
-    (chosen, (length * (0.9 + 0.095 * length.min(1.0))).min(1.0))
+    (chosen, (length * (NEAREST.0 + NEAREST.1 * length.min(1.0))).min(1.0))
 }
 
 /// Offers what the iterate says about the optimum.

@@ -2,8 +2,8 @@
 
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Dense, vector};
-use crate::rolin::shared::line_search::{SUFFICIENT, least_smooth};
+use crate::linalg::{ARMIJO, Cholesky, Dense, vector};
+use crate::rolin::shared::line_search::least_smooth;
 use crate::rolin::shared::losses::PaperLoss;
 use crate::rolin::shared::ridge_newton::{self, Fit};
 
@@ -121,7 +121,7 @@ impl<'a> RowSpanFit<'a> {
         let value =
             |t: f64| loss.mean_along(&margins, &along, t) + t * extra.0 + 0.5 * t * t * extra.1;
         let mut length = 1.0;
-        if decrease > ENOUGH && value(1.0) > value(0.0) - SUFFICIENT * decrease {
+        if decrease > ENOUGH && value(1.0) > value(0.0) - ARMIJO * decrease {
             length = least_smooth(loss, &margins, &along, extra, 1.0);
         }
         vector::axpy(length, &moved.alpha, &mut self.alpha);

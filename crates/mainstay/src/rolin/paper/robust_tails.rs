@@ -6,17 +6,16 @@
 //! losses are never computed.
 
 use super::problem::{Psi, directions};
+use super::reliable_scan::TopFits;
 use super::rules::{self, Judgement};
 use super::search::{Candidate, Labels, Scan, Search};
 use super::tail_bounds::TailBounds;
 use crate::linalg::Dense;
+use crate::optim::grid::TIE;
 use crate::rolin::shared::line_search::least_along_from;
 use crate::rolin::shared::losses::{EvenGrid, PaperLoss};
 use crate::rolin::shared::spectrum::SplitSpectrum;
 use crate::rolin::{CvRule, Scoring};
-
-/// Relative difference of sums of losses that is rounding: a candidate that ties with the limit stays.
-const TIE: f64 = 1e-12;
 
 /// One side of a split: margins are those of the top fit plus the length times a slope.
 struct Side<'a> {
@@ -75,8 +74,17 @@ impl Search {
         candidates
     }
 
+    /// Lower bounds on the losses in splits not looked at yet, where candidates above `most` may be given up.
+    fn bounds_ahead(&self, scan: &Scan<'_>, k: usize, top: &TopFits, most: f64) -> TailBounds {
+        if self.cv == CvRule::Robust && most.is_finite() {
+            self.tail_bounds(scan, k, top)
+        } else {
+            TailBounds::unknown(scan.prepared.splits.len(), self.sigma_ratios.len())
+        }
+    }
+
     /// Mean and largest holdout losses of all candidates of the `t`th k. Those whose cost is above `limit`
-    /// are given up as soon as the splits looked at, and lower bounds for the others, say so.
+    /// are given up as soon as the splits looked at, and lower bounds for the others, say so; one that ties stays.
     pub(super) fn holdout_tails<'a>(
         &self,
         space: usize,
@@ -89,11 +97,7 @@ impl Search {
         let mut out = self.untried(space, k);
         let robust = self.cv == CvRule::Robust;
         let most = (1.0 + TIE) * limit * splits.len() as f64;
-        let mut ahead = if robust && most.is_finite() {
-            self.tail_bounds(scan, k, top)
-        } else {
-            TailBounds::unknown(splits.len(), self.sigma_ratios.len())
-        };
+        let mut ahead = self.bounds_ahead(scan, k, top, most);
         let width = bounds.values.len();
         let mut sums: Vec<f64> =
             (0..out.len()).map(|i| ahead.least(i / width, bounds.values[i % width])).collect();

@@ -84,6 +84,20 @@ mod tests {
     use crate::rolin::shared::losses::PaperLoss;
     use crate::rolin::shared::row_weights::RowWeights;
 
+    fn search(loss: Loss) -> Search {
+        Search {
+            loss: PaperLoss::of(loss),
+            scoring: Scoring::Loss,
+            cv: CvRule::Robust,
+            rules: Thresholds { ratio: 1e9, ..Thresholds::default() },
+            ridge: 1e-3,
+            sigma_ratios: vec![1.0, 10.0],
+            b_maxs: vec![0.01, 0.3, 4.0],
+            k: None,
+            baseline: true,
+        }
+    }
+
     /// Both on all splits and on those that are left after some were looked at.
     #[test]
     fn no_tail_loses_less_than_its_bound() {
@@ -96,17 +110,7 @@ mod tests {
         let (control, space) = (Control::new(), Space::new(&x.into(), false, None).unwrap());
         let prepared = Prepared::new(space, &splits, RowWeights::equal(n), &control).unwrap();
         for loss in [Loss::Logistic, Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber] {
-            let search = Search {
-                loss: PaperLoss::of(loss),
-                scoring: Scoring::Loss,
-                cv: CvRule::Robust,
-                rules: Thresholds { ratio: 1e9, ..Thresholds::default() },
-                ridge: 1e-3,
-                sigma_ratios: vec![1.0, 10.0],
-                b_maxs: vec![0.01, 0.3, 4.0],
-                k: None,
-                baseline: true,
-            };
+            let search = search(loss);
             let new = |(s, d)| Labels::new(s, d, &y, &prepared.weights);
             let labels: Vec<Labels> = splits.iter().zip(&prepared.splits).map(new).collect();
             let (first, tops) = search.scan_reliable(&prepared, &labels, &control).unwrap();

@@ -4,8 +4,6 @@ use super::losses::PaperLoss;
 use crate::linalg::vector;
 use crate::loss::Loss;
 
-/// Share of the decrease that Newton's model promises which a full step must bring (Armijo).
-pub(in crate::rolin) const SUFFICIENT: f64 = 1e-4;
 /// Steps of Newton's method on a slope, at most: halving the bracket alone ends earlier.
 const MAX_STEPS: usize = 400;
 /// A Newton step longer than this share of the last one is replaced by halving the bracket.

@@ -149,6 +149,9 @@ impl<'a> PaperLoss<'a> {
     }
 }
 
+/// Distance of a point from its place in an even grid that is rounding, relative to the last point.
+const EVEN: f64 = 1e-14;
+
 /// Points at equal distances.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::rolin) struct EvenGrid {
@@ -162,7 +165,7 @@ impl EvenGrid {
         let (&first, &last) = (points.first()?, points.last()?);
         let step = (last - first) / (points.len() as f64 - 1.0).max(1.0);
         let grid = Self { first, step };
-        let close = |(j, v): (usize, &f64)| (v - grid.at(j)).abs() <= 1e-14 * last.abs();
+        let close = |(j, v): (usize, &f64)| (v - grid.at(j)).abs() <= EVEN * last.abs();
         (step > 0.0 && points.iter().enumerate().all(close)).then_some(grid)
     }
 

@@ -1,11 +1,11 @@
 //! Newton's method for a mean loss with a ridge: Eq. (9) on the reliable subspace (reading R4), and the
 //! penalised fits of the extended variant.
 
-use super::line_search::{SUFFICIENT, least_smooth};
+use super::line_search::least_smooth;
 use super::losses::PaperLoss;
 use super::secants::Secants;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Dense, GrowingCholesky, vector};
+use crate::linalg::{ARMIJO, Cholesky, Dense, GrowingCholesky, vector};
 use crate::loss::Loss;
 use crate::optim::hinge_qp::exact_hinge;
 
@@ -171,7 +171,7 @@ impl Objective<'_> {
             self.value(&by(theta, &step.direction), &by(margins, &step.along))
         };
         let reached = beyond(1.0);
-        if reached <= value - SUFFICIENT * step.decrease {
+        if reached <= value - ARMIJO * step.decrease {
             return (1.0, reached);
         }
         let direction = &step.direction;

@@ -2,7 +2,7 @@
 
 use super::newton::{NOISE, Newton};
 use super::rows::RowsAt;
-use crate::linalg::vector;
+use crate::linalg::{ARMIJO, vector};
 use crate::stable::problem::RowLoss;
 
 /// Part of Newton's step: after one no longer than this weights are damped more.
@@ -19,8 +19,6 @@ const TRIALS: usize = 25;
 const EDGE: f64 = 0.01;
 /// Part of the first slope along a direction at which an exact search ends.
 const FLAT: f64 = 0.1;
-/// Part of the predicted decrease that a step must achieve.
-const SUFFICIENT: f64 = 1e-4;
 
 impl Newton<'_, '_> {
     /// A step along `v`, which moves the scores by `moves`: the whole one if the augmented Lagrangian falls as it should,
@@ -31,8 +29,7 @@ impl Newton<'_, '_> {
         let noise = NOISE * before.abs();
         let old = (self.v.clone(), self.rows.clone());
         // Also false for values that are not numbers.
-        let falls =
-            |at: &Self, step: f64| at.value() <= before - SUFFICIENT * step * decrease + noise;
+        let falls = |at: &Self, step: f64| at.value() <= before - ARMIJO * step * decrease + noise;
         self.go(&old, v, moves, 1.0);
         if falls(self, 1.0) {
             return Some(1.0);

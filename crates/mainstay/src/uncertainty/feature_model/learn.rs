@@ -14,6 +14,10 @@ const STILL: f64 = 1e-5;
 const FACTORS: usize = 64;
 /// Rows that such a model's factors are learned from.
 const FACTOR_ROWS: usize = 1000;
+/// Variance, in that of a standardised feature, below which a factor is rounding error.
+const SMALLEST_FACTOR: f64 = 1e-10;
+/// Largest share of a feature's variance that common factors may explain.
+const MOST_COMMON: f64 = 0.99;
 
 /// Rows to learn from.
 #[derive(Debug, Clone, Copy)]
@@ -210,6 +214,19 @@ fn from_rows(
     Ok(Covariance::Full(Dense::from_fn(p, p, entry).into_data()))
 }
 
+/// Variance of every feature about zero; 1 where a feature does not vary.
+fn variances(z: &Dense, counted: &Counted, scatters: &[(f64, Scatter)]) -> Vec<f64> {
+    let mut variances = vec![0.0; z.ncols()];
+    for (i, w) in counted.weights.iter().enumerate() {
+        variances.iter_mut().zip(z.row(i)).for_each(|(sum, v)| *sum += w / counted.total * v * v);
+    }
+    for (weight, scatter) in scatters {
+        scatter.add_diagonal_to(weight / counted.total, &mut variances);
+    }
+    variances.iter_mut().filter(|v| **v <= 0.0).for_each(|v| *v = 1.0);
+    variances
+}
+
 /// The same with the leading factors only; what they leave of a variance is the feature's own.
 fn low_rank(
     z: &Dense,
@@ -218,14 +235,7 @@ fn low_rank(
     scatters: &[(f64, Scatter)],
 ) -> Result<Covariance> {
     let (n, p) = (z.nrows(), z.ncols());
-    let mut variances = vec![0.0; p];
-    for (i, w) in counted.weights.iter().enumerate() {
-        variances.iter_mut().zip(z.row(i)).for_each(|(sum, v)| *sum += w / counted.total * v * v);
-    }
-    for (weight, scatter) in scatters {
-        scatter.add_diagonal_to(weight / counted.total, &mut variances);
-    }
-    variances.iter_mut().filter(|v| **v <= 0.0).for_each(|v| *v = 1.0);
+    let variances = variances(z, counted, scatters);
     let every = n.div_ceil(FACTOR_ROWS);
     let chosen: Vec<usize> = (0..n).step_by(every).collect();
     let total: f64 = chosen.iter().map(|&i| counted.weights[i]).sum();
@@ -235,7 +245,7 @@ fn low_rank(
     let eigen = SymmetricEigen::new(&rows.outer_gram())?;
     let rank = FACTORS.min(chosen.len() - 1);
     let kept: Vec<usize> =
-        (0..chosen.len()).rev().take(rank).filter(|&k| eigen.values[k] > 1e-10).collect();
+        (0..chosen.len()).rev().take(rank).filter(|&k| eigen.values[k] > SMALLEST_FACTOR).collect();
     // The right singular vectors times the singular values are U' rows.
     let leading = Dense::from_fn(chosen.len(), kept.len(), |i, k| {
         eigen.vectors[(i, kept[k])] * (1.0 - shrink).sqrt()
@@ -245,7 +255,7 @@ fn low_rank(
         .map(|j| {
             let common: f64 = (0..kept.len()).map(|k| loadings[(k, j)].powi(2)).sum();
             // Rows and factors come from a part of the rows: never more than nearly all of the variance.
-            let most = 0.99 * variances[j];
+            let most = MOST_COMMON * variances[j];
             if common > most {
                 (0..kept.len()).for_each(|k| loadings[(k, j)] *= (most / common).sqrt());
             }

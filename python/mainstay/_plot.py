@@ -1,0 +1,18 @@
+"""Where plots are drawn."""
+
+
+def axes(ax, **figure):
+    """``ax``, or the axes of a new figure with the given options.
+
+    Raises
+    ------
+    ImportError
+        If a figure is needed and matplotlib is not installed.
+    """
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plotting needs matplotlib: pip install 'mainstay[plot]'") from error
+    return plt.subplots(**figure)[1]
