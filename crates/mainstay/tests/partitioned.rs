@@ -286,9 +286,9 @@ fn methods_without_a_partitioned_form_name_an_alternative() {
         ("rolin", "PenalizedClassifier"),
         ("conic", "StableSVC"),
         ("stable-svm-cv", "StableSVC"),
-        ("missing-lp", "partial_fit"),
+        ("missing-cv", "MissingFeatureSVC"),
         ("regec", "partial_fit"),
-        ("ellipsoid-svm", "PenalizedClassifier"),
+        ("ellipsoid-svm-cv", "EllipsoidSVC"),
     ] {
         let told = methods::driver(method, &json!({})).unwrap_err().to_string();
         assert!(told.contains(word) && told.contains(method), "{told}");

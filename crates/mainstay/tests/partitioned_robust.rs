@@ -22,9 +22,8 @@ fn rows(n: usize, p: usize, classes: usize, seed: u64) -> Dataset {
         _ => f64::from(u8::from(group(i) == j % classes)),
     };
     let unit = |j: usize| [1.0, 0.1, 4.0][j % 3];
-    let signal = |i: usize, j: usize| {
-        towards(i, j) * (0.6 + 0.3 * noise[i]) / (1.0 + j as f64 / 8.0)
-    };
+    let signal =
+        |i: usize, j: usize| towards(i, j) * (0.6 + 0.3 * noise[i]) / (1.0 + j as f64 / 8.0);
     let x = Dense::from_fn(n, p, |i, j| (z[i * p + j] + signal(i, j)) * unit(j));
     Dataset::new(x.into(), (0..n).map(class).collect(), classes).unwrap()
 }
@@ -61,7 +60,9 @@ fn assert_agree(a: &Fitted, b: &Fitted, what: &str) {
 /// Problems that have a partitioned form, for five features.
 fn cases() -> Vec<(&'static str, Value)> {
     let matrix: Vec<Vec<f64>> = (0..5)
-        .map(|i| (0..5).map(|j| if i == j { 0.04 } else { 0.01 * f64::from((i + j) % 3) }).collect())
+        .map(|i| {
+            (0..5).map(|j| if i == j { 0.04 } else { 0.01 * f64::from((i + j) % 3) }).collect()
+        })
         .collect();
     vec![
         ("missing-lp", json!({"budget": 1.0, "C": 1.0})),
@@ -69,7 +70,10 @@ fn cases() -> Vec<(&'static str, Value)> {
         ("missing-lp", json!({"budget": 0.0, "C": 0.5})),
         ("missing-lp", json!({"budget": 1.0, "C": 1.0, "fit_intercept": false})),
         ("missing-lp", json!({"budget": 1.5, "C": 3.0, "margin": 4.0, "class_weight": "balanced"})),
-        ("missing-lp", json!({"budget": 1.5, "values": [1.0, 0.5, 2.0, 0.0, 0.3], "class_weight": [1.0, 3.0]})),
+        (
+            "missing-lp",
+            json!({"budget": 1.5, "values": [1.0, 0.5, 2.0, 0.0, 0.3], "class_weight": [1.0, 3.0]}),
+        ),
         ("ellipsoid-svm", json!({"C": 1e-2})),
         ("ellipsoid-svm", json!({"C": 1.0, "uncertainty": 0.3})),
         ("ellipsoid-svm", json!({"C": 1e-2, "uncertainty": 0.0})),
@@ -122,7 +126,7 @@ fn zero_weights_are_proven_and_told() {
         let what = format!("{method} {params}: {} passes, {found:?}", found.n_iter);
         assert!(found.dual_gap() <= Some(found.tol), "{what}");
         assert!(found.n_iter <= 12, "{what}");
-        assert!(found.warnings[0].contains("constant"), "{what}");
+        assert!(found.warnings.iter().any(|w| w.contains("constant")), "{what}");
         assert_agree(&found, &in_memory(data, method, &params), &what);
     }
 }
@@ -300,9 +304,20 @@ fn experiment() {
         }
     }
     for (method, params, own) in cases {
-        let data = if own { data.clone().with_uncertainty(RowUncertainty::Axes(axes(n, p))).unwrap() } else { data.clone() };
+        let data = if own {
+            data.clone().with_uncertainty(RowUncertainty::Axes(axes(n, p))).unwrap()
+        } else {
+            data.clone()
+        };
         let start = std::time::Instant::now();
         let found = over(&InMemory::new(&data), method, &params).unwrap();
-        eprintln!("n {n} p {p} {method} {params}: passes {} gap {:.1e} value {:.6} {:.1}s {:?}", found.n_iter, found.dual_gap().unwrap(), found.certificates[0].primal, start.elapsed().as_secs_f64(), found.warnings);
+        eprintln!(
+            "n {n} p {p} {method} {params}: passes {} gap {:.1e} value {:.6} {:.1}s {:?}",
+            found.n_iter,
+            found.dual_gap().unwrap(),
+            found.certificates[0].primal,
+            start.elapsed().as_secs_f64(),
+            found.warnings
+        );
     }
 }

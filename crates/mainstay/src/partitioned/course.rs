@@ -66,8 +66,7 @@ pub(super) fn open_classes(
         let only = if own <= 0.0 { Some(-1.0) } else { (own >= total).then_some(1.0) };
         ClassSide { positive, own, total, only }
     };
-    let sides =
-        if classes == 2 { vec![side(1)] } else { (0..classes).map(side).collect() };
+    let sides = if classes == 2 { vec![side(1)] } else { (0..classes).map(side).collect() };
     Ok((factors, sides))
 }
 

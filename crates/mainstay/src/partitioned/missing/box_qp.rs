@@ -89,9 +89,7 @@ fn descend(
 ) -> Option<(Vec<f64>, f64)> {
     let mut length = 1.0;
     for _ in 0..40 {
-        let inside = |i: usize| {
-            (at[i] + length * step[i]).max(program.low[i]).min(program.high[i])
-        };
+        let inside = |i: usize| (at[i] + length * step[i]).max(program.low[i]).min(program.high[i]);
         let next: Vec<f64> = (0..at.len()).map(inside).collect();
         let moved: Vec<f64> = next.iter().zip(at).map(|(a, b)| a - b).collect();
         let promised = -vector::dot(slope, &moved);

@@ -1,12 +1,13 @@
 //! One look at the rows: value, slope and curvature of the smoothed problem (4), and both halves of its certificate.
 
-use super::adversary::{Adversary, RowCase, logistic, softplus};
+use super::adversary::{Adversary, RowCase};
 use crate::error::Result;
 use crate::linalg::{Csr, Dense, Matrix, vector};
 use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::block::Block;
 use crate::partitioned::kernel::{Chunk, each_chunk};
 use crate::partitioned::message::{Side, add_matrix};
+use crate::partitioned::row_terms::{logistic, softplus};
 use crate::partitioned::wire::{Symmetric, wire};
 use crate::uncertainty::Deletions;
 
@@ -92,7 +93,10 @@ impl MissingSums {
 }
 
 /// Answers every question from the rows of one block.
-pub(in crate::partitioned) fn look(block: &Block<'_>, ask: &MissingAsk) -> Result<Vec<MissingSums>> {
+pub(in crate::partitioned) fn look(
+    block: &Block<'_>,
+    ask: &MissingAsk,
+) -> Result<Vec<MissingSums>> {
     let adversary = Adversary::new(Deletions::new(ask.values.clone(), ask.budget)?);
     look_with(block, &ask.rows, &adversary, &ask.questions)
 }
