@@ -334,6 +334,6 @@ def test_errors_of_rows_travel_with_their_blocks():
     with pytest.raises(TypeError, match="names columns of X"):
         EllipsoidSVC().fit(ddf, "label", uncertainty=errors)
     data["radius"] = -1.0
+    small = dd.from_pandas(data[[*NAMES, "label", "radius"]], npartitions=2)
     with pytest.raises(ValueError, match="partition 0: uncertainty: row 0"):
-        small = dd.from_pandas(data[[*NAMES, "label", "radius"]], npartitions=2)
         EllipsoidSVC().fit(small, "label", uncertainty="radius")

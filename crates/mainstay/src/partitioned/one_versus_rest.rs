@@ -122,8 +122,8 @@ impl<S: Smoothed> Trial<S> {
 
 impl<S: Smoothed> Class<S> {
     /// Starts from the sample, by a trial of zero weights if these seem optimal there.
-    fn new(problem: S, sample: &Sample, limits: Limits) -> Result<Self> {
-        let (place, objective) = solve_sample(&problem, sample, limits)?;
+    fn new(problem: &S, sample: &Sample, limits: Limits) -> Result<Self> {
+        let (place, objective) = solve_sample(problem, sample, limits)?;
         let walk = Walk::new(problem.clone(), place.clone(), limits);
         let (weight, own) = sample.weights_of(usize::MAX, problem.positive());
         if own <= 0.0 || own >= 1.0 {
@@ -264,7 +264,7 @@ impl<R: Recipe> Course for OneVersusRest<R> {
                 (None, Some(place)) => {
                     Class::Open(Box::new(Walk::new(problem, place.clone(), limits)))
                 }
-                (None, None) => Class::new(problem, &sample, limits)?,
+                (None, None) => Class::new(&problem, &sample, limits)?,
             });
         }
         self.fit = Some(Fit { units, classes, columns: look.columns });

@@ -106,7 +106,7 @@ pub(in crate::partitioned) fn look(
         for (question, sums) in questions.iter().zip(&mut answers) {
             let lengths = Lengths::new(chunk, question, block.partition)?;
             let terms = Terms::new(chunk, question, &lengths, sums);
-            match lengths.images {
+            match &lengths.images {
                 None => add_shared(chunk, &terms, &lengths.sizes, sums),
                 Some(images) => add_own(chunk, &terms, images, &lengths.smooth, sums),
             }
@@ -171,7 +171,7 @@ impl Lengths {
             let mut square = 0.0;
             for (a, v) in image.iter_mut().zip(&question.point.v) {
                 square += (*a * v) * (*a * v);
-                *a *= *a * v;
+                *a = *a * *a * v;
             }
             found.exact[i] = square.sqrt();
             found.smooth[i] = smoothed(found.exact[i], question.width);
@@ -262,7 +262,7 @@ fn add_shared(chunk: &Chunk, terms: &Terms, sizes: &[f64], sums: &mut EllipsoidS
 
 /// Rows with axes of their own: each is moved by its image. The length bends by
 /// $(P_i - P_i w w^\top P_i / s_i^2) / s_i$.
-fn add_own(chunk: &Chunk, terms: &Terms, images: Dense, smooth: &[f64], sums: &mut EllipsoidSums) {
+fn add_own(chunk: &Chunk, terms: &Terms, images: &Dense, smooth: &[f64], sums: &mut EllipsoidSums) {
     let p = chunk.z.ncols();
     let Some(axes) = &chunk.errors else { return };
     let mut moved = chunk.z.to_dense();

@@ -179,9 +179,9 @@ impl RowCase {
                 break;
             }
             if excess < 0.0 {
-                low = at
+                low = at;
             } else {
-                high = at
+                high = at;
             }
             let newton = at - excess / slope;
             let inside = newton > low && newton < high;
