@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::ask::{BACK, Counting, PassAsk, Point, Question};
 use super::block::Block;
+use super::first_look::draw;
 use super::message::{Curvature, NearRows, Side, Sums};
 use super::row_terms::{Losses, share, smoothed_sum};
 use super::wire::Symmetric;
@@ -21,6 +22,15 @@ pub(super) struct Chunk {
     pub weights: Vec<f64>,
     /// Radii, or semi-axes in solver units, one row of them for each row; none where rows have no error.
     pub errors: Option<Dense>,
+    thinned: Option<Thinned>,
+}
+
+/// The rows of a chunk that tell the curvature for all of them.
+struct Thinned {
+    /// One row in so many.
+    thin: u64,
+    rows: Vec<usize>,
+    z: Matrix,
 }
 
 /// Shows the rows of one block chunk by chunk, in row order.
@@ -122,7 +132,13 @@ impl Chunk {
             )));
         }
         let errors = block.errors.as_ref().map(|e| errors_in_units(e, at, ask));
-        Ok(Self { z, labels, weights, errors })
+        let thinned = (ask.thin > 1).then(|| {
+            let chosen =
+                |row: &usize| draw(block.partition, rows.start + row).is_multiple_of(ask.thin);
+            let chosen: Vec<usize> = (0..rows.len()).filter(chosen).collect();
+            Thinned { thin: ask.thin, z: z.select_rows(&chosen), rows: chosen }
+        });
+        Ok(Self { z, labels, weights, errors, thinned })
     }
 
     /// +1 for rows of class `positive`, -1 for others.
@@ -234,7 +250,15 @@ impl Chunk {
                 any = true;
             }
         }
-        self.add_gram(&bends, &mut out.matrix.0);
+        match &self.thinned {
+            // Rows on a threshold may be few: none of them is left out.
+            Some(thinned) if question.counting != Counting::Above => {
+                let factor = thinned.thin as f64;
+                let bends: Vec<f64> = thinned.rows.iter().map(|&i| factor * bends[i]).collect();
+                add_gram(&thinned.z, &bends, &mut out.matrix.0);
+            }
+            _ => add_gram(&self.z, &bends, &mut out.matrix.0),
+        }
         if any {
             self.add_weighted(&cross, &mut out.cross);
         }
@@ -261,7 +285,7 @@ impl Chunk {
         }
         self.add_weighted(&slopes, &mut out.slope);
         if let Some(bend) = &mut out.bend {
-            self.add_gram(&bends, &mut bend.0);
+            add_gram(&self.z, &bends, &mut bend.0);
         }
     }
 
@@ -270,11 +294,6 @@ impl Chunk {
         let p = self.z.ncols();
         vector::axpy(1.0, &self.z.tr_mul_vec(r), &mut out[..p]);
         out[p] += r.iter().sum::<f64>();
-    }
-
-    /// Adds $\sum \omega_i (z_i, 1)(z_i, 1)^\top$.
-    fn add_gram(&self, weights: &[f64], out: &mut Dense) {
-        add_gram(&self.z, weights, out);
     }
 }
 
@@ -327,7 +346,7 @@ pub(super) fn mean_gram(block: &Block<'_>, ask: &PassAsk, total: f64) -> Result<
     let mut gram = Dense::zeros(p + 1, p + 1);
     each_chunk(block, ask, |chunk| {
         let shares: Vec<f64> = chunk.weights.iter().map(|w| w / total).collect();
-        chunk.add_gram(&shares, &mut gram);
+        add_gram(&chunk.z, &shares, &mut gram);
         Ok(())
     })?;
     Ok(gram)

@@ -110,6 +110,7 @@ fn pass() -> PassAsk {
         factors: vec![1.0; 2],
         means: Vec::new(),
         class_factors: vec![1.0; 2],
+        thin: 1,
         questions: Vec::new(),
     }
 }

@@ -113,6 +113,7 @@ proptest! {
             factors: vec![1.0; COLUMNS],
             means: Vec::new(),
             class_factors: vec![1.0; 2],
+            thin: 1,
             questions: Vec::new(),
         };
         let (part, b, width) = draw.point.clone();
