@@ -200,9 +200,9 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         if is_scan(X):
             if any(value is not None for value in extra.values()):
                 raise ValueError(
-                    "a scan has no errors per row: its columns become features by what they hold, so "
-                    "that no column is the error of a feature; give one `uncertainty` for all rows to "
-                    "the estimator, or fit a Dask frame, where `uncertainty` names columns"
+                    "a scan has no errors per row: its columns become features by what they hold, "
+                    "so that no column is the error of a feature; give one `uncertainty` for all "
+                    "rows to the estimator, or fit a Dask frame, where it names columns"
                 )
             return _scan.fit(self, X, y, sample_weight)
         given = X, y

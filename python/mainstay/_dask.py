@@ -52,7 +52,8 @@ def fit(model, X, y, sample_weight=None, uncertainty=None):
     model.n_features_in_ = columns if isinstance(columns, int) else len(columns)
     if not isinstance(columns, int) and all(isinstance(name, str) for name in columns):
         model.feature_names_in_ = np.array(columns, dtype=object)
-    engine = _Engine(parts, model.n_features_in_)
+    # Errors are at most as many numbers as features.
+    engine = _Engine(parts, model.n_features_in_ * (1 if uncertainty is None else 2))
     _partitioned.fit(model, engine, label_dtype)
     model._warn()
     return model
@@ -186,8 +187,8 @@ def _frame(X, y, sample_weight, uncertainty):
     weight = None if sample_weight is None else weight
     if errors is not None and len(errors) not in (1, len(columns)):
         raise ValueError(
-            f"`uncertainty` names {len(errors)} columns for {len(columns)} features: name one column "
-            "of radii, or one of semi-axes for every feature, in the order of the features"
+            f"`uncertainty` names {len(errors)} columns for {len(columns)} features: name one "
+            "column of radii, or one of semi-axes for every feature, in the order of the features"
         )
     _check_columns(X, columns + (errors or []))
     dtype = frame._meta[label].dtype

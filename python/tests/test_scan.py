@@ -54,6 +54,18 @@ def test_a_fit_to_files_is_the_fit_to_their_rows(folder, frame, pattern):
     assert agreement > 0.999
 
 
+@pytest.mark.parametrize(
+    "model", [mainstay.MissingFeatureSVC(1, C=0.5), mainstay.EllipsoidSVC(0.1, C=0.01)], ids=str
+)
+def test_robust_fits_to_files_are_those_to_their_rows(folder, frame, model):
+    rows = mainstay.scan(folder, columns=list("abcd"))
+    found = model.fit(rows, "label")
+    alone = type(model)(**model.get_params()).fit(frame[list("abcd")], frame["label"])
+    assert found.dual_gap_ <= model.tol
+    gap = (found.dual_gap_ + alone.dual_gap_) * max(1.0, abs(alone.objective_))
+    assert abs(found.objective_ - alone.objective_) <= gap
+
+
 def test_weights_are_a_column(folder, frame):
     rows = mainstay.scan(folder, columns=list("abcd"))
     model = mainstay.PenalizedClassifier(alpha=0.01).fit(rows, "label", sample_weight="weight")
@@ -116,6 +128,8 @@ def test_mistakes_are_told(folder, frame):
         mainstay.PenalizedClassifier(alpha=0.1).fit(mainstay.scan(folder / "*.csv"), "label")
     with pytest.raises(ValueError, match="needs all rows in memory"):
         mainstay.RolinClassifier().fit(rows, "label")
+    with pytest.raises(ValueError, match="a scan has no errors per row"):
+        mainstay.EllipsoidSVC().fit(rows, "label", uncertainty="weight")
     model = mainstay.PenalizedClassifier(alpha=0.1).fit(rows, "label")
     with pytest.raises(ValueError, match="needs rows in memory here"):
         model.predict(rows)

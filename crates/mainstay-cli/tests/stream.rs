@@ -223,7 +223,12 @@ fn a_fit_in_passes_is_as_good_as_one_in_memory() {
     fs::write(&train, rows(3000, false)).unwrap();
     let flags =
         ["-t", "outcome", "--id", "patient", "--drop", "note", "--impute", "mean", "--json"];
-    for method in [&["-m", "l2"][..], &["-m", "stable-logistic", "-s", "k=0.7"]] {
+    for method in [
+        &["-m", "l2"][..],
+        &["-m", "stable-logistic", "-s", "k=0.7"],
+        &["-m", "missing-lp", "-s", "C=1"],
+        &["-m", "ellipsoid-svm", "-s", "C=0.01"],
+    ] {
         let fit = |data: &str, more: &[&str], chunk| {
             json(&run(&[&["fit", data][..], &flags, method, more].concat(), chunk))
         };
@@ -298,10 +303,12 @@ fn what_needs_all_rows_is_refused_with_a_reason() {
     let base = ["fit", &train, "-t", "outcome", "--drop", "note", "--impute", "mean", "--stream"];
     let other = case.path("other");
     fs::write(&other, "something else").unwrap();
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["--cv", "3"], "--cv needs all rows in memory"),
         (&["--suspects", "s.csv"], "--suspects needs all rows in memory"),
         (&["-m", "rolin"], "needs all rows in memory"),
+        (&["-m", "missing-lp", "-s", "values=mutual_info"], "compute the values on a sample"),
+        (&["-m", "ellipsoid-svm", "--error-columns", "_err"], "--error-columns needs all rows"),
         (&["-s", "alpha=cv"], "need all rows in memory"),
         (&["--checkpoint", &other], "other"),
         (&["--memory", "much"], "must be a size such as"),

@@ -286,8 +286,8 @@ fn methods_without_a_partitioned_form_name_an_alternative() {
         ("rolin", "PenalizedClassifier"),
         ("conic-cv", "ConicSVC"),
         ("stable-svm-cv", "StableSVC"),
-        ("missing-lp", "partial_fit"),
-        ("ellipsoid-svm", "PenalizedClassifier"),
+        ("missing-cv", "MissingFeatureSVC"),
+        ("ellipsoid-svm-cv", "EllipsoidSVC"),
     ] {
         let told = methods::driver(method, &json!({})).unwrap_err().to_string();
         assert!(told.contains(word) && told.contains(method), "{told}");

@@ -35,12 +35,7 @@ fn axes(n: usize, p: usize) -> Dense {
 }
 
 fn over(source: &dyn Partitions, method: &str, params: &Value) -> Result<Fitted> {
-    fit(source, methods::driver(method, params)?, &Control::new(), |d| {
-        if std::env::var("SAY").is_ok() {
-            eprintln!("  pass {} gap {:.2e}", d.passes(), d.gap());
-        }
-        Ok(())
-    })
+    fit(source, methods::driver(method, params)?, &Control::new(), |_| Ok(()))
 }
 
 fn in_memory(data: &Dataset, method: &str, params: &Value) -> Fitted {
@@ -126,7 +121,7 @@ fn zero_weights_are_proven_and_told() {
         let what = format!("{method} {params}: {} passes, {found:?}", found.n_iter);
         assert!(found.dual_gap() <= Some(found.tol), "{what}");
         assert!(found.n_iter <= 12, "{what}");
-        assert!(found.warnings[0].contains("constant"), "{what}");
+        assert!(found.warnings.iter().any(|w| w.contains("constant")), "{what}");
         assert_agree(&found, &in_memory(data, method, &params), &what);
     }
 }
@@ -281,43 +276,4 @@ fn what_has_no_partitioned_form_is_refused_with_the_reason() {
     let full = data.clone().with_uncertainty(matrices).unwrap();
     let wrong = over(&InMemory::new(&full), "ellipsoid-svm", &json!({})).unwrap_err().to_string();
     assert!(wrong.contains("full matrix per row"), "{wrong}");
-}
-
-#[test]
-#[ignore]
-fn experiment() {
-    let get = |name: &str, or: f64| std::env::var(name).map_or(or, |s| s.parse().unwrap());
-    let (n, p) = (get("N", 40_000.0) as usize, get("P", 20.0) as usize);
-    let data = rows(n, p, 2, 1);
-    let mut cases = Vec::new();
-    if get("MISSING", 1.0) > 0.0 {
-        for (budget, c) in [(2.0, 1.0), (5.0, 1.0), (5.0, 10.0), (5.0, 0.1), (10.0, 1.0)] {
-            cases.push(("missing-lp", json!({"budget": budget, "C": c}), false));
-        }
-    }
-    if get("ELL", 1.0) > 0.0 {
-        for c in [100.0 / n as f64, 1.0] {
-            for r in [0.05, 0.3] {
-                cases.push(("ellipsoid-svm", json!({"uncertainty": r, "C": c}), false));
-            }
-            cases.push(("ellipsoid-svm", json!({"C": c}), true));
-        }
-    }
-    for (method, params, own) in cases {
-        let data = if own {
-            data.clone().with_uncertainty(RowUncertainty::Axes(axes(n, p))).unwrap()
-        } else {
-            data.clone()
-        };
-        let start = std::time::Instant::now();
-        let found = over(&InMemory::new(&data), method, &params).unwrap();
-        eprintln!(
-            "n {n} p {p} {method} {params}: passes {} gap {:.1e} value {:.6} {:.1}s {:?}",
-            found.n_iter,
-            found.dual_gap().unwrap(),
-            found.certificates[0].primal,
-            start.elapsed().as_secs_f64(),
-            found.warnings
-        );
-    }
 }

@@ -73,8 +73,11 @@ fn alternative(name: &str) -> &'static str {
             "choose k and alpha on a sample of the rows and fit StableLogisticRegression with them"
         }
         "rolin" | "top-pcs" => "it is made for few rows: with many use PenalizedClassifier",
-        "missing-lp" | "missing-cv" => {
-            "fit it to a sample of the rows, or use MissingFeaturePerceptron.partial_fit on one partition after the other"
+        "missing-cv" => {
+            "choose budget and C on a sample of the rows and fit MissingFeatureSVC with them"
+        }
+        "ellipsoid-svm-cv" => {
+            "choose the size of the ellipsoids and C on a sample of the rows and fit EllipsoidSVC with them"
         }
         "conic-cv" => "choose kappa on a sample of the rows and fit ConicSVC with it",
         _ => {

@@ -80,12 +80,6 @@ impl Driver {
         Ok(self)
     }
 
-    /// One row in so many tells the curvature of `columns` columns.
-    fn thin(&self, columns: usize) -> u64 {
-        let (Some(rows), Some(settled)) = (self.curvature_rows, self.settled) else { return 1 };
-        ((settled.rows / rows.saturating_mul(columns).max(1)) as u64).max(1)
-    }
-
     /// Goes on where the fit that left this checkpoint was. Whether the data are the same shows in the first look.
     pub fn resume(mut self, checkpoint: &[u8]) -> Result<Self> {
         let checkpoint = Checkpoint::from_bytes(checkpoint)?;
@@ -114,6 +108,15 @@ impl Driver {
     /// The largest proven gap over the classes; infinite before the first pass.
     pub fn gap(&self) -> f64 {
         self.course.gap()
+    }
+
+    /// One row in so many tells the curvature.
+    fn thin(&self, columns: usize) -> u64 {
+        let rows = self.rows().unwrap_or_default();
+        self.curvature_rows.map_or(1, |per_column| {
+            let wanted = per_column.saturating_mul(columns).max(1);
+            ((rows / wanted) as u64).max(1)
+        })
     }
 
     /// Takes the merged answer to the last ask in; `None` at the start.

@@ -116,13 +116,13 @@ impl Chunk {
         if !vector::all_finite(z.values()) {
             return Err(block.changed());
         }
+        let errors = block.errors.as_ref().map(|e| errors_in_units(e, at, ask));
         let thinned = (ask.thin > 1).then(|| {
             let chosen =
                 |row: &usize| draw(block.partition, rows.start + row).is_multiple_of(ask.thin);
             let chosen: Vec<usize> = (0..rows.len()).filter(chosen).collect();
             Thinned { thin: ask.thin, z: z.select_rows(&chosen), rows: chosen }
         });
-        let errors = block.errors.as_ref().map(|e| errors_in_units(e, at, ask));
         Ok(Self { z, labels, weights, errors, thinned })
     }
 

@@ -109,8 +109,9 @@ fn solve(
     step
 }
 
-/// Solves a positive semidefinite system, held where it is singular; zero if that is hopeless.
-pub(super) fn solve_held(matrix: &Dense, target: &[f64], hold: Hold<'_>) -> Vec<f64> {
+/// Solves a positive semidefinite system, moved a little where it is singular; zero if that is hopeless.
+pub(super) fn solve_regular(matrix: &Dense, target: &[f64]) -> Vec<f64> {
+    let hold = Hold { strength: 0.0, gram: matrix };
     with_regular(matrix, target.len(), hold, |_, factor| factor.solve(target))
 }
 

@@ -13,7 +13,6 @@ use super::walk::{Limits, Smoothed, Walk};
 use crate::certificate::Certificate;
 use crate::data::ClassWeight;
 use crate::error::Result;
-use crate::linalg::Dense;
 use crate::model::{Fitted, Linear, Link, Model};
 
 /// How near the value of zero weights the optimum of the sample must be for a trial.
@@ -59,7 +58,6 @@ pub(super) struct OneVersusRest<R: Recipe> {
 #[derive(Debug, Clone)]
 struct Fit<S> {
     units: Units,
-    gram: Dense,
     classes: Vec<Class<S>>,
     columns: usize,
 }
@@ -107,7 +105,7 @@ impl<S: Smoothed> Trial<S> {
         }
     }
 
-    fn absorb(&mut self, sums: &S::Sums, gram: &Dense, tol: f64) -> Result<Outcome> {
+    fn absorb(&mut self, sums: &S::Sums, tol: f64) -> Result<Outcome> {
         self.spent += 1;
         // The shares are feasible for the problem itself, whatever point they come from.
         let found = self.else_at.problem().certify(&self.shares.place().point, sums);
@@ -116,7 +114,7 @@ impl<S: Smoothed> Trial<S> {
             self.proven = true;
             return Ok(Outcome::Proven);
         }
-        self.shares.absorb(sums, gram)?;
+        self.shares.absorb(sums)?;
         let stuck = self.shares.done() || self.spent >= TRIAL_PASSES;
         Ok(if stuck { Outcome::GivenUp } else { Outcome::Open })
     }
@@ -124,10 +122,14 @@ impl<S: Smoothed> Trial<S> {
 
 impl<S: Smoothed> Class<S> {
     /// Starts from the sample, by a trial of zero weights if these seem optimal there.
-    fn new(problem: S, sample: &Sample, limits: Limits) -> Result<Self> {
-        let (place, objective) = solve_sample(&problem, sample, limits)?;
+    fn new(problem: &S, sample: &Sample, limits: Limits) -> Result<Self> {
+        let (place, objective) = solve_sample(problem, sample, limits)?;
         let walk = Walk::new(problem.clone(), place.clone(), limits);
-        let part = problem.for_part(sample.weight());
+        let (weight, own) = sample.weights_of(usize::MAX, problem.positive());
+        if own <= 0.0 || own >= 1.0 {
+            return Ok(Self::Open(Box::new(walk)));
+        }
+        let part = problem.for_part(weight, own);
         if objective < SUSPECT * part.constant().1 {
             return Ok(Self::Open(Box::new(walk)));
         }
@@ -135,7 +137,7 @@ impl<S: Smoothed> Class<S> {
         let mut proven = false;
         for _ in 0..STEPS {
             let sums = look(sample, &trial.shares, usize::MAX)?;
-            match trial.absorb(&sums, &sample.gram, limits.tol)? {
+            match trial.absorb(&sums, limits.tol)? {
                 Outcome::Open => {}
                 Outcome::Proven => proven = true,
                 Outcome::GivenUp => break,
@@ -161,12 +163,12 @@ impl<S: Smoothed> Class<S> {
     }
 
     /// Takes the answer in.
-    fn absorb(&mut self, sums: &S::Sums, gram: &Dense, tol: f64) -> Result<()> {
+    fn absorb(&mut self, sums: &S::Sums, tol: f64) -> Result<()> {
         match self {
             Self::OneSided { .. } => {}
-            Self::Open(walk) => walk.absorb(sums, gram)?,
+            Self::Open(walk) => walk.absorb(sums)?,
             Self::Zero(trial) => {
-                if matches!(trial.absorb(sums, gram, tol)?, Outcome::GivenUp) {
+                if matches!(trial.absorb(sums, tol)?, Outcome::GivenUp) {
                     *self = Self::Open(Box::new(trial.else_at.clone()));
                 }
             }
@@ -216,16 +218,17 @@ fn solve_sample<S: Smoothed>(problem: &S, sample: &Sample, limits: Limits) -> Re
     let all = sample.len();
     for rows in [FIRST_ROWS, usize::MAX] {
         let last = rows >= all;
-        if (!last && all < 2 * rows) || !sample.has_both(problem.positive(), rows) {
+        let (weight, own) = sample.weights_of(rows, problem.positive());
+        if (!last && all < 2 * rows) || own <= 0.0 || own >= 1.0 {
             continue;
         }
         let whole = last && sample.whole();
         let tol = if whole { 0.5 * limits.tol } else { SAMPLE_TOL.max(limits.tol) };
-        let part = problem.for_part(sample.weight_of(rows));
+        let part = problem.for_part(weight, own);
         let mut walk = Walk::new(part, place, Limits { tol, passes: STEPS });
         while !walk.done() {
             let sums = look(sample, &walk, rows)?;
-            walk.absorb(&sums, &sample.gram)?;
+            walk.absorb(&sums)?;
         }
         objective = walk.certificate().primal;
         place = Place { point: walk.point().clone(), ..walk.place().clone() };
@@ -261,10 +264,10 @@ impl<R: Recipe> Course for OneVersusRest<R> {
                 (None, Some(place)) => {
                     Class::Open(Box::new(Walk::new(problem, place.clone(), limits)))
                 }
-                (None, None) => Class::new(problem, &sample, limits)?,
+                (None, None) => Class::new(&problem, &sample, limits)?,
             });
         }
-        self.fit = Some(Fit { units, gram: sample.gram, classes, columns: look.columns });
+        self.fit = Some(Fit { units, classes, columns: look.columns });
         Ok(())
     }
 
@@ -285,7 +288,7 @@ impl<R: Recipe> Course for OneVersusRest<R> {
         let mut answers = answers.into_iter();
         for class in fit.classes.iter_mut().filter(|class| class.question().is_some()) {
             let sums = answers.next().ok_or_else(misplaced)?;
-            class.absorb(&sums, &fit.gram, self.recipe.limits().tol)?;
+            class.absorb(&sums, self.recipe.limits().tol)?;
         }
         Ok(())
     }

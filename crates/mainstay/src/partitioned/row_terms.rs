@@ -6,6 +6,20 @@ use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
 use crate::loss::Loss;
 
+/// The logistic function.
+#[inline(always)]
+pub(super) fn logistic(z: f64) -> f64 {
+    let e = exponential(-z.abs());
+    let own = 1.0 / (1.0 + e);
+    if z > 0.0 { own } else { e * own }
+}
+
+/// $\ln(1 + e^z)$.
+#[inline(always)]
+pub(super) fn softplus(z: f64) -> f64 {
+    z.max(0.0) + log_one_plus(exponential(-z.abs()))
+}
+
 /// What the loss says about every row of a chunk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Losses {

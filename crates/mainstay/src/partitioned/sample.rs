@@ -77,11 +77,6 @@ impl Sample {
         self.whole
     }
 
-    /// Total weight, with the factors of the classes.
-    pub(super) fn weight(&self) -> f64 {
-        self.weight
-    }
-
     /// A pass over it without questions.
     pub(super) fn pass(&self) -> &PassAsk {
         &self.pass
@@ -101,26 +96,23 @@ impl Sample {
         }
     }
 
-    /// Weight of its first rows.
-    pub(super) fn weight_of(&self, rows: usize) -> f64 {
+    /// Weight of its first rows, with the factors of the classes, and the share of class `positive` in it.
+    pub(super) fn weights_of(&self, rows: usize, positive: usize) -> (f64, f64) {
         let block = self.part(rows);
-        (0..block.len()).map(|i| block.weight(i) * self.pass.class_factors[block.labels[i]]).sum()
-    }
-
-    /// Whether its first rows have some of class `positive` and some of others.
-    pub(super) fn has_both(&self, positive: usize, rows: usize) -> bool {
-        let counted = |own: bool| {
-            let counts = |l: &usize| self.pass.class_factors[*l] > 0.0;
-            let mut labels = self.block.labels.iter().take(rows);
-            labels.any(|l| (*l == positive) == own && counts(l))
-        };
-        counted(true) && counted(false)
+        let (mut total, mut own) = (0.0, 0.0);
+        for (i, &label) in block.labels.iter().enumerate() {
+            let weight = block.weight(i) * self.pass.class_factors[label];
+            total += weight;
+            own += if label == positive { weight } else { 0.0 };
+        }
+        (total, if total > 0.0 { own / total } else { 0.0 })
     }
 
     /// Where a fit of all rows starts.
     pub(super) fn start(&self, setting: &Setting) -> Result<Start> {
         let p = self.pass.factors.len();
-        if !self.has_both(setting.positive, usize::MAX) {
+        let (_, own) = self.weights_of(usize::MAX, setting.positive);
+        if own <= 0.0 || own >= 1.0 {
             return Ok(Start::At(Binary::zero(p)));
         }
         let part = Setting {

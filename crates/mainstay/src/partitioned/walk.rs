@@ -10,7 +10,6 @@ use super::newton_step::Step;
 use super::units::Units;
 use crate::certificate::Certificate;
 use crate::error::{Error, Result};
-use crate::linalg::Dense;
 
 /// A convex problem in weights and intercept, smoothed over a width: its sums over rows bring a step and a proof.
 pub(super) trait Smoothed: Debug + Clone + Send + Sync + 'static {
@@ -38,12 +37,13 @@ pub(super) trait Smoothed: Debug + Clone + Send + Sync + 'static {
     fn certify(&self, point: &Point, sums: &Self::Sums) -> Certificate;
     /// Values of the smoothed objective at `point`.
     fn values(&self, point: &Point, sums: &Self::Sums) -> Values;
-    /// The minimiser of the quadratic model; `gram` is the mean of $(z, 1)(z, 1)^\top$.
-    fn step(&self, place: &Place, sums: &Self::Sums, gram: &Dense) -> Step;
+    /// The minimiser of the quadratic model.
+    fn step(&self, place: &Place, sums: &Self::Sums) -> Step;
     /// How the smoothing is narrowed.
     fn pace(&self) -> Pace;
-    /// The same problem for a part of the rows, of this weight, that stands for all of them.
-    fn for_part(&self, weight: f64) -> Self;
+    /// The same problem for a part of the rows that stands for all of them; `own` is the share of positive rows in its
+    /// weight.
+    fn for_part(&self, weight: f64, own: f64) -> Self;
     /// Where a fit without any knowledge starts.
     fn start(&self) -> Place;
     /// The best model without weights, and its objective.
@@ -159,8 +159,8 @@ impl<S: Smoothed> Walk<S> {
         self.problem.question(&self.place, self.before.as_ref().map(|b| b.from.width))
     }
 
-    /// Takes the answer to [`Walk::question`] in; `gram` is the mean of $(z, 1)(z, 1)^\top$.
-    pub(super) fn absorb(&mut self, sums: &S::Sums, gram: &Dense) -> Result<()> {
+    /// Takes the answer to [`Walk::question`] in.
+    pub(super) fn absorb(&mut self, sums: &S::Sums) -> Result<()> {
         self.spent += 1;
         let found = self.problem.certify(&self.place.point, sums);
         if !found.primal.is_finite() {
@@ -179,7 +179,7 @@ impl<S: Smoothed> Walk<S> {
         }
         let values = self.problem.values(&self.place.point, sums);
         if !self.shorten(values) {
-            self.advance(sums, values, gram);
+            self.advance(sums, values);
         }
         Ok(())
     }
@@ -203,8 +203,8 @@ impl<S: Smoothed> Walk<S> {
     }
 
     /// A Newton step on, and a narrower smoothing once little is left to gain with this one.
-    fn advance(&mut self, sums: &S::Sums, values: Values, gram: &Dense) {
-        let step = self.problem.step(&self.place, sums, gram);
+    fn advance(&mut self, sums: &S::Sums, values: Values) {
+        let step = self.problem.step(&self.place, sums);
         let pace = self.problem.pace();
         let mut width = self.place.width;
         if !self.fixed_width && step.fall <= pace.ready * values.open {

@@ -2,15 +2,18 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
-use crate::partitioned::ask::{Counting, PassAsk, Point};
+use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::block::Block;
 use crate::partitioned::kernel::{Chunk, add_gram, each_chunk};
 use crate::partitioned::message::{Curvature, Side};
-use crate::partitioned::row_terms::share;
+use crate::partitioned::row_terms::{logistic, softplus};
 use crate::partitioned::wire::{Symmetric, wire};
 
 /// The smoothing of the length of an ellipsoid along the weights, in widths of that of the hinge.
 const SOFT: f64 = 0.1;
+
+/// A row whose share is this near 0 or 1 does not bend: it costs no product.
+const FLAT: f64 = 1e-12;
 
 /// $\sqrt{\rho^2 + \delta^2}$: differentiable where the weights are zero, and so that $L^\top w$ over it is shorter than 1.
 pub(super) fn smoothed(support: f64, width: f64) -> f64 {
@@ -56,15 +59,13 @@ pub(in crate::partitioned) struct EllipsoidSums {
     pub primal: f64,
     /// What smoothing leaves between shares and maximum.
     pub open: f64,
-    /// Rows on the margin.
-    pub band: f64,
     /// Positive rows, negative rows: `gain` is $\sum a_i m_i$ of rows of one shape, whose own move is not in `pulled`.
     pub sides: [Side; 2],
     /// In the size $m_i$ of rows of one shape instead of a threshold.
     pub curvature: Curvature,
 }
 
-wire!(EllipsoidSums { value, value_before, primal, open, band, sides, curvature });
+wire!(EllipsoidSums { value, value_before, primal, open, sides, curvature });
 
 impl EllipsoidSums {
     fn empty(p: usize) -> Self {
@@ -75,7 +76,6 @@ impl EllipsoidSums {
             value_before: 0.0,
             primal: 0.0,
             open: 0.0,
-            band: 0.0,
             sides: [side(), side()],
             curvature: Curvature { matrix, cross: vec![0.0; p + 1], threshold: 0.0 },
         }
@@ -86,7 +86,6 @@ impl EllipsoidSums {
         self.value_before += next.value_before;
         self.primal += next.primal;
         self.open += next.open;
-        self.band += next.band;
         for (total, part) in self.sides.iter_mut().zip(&next.sides) {
             total.add(part)?;
         }
@@ -107,7 +106,7 @@ pub(in crate::partitioned) fn look(
         for (question, sums) in questions.iter().zip(&mut answers) {
             let lengths = Lengths::new(chunk, question, block.partition)?;
             let terms = Terms::new(chunk, question, &lengths, sums);
-            match lengths.images {
+            match &lengths.images {
                 None => add_shared(chunk, &terms, &lengths.sizes, sums),
                 Some(images) => add_own(chunk, &terms, images, &lengths.smooth, sums),
             }
@@ -172,7 +171,7 @@ impl Lengths {
             let mut square = 0.0;
             for (a, v) in image.iter_mut().zip(&question.point.v) {
                 square += (*a * v) * (*a * v);
-                *a *= *a * v;
+                *a = *a * *a * v;
             }
             found.exact[i] = square.sqrt();
             found.smooth[i] = smoothed(found.exact[i], question.width);
@@ -188,7 +187,7 @@ struct Terms {
     y: Vec<f64>,
     /// $a_i$ times the weight.
     shares: Vec<f64>,
-    /// Weight over width, of rows on the margin.
+    /// How much the smoothed hinge bends.
     stiff: Vec<f64>,
 }
 
@@ -208,10 +207,10 @@ impl Terms {
         for i in 0..n {
             let c = chunk.weights[i];
             let short = 1.0 - y[i] * scores[i];
-            let (a, value) = share(Counting::Above, short + lengths.smooth[i], 0.0, width);
-            sums.value += c * value;
-            sums.value_before +=
-                c * share(Counting::Above, short + lengths.before[i], 0.0, before).1;
+            let t = (short + lengths.smooth[i]) / width;
+            let a = logistic(t);
+            sums.value += c * width * softplus(t);
+            sums.value_before += c * before * softplus((short + lengths.before[i]) / before);
             let loss = c * (short + lengths.exact[i]).max(0.0);
             sums.primal += loss;
             // Moved as far as the smoothed length says, which is less than the ellipsoid allows.
@@ -220,9 +219,9 @@ impl Terms {
                 if length > 0.0 { lengths.exact[i] * (lengths.exact[i] / length) } else { 0.0 };
             sums.open += loss - a * c * (short + moved);
             shares[i] = a * c;
-            if a > 0.0 && a < 1.0 && c > 0.0 {
-                stiff[i] = c / width;
-                sums.band += 1.0;
+            let bend = a * (1.0 - a);
+            if bend > FLAT {
+                stiff[i] = c * bend / width;
             }
             let side = &mut sums.sides[usize::from(y[i] < 0.0)];
             side.share += shares[i];
@@ -263,7 +262,7 @@ fn add_shared(chunk: &Chunk, terms: &Terms, sizes: &[f64], sums: &mut EllipsoidS
 
 /// Rows with axes of their own: each is moved by its image. The length bends by
 /// $(P_i - P_i w w^\top P_i / s_i^2) / s_i$.
-fn add_own(chunk: &Chunk, terms: &Terms, images: Dense, smooth: &[f64], sums: &mut EllipsoidSums) {
+fn add_own(chunk: &Chunk, terms: &Terms, images: &Dense, smooth: &[f64], sums: &mut EllipsoidSums) {
     let p = chunk.z.ncols();
     let Some(axes) = &chunk.errors else { return };
     let mut moved = chunk.z.to_dense();

@@ -7,6 +7,8 @@
 mod kernel;
 mod problem;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 pub(super) use kernel::{EllipsoidAsk, EllipsoidSums, look};
 

@@ -9,7 +9,7 @@ use crate::partitioned::ask::{Inner as Asked, PassAsk, Point};
 use crate::partitioned::binary::{Binary, Place};
 use crate::partitioned::block::Block;
 use crate::partitioned::message::Inner as Said;
-use crate::partitioned::newton_step::{Hold, Step, solve_held};
+use crate::partitioned::newton_step::{Step, solve_regular};
 use crate::partitioned::units::Units;
 use crate::partitioned::walk::{Pace, Smoothed, Values};
 
@@ -172,28 +172,24 @@ impl Smoothed for Ellipsoid {
         }
     }
 
-    fn step(&self, place: &Place, sums: &EllipsoidSums, gram: &Dense) -> Step {
+    fn step(&self, place: &Place, sums: &EllipsoidSums) -> Step {
         let p = self.factors.len();
         let (matrix, slope) = self.expand(place, sums);
-        // Nothing holds the weights where no row is on the margin: hold them as if some were.
-        let loose = sums.band < 2.0 * p as f64;
-        let strength = if loose { 0.25 * self.scale * self.total / place.width } else { 0.0 };
-        let step: Vec<f64> =
-            solve_held(&matrix, &slope, Hold { strength, gram }).iter().map(|d| -d).collect();
+        let step: Vec<f64> = solve_regular(&matrix, &slope).iter().map(|d| -d).collect();
         let fall = -vector::dot(&slope, &step);
         Step { to: Point { v: step[..p].to_vec(), b: step[p], theta: 0.0 }, fall }
     }
 
     fn pace(&self) -> Pace {
-        Pace { ready: 4.0, least: 0.2, share: 0.25 }
+        Pace { ready: 2.0, least: 0.25, share: 0.25 }
     }
 
-    fn for_part(&self, weight: f64) -> Self {
-        Self { scale: self.scale * self.total / weight, total: weight, ..self.clone() }
+    fn for_part(&self, weight: f64, own: f64) -> Self {
+        Self { scale: self.scale * self.total / weight, total: weight, own, ..self.clone() }
     }
 
     fn start(&self) -> Place {
-        Binary::zero(self.factors.len())
+        Place { width: 1.0, ..Binary::zero(self.factors.len()) }
     }
 
     fn constant(&self) -> (Point, f64) {
@@ -207,7 +203,7 @@ impl Smoothed for Ellipsoid {
     /// its rows count in full.
     fn zero_trial(&self) -> (Self, Place) {
         let trial = Self { ridge: RIDGE * self.scale * self.total, ..self.clone() };
-        let place = Place { point: self.constant().0, width: 0.25, positive_only: false };
+        let place = Place { point: self.constant().0, width: 0.1, positive_only: false };
         (trial, place)
     }
 

@@ -1,9 +1,8 @@
 //! The adversary of one row: exactly, and smoothed by an entropy so that every feature is deleted a little.
-#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use crate::linalg::Row;
-use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
+use crate::partitioned::row_terms::{logistic, softplus};
 use crate::uncertainty::{Deletions, Gain};
 
 /// A budget below this share of the total value deletes nothing.
@@ -35,20 +34,6 @@ impl Adversary {
     pub(super) fn intact(&self) -> f64 {
         self.demand * self.deletions.total()
     }
-}
-
-/// The logistic function.
-#[inline(always)]
-pub(super) fn logistic(z: f64) -> f64 {
-    let e = exponential(-z.abs());
-    let own = 1.0 / (1.0 + e);
-    if z > 0.0 { own } else { e * own }
-}
-
-/// $\ln(1 + e^z)$.
-#[inline(always)]
-pub(super) fn softplus(z: f64) -> f64 {
-    z.max(0.0) + log_one_plus(exponential(-z.abs()))
 }
 
 /// The nonzeros of one row: what each adds to the shortfall if it is kept, and how much of it is kept.
@@ -194,9 +179,9 @@ impl RowCase {
                 break;
             }
             if excess < 0.0 {
-                low = at
+                low = at;
             } else {
-                high = at
+                high = at;
             }
             let newton = at - excess / slope;
             let inside = newton > low && newton < high;

@@ -1,12 +1,13 @@
 //! One look at the rows: value, slope and curvature of the smoothed problem (4), and both halves of its certificate.
 
-use super::adversary::{Adversary, RowCase, logistic, softplus};
+use super::adversary::{Adversary, RowCase};
 use crate::error::Result;
 use crate::linalg::{Csr, Dense, Matrix, vector};
 use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::block::Block;
 use crate::partitioned::kernel::{Chunk, each_chunk};
 use crate::partitioned::message::{Side, add_matrix};
+use crate::partitioned::row_terms::{logistic, softplus};
 use crate::partitioned::wire::{Symmetric, wire};
 use crate::uncertainty::Deletions;
 

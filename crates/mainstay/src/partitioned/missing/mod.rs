@@ -8,6 +8,8 @@ mod adversary;
 mod box_qp;
 mod kernel;
 mod problem;
+#[cfg(test)]
+mod tests;
 
 pub(super) use kernel::{MissingAsk, MissingSums, look};
 

@@ -5,7 +5,7 @@ use super::box_qp::{BoxProgram, minimise};
 use super::kernel::{self, MissingAsk, MissingSums, Question};
 use crate::certificate::Certificate;
 use crate::error::Result;
-use crate::linalg::{Dense, vector};
+use crate::linalg::vector;
 use crate::optim::design::finite_model;
 use crate::partitioned::ask::{Inner as Asked, PassAsk, Point};
 use crate::partitioned::binary::Place;
@@ -107,7 +107,7 @@ impl Smoothed for Missing {
         }
     }
 
-    fn step(&self, place: &Place, sums: &MissingSums, _: &Dense) -> Step {
+    fn step(&self, place: &Place, sums: &MissingSums) -> Step {
         let p = self.boxes.len();
         let [plus, minus] = &sums.sides;
         let mut slope: Vec<f64> =
@@ -135,8 +135,8 @@ impl Smoothed for Missing {
         Pace { ready: 1.0, least: 0.3, share: 0.3 }
     }
 
-    fn for_part(&self, weight: f64) -> Self {
-        Self { total: weight, ..self.clone() }
+    fn for_part(&self, weight: f64, own: f64) -> Self {
+        Self { total: weight, own, ..self.clone() }
     }
 
     fn start(&self) -> Place {
