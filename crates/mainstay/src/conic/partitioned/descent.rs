@@ -83,13 +83,15 @@ impl Descent {
         sample: &Arc<Sample>,
         start: Option<Hyperplane>,
     ) -> Result<Self> {
+        // No direction of doubt is known yet; there is at least one.
+        check_order(problem.damping.len(), 1)?;
         let sign = |l: &usize| if *l == problem.positive { 1.0 } else { -1.0 };
         let y: Vec<f64> = sample.labels.iter().map(sign).collect();
         let point = match start {
             Some(point) => point,
             None => solve_sample(&problem, sample, &y)?,
         };
-        check_order(&point)?;
+        check_order(point.w.len(), point.factor.nrows())?;
         let price = match problem.form {
             Form::Price(price) => price,
             Form::Budget(_) => 0.0,
@@ -215,7 +217,7 @@ impl Descent {
         vector::scale(self.point.factor.data_mut(), 100.0);
         self.refusals += 1;
         self.done = self.refusals > MOST_REFUSALS;
-        check_order(&self.point)
+        check_order(self.point.w.len(), self.point.factor.nrows())
     }
 
     /// A step that was too long is taken again with more damping.
@@ -258,7 +260,7 @@ impl Descent {
             self.base = None;
         }
         self.compress();
-        check_order(&self.point)
+        check_order(self.point.w.len(), self.point.factor.nrows())
     }
 
     /// Newton's step from the base with the present damping, raised until it is one of descent; whether there is one.
@@ -366,8 +368,8 @@ impl Descent {
     }
 }
 
-fn check_order(point: &Hyperplane) -> Result<()> {
-    let (q, r) = (point.w.len(), point.factor.nrows());
+/// Refuses more unknowns than a message can hold the curvature of.
+fn check_order(q: usize, r: usize) -> Result<()> {
     if q * (r + 1) <= MOST_UNKNOWNS {
         return Ok(());
     }
