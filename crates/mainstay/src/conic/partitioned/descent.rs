@@ -171,7 +171,8 @@ impl Descent {
             let gained = base.merit - merit;
             let enough = SUFFICIENT * base.predicted - 1e-13 * base.merit.abs();
             if gained.is_nan() || gained < enough {
-                return self.refuse();
+                self.refuse();
+                return Ok(());
             }
             if gained > 0.5 * base.predicted {
                 self.damping = if self.damping < 1e-2 { 0.0 } else { self.damping / 8.0 };
@@ -221,13 +222,12 @@ impl Descent {
     }
 
     /// A step that was too long is taken again with more damping.
-    fn refuse(&mut self) -> Result<()> {
+    fn refuse(&mut self) {
         self.refusals += 1;
         self.damping = f64::max(4.0 * self.damping, 1e-2);
         if self.refusals > MOST_REFUSALS || !self.step() {
             self.done = true;
         }
-        Ok(())
     }
 
     /// From a point that was accepted to the next.
@@ -329,17 +329,7 @@ impl Descent {
             }
             vector::scale(&mut u, 1.0 / length);
             // Along e u the Lagrangian changes by e^2 u'Su + e^4 lambda sum c (a^2/q^3) (x'u)^4.
-            let image = rows.x.mul_vec(&u);
-            let fourth = (0..image.len()).map(|i| {
-                let a2 = terms.a[i] * terms.a[i];
-                let q = (terms.s[i] + a2).max(f64::MIN_POSITIVE);
-                if a2 > 0.0 {
-                    rows.c[i] * (a2 / q) * (image[i] * image[i] / q).powi(2)
-                } else {
-                    0.0
-                }
-            });
-            let quartic = price * scale * fourth.sum::<f64>();
+            let quartic = price * scale * fourth_order(&rows, &terms, &u);
             let best = (-spectrum.values[j] / (2.0 * quartic.max(f64::MIN_POSITIVE))).sqrt();
             let most =
                 vector::norm_sq(self.point.factor.data()).max(self.upper().min(1e300)).sqrt();
@@ -366,6 +356,18 @@ impl Descent {
             self.point.factor = Dense::from_fn(kept, q, |k, j| svd.s[k] * svd.v[(j, k)]);
         }
     }
+}
+
+/// $\sum c_i (a_i^2/q_i^3) (x_i^\top u)^4$.
+fn fourth_order(rows: &Rows<'_>, terms: &RowTerms, u: &[f64]) -> f64 {
+    let image = rows.x.mul_vec(u);
+    let used = (0..image.len()).filter(|&i| terms.a[i] > 0.0);
+    let one = |i: usize| {
+        let a2 = terms.a[i] * terms.a[i];
+        let q = terms.s[i] + a2;
+        rows.c[i] * (a2 / q) * (image[i] * image[i] / q).powi(2)
+    };
+    used.map(one).sum()
 }
 
 /// Refuses more unknowns than a message can hold the curvature of.

@@ -93,10 +93,8 @@ impl ExpectedSums {
         let scores = mean.mul_vec(&ask.w);
         let (mut terms, mut signs) = (Vec::with_capacity(n), Vec::with_capacity(n));
         for i in 0..n {
-            let (y, kappa) = match chunk.labels[i] == ask.positive {
-                true => (1.0, ask.kappas[0]),
-                false => (-1.0, ask.kappas[1]),
-            };
+            let own = chunk.labels[i] == ask.positive;
+            let (y, kappa) = if own { (1.0, ask.kappas[0]) } else { (-1.0, ask.kappas[1]) };
             let margin = y * (scores[i] + ask.b);
             let t = expected_logistic(margin, variances.as_ref().map_or(0.0, |v| v[i]));
             self.value += chunk.weights[i] * (t.value - kappa * margin);
@@ -107,11 +105,21 @@ impl ExpectedSums {
         let pull: Vec<f64> = (0..n).map(|i| c[i] * terms[i].m * signs[i]).collect();
         vector::axpy(1.0, &mean.tr_mul_vec(&pull), &mut self.slope[..p]);
         self.slope[p] += pull.iter().sum::<f64>();
+        self.add_curvature(&ask.w, (&terms, &signs, c), rows);
+    }
+
+    /// Adds the second derivatives, and what the variances add to the slope.
+    fn add_curvature(
+        &mut self,
+        w: &[f64],
+        (terms, signs, c): (&[Terms], &[f64], &[f64]),
+        (mean, own): &(Dense, Option<Dense>),
+    ) {
+        let (n, p) = (mean.nrows(), mean.ncols());
         let bends: Vec<f64> = (0..n).map(|i| c[i] * terms[i].mm).collect();
         let ratio = |t: &Terms| if t.mm > 1e-290 { t.mv / t.mm } else { 0.0 };
         // 2 V w of every row, if it has variances.
-        let images =
-            own.as_ref().map(|own| Dense::from_fn(n, p, |i, j| 2.0 * own[(i, j)] * ask.w[j]));
+        let images = own.as_ref().map(|own| Dense::from_fn(n, p, |i, j| 2.0 * own[(i, j)] * w[j]));
         let tilted = Dense::from_fn(n, p + 1, |i, j| {
             let beside = |images: &Dense| signs[i] * ratio(&terms[i]) * images[(i, j)];
             if j == p { 1.0 } else { mean[(i, j)] + images.as_ref().map_or(0.0, beside) }
@@ -125,7 +133,7 @@ impl ExpectedSums {
         let rest: Vec<f64> = (0..n).map(|i| c[i] * left(&terms[i])).collect();
         let square = images.weighted_gram(&rest);
         for j in 0..p {
-            self.slope[j] += diagonal[j] * ask.w[j];
+            self.slope[j] += diagonal[j] * w[j];
             vector::axpy(1.0, square.row(j), &mut self.curvature.0.row_mut(j)[..p]);
             self.curvature.0[(j, j)] += diagonal[j];
         }

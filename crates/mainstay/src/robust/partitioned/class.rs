@@ -91,16 +91,22 @@ impl Class {
             }
         }
         self.halvings = 0;
+        self.advance(sums, &slope, value, goal);
+        Ok(())
+    }
+
+    /// Newton's step from a point that was accepted.
+    fn advance(&mut self, sums: &ExpectedSums, slope: &[f64], value: f64, goal: &Goal) {
+        let p = self.point.w.len();
         let mut matrix = sums.curvature.0.clone();
-        vector::scale(matrix.data_mut(), 1.0 / total);
-        (0..p).for_each(|j| matrix[(j, j)] += alpha);
+        vector::scale(matrix.data_mut(), 1.0 / goal.total);
+        (0..p).for_each(|j| matrix[(j, j)] += goal.alpha);
         let downhill: Vec<f64> = slope.iter().map(|g| -g).collect();
-        let to = scaled_solution(matrix, &downhill, intercept);
-        let step = Step { promised: vector::dot(&slope, &to), to, length: 1.0 };
+        let to = scaled_solution(matrix, &downhill, goal.intercept);
+        let step = Step { promised: vector::dot(slope, &to), to, length: 1.0 };
         let next = self.point.ahead(&step);
         self.done = step.promised >= 0.0;
         let before = std::mem::replace(&mut self.point, next);
         self.base = Some((before, value, step));
-        Ok(())
     }
 }

@@ -138,7 +138,8 @@ impl AverageTask {
         Ok(features)
     }
 
-    fn class(&self, known: &Known, look: &FirstLook, positive: usize) -> Result<Class> {
+    /// What bounds the intercept of one class against the rest.
+    fn reach(&self, known: &Known, look: &FirstLook, positive: usize) -> Reach {
         let after = self.params.correction != Correction::Backward || !known.rates.any();
         let kappas = if after { [0.0; 2] } else { [1.0, -1.0].map(|y| known.rates.slope(y)) };
         let share = |class: usize| look.classes[class].weight * known.units.class_factors[class];
@@ -152,11 +153,16 @@ impl AverageTask {
                 far[side][j] += own * ((1.0 - known.missing[j]) * z - known.offset[j]);
             }
         }
-        let reach = Reach {
+        Reach {
             shares: (up, 1.0 - up),
             kappas: (kappas[0], kappas[1]),
             far: (vector::norm(&far[0]), vector::norm(&far[1])),
-        };
+        }
+    }
+
+    fn class(&self, known: &Known, look: &FirstLook, positive: usize) -> Result<Class> {
+        let reach = self.reach(known, look, positive);
+        let (up, kappas) = (reach.shares.0, [reach.kappas.0, reach.kappas.1]);
         let mut class = Class {
             positive,
             kappas,
@@ -204,10 +210,8 @@ impl AverageTask {
         let x = look.sample_matrix().select_rows(&used);
         let mut rows = Blurred::new(&x, &known.features, &expected)?;
         rows.shift(&known.centre);
-        let correction = match known.rates.any() {
-            true => self.params.correction,
-            false => Correction::After,
-        };
+        let stated = known.rates.any();
+        let correction = if stated { self.params.correction } else { Correction::After };
         let problem = Problem {
             rows: &rows,
             y: &y,
