@@ -61,7 +61,7 @@ enum Stage {
     Rows,
     Descent {
         moments: Moments,
-        descents: Descents,
+        descents: Box<Descents>,
         route: Vec<String>,
     },
     /// Planes are there; their ratios are asked for.
