@@ -62,7 +62,7 @@ const SOLVERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ellipsoid", &["interior", "newton", "normal", "strategy"]),
-    ("robust", &["interior", "newton", "tuning"]),
+    ("robust", &["interior", "newton", "partitioned", "tuning"]),
     (
         "partitioned",
         &[

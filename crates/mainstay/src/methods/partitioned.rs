@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::missing::{MissingFeatureSvcParams, MissingPerceptronParams};
 use crate::partitioned::{Driver, Plan, Task};
 use crate::penalized::{PenalizedParams, Penalty};
+use crate::robust::RobustLogisticParams;
 use crate::stable::{StableLogisticParams, StableSvcParams};
 
 /// A driver of the method called `name`; methods that need all rows in memory are refused with what to use instead.
@@ -40,6 +41,7 @@ fn task(name: &str, params: &Value) -> Result<Option<Box<dyn Task>>> {
         "robust-regec" => parse::<RobustRegecParams>(params)?.partitioned()?,
         "missing-perceptron" => parse::<MissingPerceptronParams>(params)?.partitioned()?,
         "conic" => parse::<ConicParams>(params)?.partitioned()?,
+        "robust-logistic" => parse::<RobustLogisticParams>(params)?.partitioned()?,
         _ => return Ok(None),
     }))
 }

@@ -118,8 +118,17 @@ impl Learnt {
     }
 }
 
+/// The corrected loss has no minimum; `positive` is the share of the rows labelled positive.
+pub(super) fn no_minimum(positive: f64) -> Error {
+    Error::Infeasible(format!(
+        "with `wrong_labels` as stated and {:.1} % of the rows labelled positive the corrected loss has no \
+         minimum: fewer labels are wrong than stated; lower the rate or use correction=\"after\"",
+        100.0 * positive
+    ))
+}
+
 /// `b` plus `sign` times $w^\top c$, rounded once.
-fn moved(b: f64, w: &[f64], centre: &[f64], sign: f64) -> f64 {
+pub(super) fn moved(b: f64, w: &[f64], centre: &[f64], sign: f64) -> f64 {
     let mut sum = Compensated::new(b);
     w.iter().zip(centre).for_each(|(w, c)| sum.add_product(sign * w, *c));
     sum.value()
@@ -188,11 +197,7 @@ impl Training<'_> {
             return Ok(());
         }
         let (positive, _) = problem.class_shares();
-        Err(Error::Infeasible(format!(
-            "with `wrong_labels` as stated and {:.1} % of the rows labelled positive the corrected loss has no \
-             minimum: fewer labels are wrong than stated; lower the rate or use correction=\"after\"",
-            100.0 * positive
-        )))
+        Err(no_minimum(positive))
     }
 
     /// The minimum, from zero weights.

@@ -7,6 +7,7 @@ mod interior;
 mod labels;
 mod newton;
 mod params;
+mod partitioned;
 mod problem;
 mod tuning;
 mod worst;

@@ -156,31 +156,8 @@ impl<'a> Curvature<'a> {
         matrix
     }
 
-    /// Solves the Newton system, scaled to a unit diagonal; what rounding makes indefinite gets a little more.
     fn solve(&self, downhill: &[f64]) -> Vec<f64> {
-        let mut matrix = self.matrix();
-        let order = matrix.nrows();
-        if !self.problem.intercept {
-            (0..order).for_each(|j| matrix[(order - 1, j)] = 0.0);
-            matrix[(order - 1, order - 1)] = 1.0;
-        }
-        let scale: Vec<f64> = (0..order).map(|j| matrix[(j, j)].max(TINY).sqrt().recip()).collect();
-        for j in 0..order {
-            for k in 0..=j {
-                matrix[(j, k)] *= scale[j] * scale[k];
-            }
-        }
-        let right: Vec<f64> = downhill.iter().zip(&scale).map(|(d, s)| d * s).collect();
-        let mut extra = FIRST_SHIFT;
-        while extra < 1.0 {
-            matrix.add_diagonal(extra);
-            if let Some(factor) = Cholesky::new(&matrix) {
-                let solved = factor.solve(&right);
-                return solved.iter().zip(&scale).map(|(x, s)| x * s).collect();
-            }
-            extra *= 100.0;
-        }
-        right.iter().zip(&scale).map(|(x, s)| x * s).collect()
+        scaled_solution(self.matrix(), downhill, self.problem.intercept)
     }
 
     /// The Hessian times `d`.
@@ -236,4 +213,31 @@ impl<'a> Curvature<'a> {
         }
         if x.iter().all(|v| *v == 0.0) { downhill.to_vec() } else { x }
     }
+}
+
+/// Solves the Newton system in $(w, b)$ of which `matrix` has the lower triangle, scaled to a unit diagonal; what rounding
+/// makes indefinite gets a little more.
+pub(super) fn scaled_solution(mut matrix: Dense, downhill: &[f64], intercept: bool) -> Vec<f64> {
+    let order = matrix.nrows();
+    if !intercept {
+        (0..order).for_each(|j| matrix[(order - 1, j)] = 0.0);
+        matrix[(order - 1, order - 1)] = 1.0;
+    }
+    let scale: Vec<f64> = (0..order).map(|j| matrix[(j, j)].max(TINY).sqrt().recip()).collect();
+    for j in 0..order {
+        for k in 0..=j {
+            matrix[(j, k)] *= scale[j] * scale[k];
+        }
+    }
+    let right: Vec<f64> = downhill.iter().zip(&scale).map(|(d, s)| d * s).collect();
+    let mut extra = FIRST_SHIFT;
+    while extra < 1.0 {
+        matrix.add_diagonal(extra);
+        if let Some(factor) = Cholesky::new(&matrix) {
+            let solved = factor.solve(&right);
+            return solved.iter().zip(&scale).map(|(x, s)| x * s).collect();
+        }
+        extra *= 100.0;
+    }
+    right.iter().zip(&scale).map(|(x, s)| x * s).collect()
 }

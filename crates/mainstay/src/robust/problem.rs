@@ -135,7 +135,11 @@ impl Problem<'_> {
     /// The slopes with which F grows at least for $b \to \infty$ and $b \to -\infty$; F is bounded from below
     /// for every w only if both are positive.
     pub(super) fn growth(&self) -> (f64, f64) {
-        let ((up, down), (k_up, k_down)) = (self.class_shares(), self.kappas());
-        (down * (1.0 + k_down) - up * k_up, up * (1.0 + k_up) - down * k_down)
+        growth_of(self.class_shares(), self.kappas())
     }
+}
+
+/// [`Problem::growth`] from shares and label corrections of the rows labelled +1 and -1.
+pub(super) fn growth_of((up, down): (f64, f64), (k_up, k_down): (f64, f64)) -> (f64, f64) {
+    (down * (1.0 + k_down) - up * k_up, up * (1.0 + k_up) - down * k_down)
 }

@@ -83,13 +83,15 @@ impl Descent {
         sample: &Arc<Sample>,
         start: Option<Hyperplane>,
     ) -> Result<Self> {
+        // No direction of doubt is known yet; there is at least one.
+        check_order(problem.damping.len(), 1)?;
         let sign = |l: &usize| if *l == problem.positive { 1.0 } else { -1.0 };
         let y: Vec<f64> = sample.labels.iter().map(sign).collect();
         let point = match start {
             Some(point) => point,
             None => solve_sample(&problem, sample, &y)?,
         };
-        check_order(&point)?;
+        check_order(point.w.len(), point.factor.nrows())?;
         let price = match problem.form {
             Form::Price(price) => price,
             Form::Budget(_) => 0.0,
@@ -169,7 +171,8 @@ impl Descent {
             let gained = base.merit - merit;
             let enough = SUFFICIENT * base.predicted - 1e-13 * base.merit.abs();
             if gained.is_nan() || gained < enough {
-                return self.refuse();
+                self.refuse();
+                return Ok(());
             }
             if gained > 0.5 * base.predicted {
                 self.damping = if self.damping < 1e-2 { 0.0 } else { self.damping / 8.0 };
@@ -215,17 +218,16 @@ impl Descent {
         vector::scale(self.point.factor.data_mut(), 100.0);
         self.refusals += 1;
         self.done = self.refusals > MOST_REFUSALS;
-        check_order(&self.point)
+        check_order(self.point.w.len(), self.point.factor.nrows())
     }
 
     /// A step that was too long is taken again with more damping.
-    fn refuse(&mut self) -> Result<()> {
+    fn refuse(&mut self) {
         self.refusals += 1;
         self.damping = f64::max(4.0 * self.damping, 1e-2);
         if self.refusals > MOST_REFUSALS || !self.step() {
             self.done = true;
         }
-        Ok(())
     }
 
     /// From a point that was accepted to the next.
@@ -258,7 +260,7 @@ impl Descent {
             self.base = None;
         }
         self.compress();
-        check_order(&self.point)
+        check_order(self.point.w.len(), self.point.factor.nrows())
     }
 
     /// Newton's step from the base with the present damping, raised until it is one of descent; whether there is one.
@@ -327,17 +329,7 @@ impl Descent {
             }
             vector::scale(&mut u, 1.0 / length);
             // Along e u the Lagrangian changes by e^2 u'Su + e^4 lambda sum c (a^2/q^3) (x'u)^4.
-            let image = rows.x.mul_vec(&u);
-            let fourth = (0..image.len()).map(|i| {
-                let a2 = terms.a[i] * terms.a[i];
-                let q = (terms.s[i] + a2).max(f64::MIN_POSITIVE);
-                if a2 > 0.0 {
-                    rows.c[i] * (a2 / q) * (image[i] * image[i] / q).powi(2)
-                } else {
-                    0.0
-                }
-            });
-            let quartic = price * scale * fourth.sum::<f64>();
+            let quartic = price * scale * fourth_order(&rows, &terms, &u);
             let best = (-spectrum.values[j] / (2.0 * quartic.max(f64::MIN_POSITIVE))).sqrt();
             let most =
                 vector::norm_sq(self.point.factor.data()).max(self.upper().min(1e300)).sqrt();
@@ -366,8 +358,20 @@ impl Descent {
     }
 }
 
-fn check_order(point: &Hyperplane) -> Result<()> {
-    let (q, r) = (point.w.len(), point.factor.nrows());
+/// $\sum c_i (a_i^2/q_i^3) (x_i^\top u)^4$.
+fn fourth_order(rows: &Rows<'_>, terms: &RowTerms, u: &[f64]) -> f64 {
+    let image = rows.x.mul_vec(u);
+    let used = (0..image.len()).filter(|&i| terms.a[i] > 0.0);
+    let one = |i: usize| {
+        let a2 = terms.a[i] * terms.a[i];
+        let q = terms.s[i] + a2;
+        rows.c[i] * (a2 / q) * (image[i] * image[i] / q).powi(2)
+    };
+    used.map(one).sum()
+}
+
+/// Refuses more unknowns than a message can hold the curvature of.
+fn check_order(q: usize, r: usize) -> Result<()> {
     if q * (r + 1) <= MOST_UNKNOWNS {
         return Ok(());
     }

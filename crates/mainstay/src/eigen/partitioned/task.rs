@@ -61,7 +61,7 @@ enum Stage {
     Rows,
     Descent {
         moments: Moments,
-        descents: Descents,
+        descents: Box<Descents>,
         route: Vec<String>,
     },
     /// Planes are there; their ratios are asked for.
@@ -116,7 +116,7 @@ impl PlanesTask {
             vec![strategy::SUMS.into()]
         };
         if let Planes::Robust(params) = &self.planes {
-            let descents = Descents::new(params, self.known()?, &moments, planes)?;
+            let descents = Box::new(Descents::new(params, self.known()?, &moments, planes)?);
             self.stage = Stage::Descent { moments, descents, route };
             return self.descended();
         }
@@ -135,13 +135,12 @@ impl PlanesTask {
             Model::Planes(model) => moments.ratios(&model.borrowed()),
             _ => None,
         };
-        self.stage = match ratios {
-            Some(ratios) => Stage::Done(Box::new(fitted.with("worst_case_ratio", ratios))),
-            None => {
-                let units = self.known()?.units.clone();
-                let rho = vec![0.0; self.known()?.classes];
-                Stage::Ratios { fitted: Box::new(fitted), units, rho }
-            }
+        self.stage = if let Some(ratios) = ratios {
+            Stage::Done(Box::new(fitted.with("worst_case_ratio", ratios)))
+        } else {
+            let units = self.known()?.units.clone();
+            let rho = vec![0.0; self.known()?.classes];
+            Stage::Ratios { fitted: Box::new(fitted), units, rho }
         };
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! What is asked next and what an answer means is the method's own ([`Task`](super::Task)), in the room of the method.
 
 pub(crate) mod conic;
+pub(crate) mod expected;
 pub(crate) mod perceptron;
 pub(crate) mod planes;
 mod rows;
@@ -10,6 +11,7 @@ mod rows;
 pub(crate) use rows::RowUnits;
 
 use self::conic::{ConicAsk, ConicSums};
+use self::expected::{ExpectedAsk, ExpectedSums};
 use self::perceptron::{PerceptronAsk, PerceptronStep};
 use self::planes::{PlanesAsk, PlanesSums};
 use super::block::Block;
@@ -22,6 +24,7 @@ pub(crate) enum KernelAsk {
     Planes(PlanesAsk),
     Perceptron(PerceptronAsk),
     Conic(ConicAsk),
+    Expected(ExpectedAsk),
 }
 
 /// Its answer.
@@ -31,6 +34,8 @@ pub(crate) enum KernelSums {
     Perceptron(PerceptronStep),
     /// One for every question.
     Conic(Vec<ConicSums>),
+    /// One for every question.
+    Expected(Vec<ExpectedSums>),
 }
 
 impl KernelAsk {
@@ -39,6 +44,7 @@ impl KernelAsk {
             Self::Planes(ask) => ask.look(block).map(KernelSums::Planes),
             Self::Perceptron(ask) => ask.look(block).map(KernelSums::Perceptron),
             Self::Conic(ask) => ask.look(block).map(KernelSums::Conic),
+            Self::Expected(ask) => ask.look(block).map(KernelSums::Expected),
         }
     }
 
@@ -65,6 +71,10 @@ impl KernelSums {
             (Self::Conic(a), Self::Conic(b)) if a.len() == b.len() => {
                 let pairs = a.into_iter().zip(&b);
                 Ok(Self::Conic(pairs.map(|(a, b)| a.merge(b)).collect::<Result<_>>()?))
+            }
+            (Self::Expected(a), Self::Expected(b)) if a.len() == b.len() => {
+                let pairs = a.into_iter().zip(&b);
+                Ok(Self::Expected(pairs.map(|(a, b)| a.merge(b)).collect::<Result<_>>()?))
             }
             (Self::Perceptron(_), Self::Perceptron(_)) => Err(Error::Mismatch(
                 "answers of a perceptron follow each other and cannot be merged".into(),
@@ -103,5 +113,5 @@ macro_rules! numbered {
     };
 }
 
-numbered!(KernelAsk { 0 => Planes, 1 => Perceptron, 2 => Conic });
-numbered!(KernelSums { 0 => Planes, 1 => Perceptron, 2 => Conic });
+numbered!(KernelAsk { 0 => Planes, 1 => Perceptron, 2 => Conic, 3 => Expected });
+numbered!(KernelSums { 0 => Planes, 1 => Perceptron, 2 => Conic, 3 => Expected });

@@ -5,7 +5,7 @@ mod worst;
 pub(super) use worst::{certify as certify_worst, lower_bound};
 
 use super::labels::Correction;
-use super::problem::{Problem, State};
+use super::problem::{Problem, State, growth_of};
 use crate::certificate::Certificate;
 use crate::linalg::vector;
 
@@ -29,42 +29,67 @@ pub(super) fn excess(problem: &Problem<'_>, state: &State, b: f64) -> f64 {
     if state.tilt == 0.0 {
         return own;
     }
-    own + state.tilt.abs() * (farthest(problem, state.value) + b.abs())
+    own + state.tilt.abs() * (Reach::new(problem).farthest(problem.alpha, state.value) + b.abs())
 }
 
-/// A bound on $|b^*|$ where $F^* \le$ `value`.
-///
-/// By Jensen's inequality, and $\varphi(m) \ge \max(0, -m)$, with $s_\pm$ the shares, $\bar m_\pm$ the
-/// means of the classes, $u_\pm = w^\top \bar m_\pm$ and $\kappa_\pm$ the label corrections, the losses are at least
-/// $$A b + s_-(1 + \kappa_-) u_- - s_+ \kappa_+ u_+ \quad\text{and}\quad
-///   -B b - s_+(1 + \kappa_+) u_+ + s_- \kappa_- u_-$$
-/// with $A, B$ of [`Problem::growth`]. The mean of both, weighted so that $b$ vanishes, is at least
-/// $-c\|w\|$, hence $\frac\alpha2 R^2 - c R \le F$ bounds $R = \|w^*\|$, and each of the two then bounds $b^*$ on one side.
-fn farthest(problem: &Problem<'_>, value: f64) -> f64 {
-    let ((up, down), (k_up, k_down)) = (problem.class_shares(), problem.kappas());
-    let (a, b) = problem.growth();
-    if a <= 0.0 || b <= 0.0 {
-        return f64::INFINITY;
+/// The same from the gradient in $(w, b)$, $b$, and the value there.
+pub(super) fn excess_of(alpha: f64, slope: &[f64], b: f64, value: f64, reach: &Reach) -> f64 {
+    let Some((tilt, slope)) = slope.split_last() else { return f64::INFINITY };
+    let own = vector::norm_sq(slope) / (2.0 * alpha);
+    if *tilt == 0.0 { own } else { own + tilt.abs() * (reach.farthest(alpha, value) + b.abs()) }
+}
+
+/// What bounds the intercept, of the rows labelled +1 and -1: shares, label corrections, and lengths of the mean rows.
+#[derive(Debug, Clone)]
+pub(super) struct Reach {
+    pub shares: (f64, f64),
+    pub kappas: (f64, f64),
+    pub far: (f64, f64),
+}
+
+impl Reach {
+    fn new(problem: &Problem<'_>) -> Self {
+        let (up, down) = problem.class_shares();
+        let length = |sign: f64, share: f64| {
+            let pick = |(y, s): (&f64, &f64)| if *y == sign { s / share } else { 0.0 };
+            let weights: Vec<f64> = problem.y.iter().zip(problem.shares).map(pick).collect();
+            vector::norm(&problem.rows.mean.tr_mul_vec(&weights))
+        };
+        let far = (length(1.0, up), length(-1.0, down));
+        Self { shares: (up, down), kappas: problem.kappas(), far }
     }
-    let length = |sign: f64, share: f64| {
-        let pick = |(y, s): (&f64, &f64)| if *y == sign { s / share } else { 0.0 };
-        let weights: Vec<f64> = problem.y.iter().zip(problem.shares).map(pick).collect();
-        vector::norm(&problem.rows.mean.tr_mul_vec(&weights))
-    };
-    let (far_up, far_down) = (length(1.0, up), length(-1.0, down));
-    let c = if k_up == 0.0 && k_down == 0.0 {
-        0.0
-    } else {
-        (down * (b * (1.0 + k_down) + a * k_down) * far_down
-            + up * (b * k_up + a * (1.0 + k_up)) * far_up)
-            / (a + b)
-    };
-    let radius = (c + (c * c + 2.0 * problem.alpha * value).max(0.0).sqrt()) / problem.alpha;
-    let above =
-        (value.abs() + radius * (down * (1.0 + k_down) * far_down + up * k_up * far_up)) / a;
-    let below =
-        (value.abs() + radius * (up * (1.0 + k_up) * far_up + down * k_down * far_down)) / b;
-    above.max(below)
+}
+
+impl Reach {
+    /// A bound on $|b^*|$ where $F^* \le$ `value`.
+    ///
+    /// By Jensen's inequality, and $\varphi(m) \ge \max(0, -m)$, with $s_\pm$ the shares, $\bar m_\pm$ the
+    /// means of the classes, $u_\pm = w^\top \bar m_\pm$ and $\kappa_\pm$ the label corrections, the losses are at least
+    /// $$A b + s_-(1 + \kappa_-) u_- - s_+ \kappa_+ u_+ \quad\text{and}\quad
+    ///   -B b - s_+(1 + \kappa_+) u_+ + s_- \kappa_- u_-$$
+    /// with $A, B$ of [`Problem::growth`]. The mean of both, weighted so that $b$ vanishes, is at least
+    /// $-c\|w\|$, hence $\frac\alpha2 R^2 - c R \le F$ bounds $R = \|w^*\|$, and each of the two then bounds $b^*$ on one side.
+    fn farthest(&self, alpha: f64, value: f64) -> f64 {
+        let ((up, down), (k_up, k_down)) = (self.shares, self.kappas);
+        let (a, b) = growth_of(self.shares, self.kappas);
+        if a <= 0.0 || b <= 0.0 {
+            return f64::INFINITY;
+        }
+        let (far_up, far_down) = self.far;
+        let c = if k_up == 0.0 && k_down == 0.0 {
+            0.0
+        } else {
+            (down * (b * (1.0 + k_down) + a * k_down) * far_down
+                + up * (b * k_up + a * (1.0 + k_up)) * far_up)
+                / (a + b)
+        };
+        let radius = (c + (c * c + 2.0 * alpha * value).max(0.0).sqrt()) / alpha;
+        let above =
+            (value.abs() + radius * (down * (1.0 + k_down) * far_down + up * k_up * far_up)) / a;
+        let below =
+            (value.abs() + radius * (up * (1.0 + k_up) * far_up + down * k_down * far_down)) / b;
+        above.max(below)
+    }
 }
 
 #[cfg(test)]
