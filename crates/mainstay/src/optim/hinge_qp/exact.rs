@@ -144,7 +144,7 @@ mod tests {
                 let entry =
                     |i: usize, j: usize| ((7 * i + 5 * j + i * j) as f64 * 0.37).sin() + 0.2;
                 let rows = Dense::from_fn(copies * n, p, |i, j| entry(i % n, j));
-                let theta = exact_hinge(rows.clone(), ridge).unwrap_or_default();
+                let theta = exact_hinge(rows.clone(), None, ridge).unwrap_or_default();
                 let value = |theta: &[f64]| {
                     let margins = rows.mul_vec(theta);
                     let losses: f64 = margins.iter().map(|m| (1.0 - m).max(0.0)).sum();
