@@ -61,7 +61,7 @@ impl ClassWeight {
         Ok(Some(labels.map(|(i, &label)| factors[label] * given(i)).collect()))
     }
 
-    /// One factor a class; `None` if every class counts as it is.
+    /// One factor per class; `None` if every class counts as it is.
     pub fn factors(&self, data: &Dataset) -> Result<Option<Vec<f64>>> {
         let mut totals = vec![0.0; data.n_classes()];
         for (i, &label) in data.labels().iter().enumerate() {
