@@ -109,6 +109,7 @@ class ConicSVCCV(ClassifierMixin, BaseEstimator):
     degree: int
     coef0: float
     fit_intercept: bool
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     tol: float
     max_iter: int
     n_jobs: int | None
@@ -133,6 +134,7 @@ class ConicSVCCV(ClassifierMixin, BaseEstimator):
         degree: int = ...,
         coef0: float = ...,
         fit_intercept: bool = ...,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
@@ -141,7 +143,9 @@ class ConicSVCCV(ClassifierMixin, BaseEstimator):
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
-    def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
+    def fit(
+        self, X: _Rows, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = ...
+    ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
     def summary(
@@ -247,9 +251,10 @@ class EllipsoidSVCCV(ClassifierMixin, BaseEstimator):
     uncertainty: float | npt.ArrayLike
     scales: npt.ArrayLike
     Cs: npt.ArrayLike
-    cv: int
+    cv: Any
     scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"]
     rule: Literal["min", "one_se"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     tol: float
     max_iter: int
     calibrate: bool
@@ -269,9 +274,10 @@ class EllipsoidSVCCV(ClassifierMixin, BaseEstimator):
         *,
         scales: npt.ArrayLike = ...,
         Cs: npt.ArrayLike = ...,
-        cv: int = ...,
+        cv: Any = ...,
         scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] = ...,
         rule: Literal["min", "one_se"] = ...,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         tol: float = ...,
         max_iter: int = ...,
         calibrate: bool = ...,
@@ -284,6 +290,7 @@ class EllipsoidSVCCV(ClassifierMixin, BaseEstimator):
         self,
         X: _Rows,
         y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = ...,
         uncertainty: npt.ArrayLike | tuple[Any, ...] | GroupedUncertainty | None = ...,
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
@@ -362,6 +369,7 @@ class MissingFeatureCV(ClassifierMixin, BaseEstimator):
     rule: Literal["min", "one_se"]
     cv: Any
     fit_intercept: bool
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     tol: float
     max_iter: int
     n_jobs: int | None
@@ -389,6 +397,7 @@ class MissingFeatureCV(ClassifierMixin, BaseEstimator):
         rule: Literal["min", "one_se"] = ...,
         cv: Any = ...,
         fit_intercept: bool = ...,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
@@ -397,7 +406,9 @@ class MissingFeatureCV(ClassifierMixin, BaseEstimator):
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
-    def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
+    def fit(
+        self, X: _Rows, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = ...
+    ) -> Self: ...
     def missing_report(self, X: _Rows, abstain: Any = ...) -> Any: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
@@ -427,6 +438,7 @@ class MissingFeaturePerceptron(ClassifierMixin, BaseEstimator):
     margin: float
     C: float
     fit_intercept: bool
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     n_passes: int
     shuffle: bool
     random_state: int | np.random.RandomState | None
@@ -448,6 +460,7 @@ class MissingFeaturePerceptron(ClassifierMixin, BaseEstimator):
         margin: float = ...,
         C: float = ...,
         fit_intercept: bool = ...,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         n_passes: int = ...,
         shuffle: bool = ...,
         random_state: int | np.random.RandomState | None = ...,
@@ -455,10 +468,16 @@ class MissingFeaturePerceptron(ClassifierMixin, BaseEstimator):
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
-    def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
+    def fit(
+        self, X: _Rows, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = ...
+    ) -> Self: ...
     def missing_report(self, X: _Rows, abstain: Any = ...) -> Any: ...
     def partial_fit(
-        self, X: _Rows, y: npt.ArrayLike, classes: npt.ArrayLike | None = ...
+        self,
+        X: _Rows,
+        y: npt.ArrayLike,
+        classes: npt.ArrayLike | None = ...,
+        sample_weight: npt.ArrayLike | None = ...,
     ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
@@ -940,7 +959,7 @@ class RobustReGEC(ClassifierMixin, BaseEstimator):
 class RolinClassifier(ClassifierMixin, BaseEstimator):
     loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber"]
     variant: Literal["extended", "paper"]
-    cv: Literal["robust", "standard", "one_sd"]
+    cv: Any
     scoring: Literal["loss", "zero_one"]
     normalize: Literal["auto"] | bool
     theta_ratio: float
@@ -953,6 +972,7 @@ class RolinClassifier(ClassifierMixin, BaseEstimator):
     k: int | None
     s0_ridge: float
     kernel: Literal["linear", "rbf", "poly", "precomputed"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     calibrate: bool
@@ -977,7 +997,7 @@ class RolinClassifier(ClassifierMixin, BaseEstimator):
         loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber"] = ...,
         *,
         variant: Literal["extended", "paper"] = ...,
-        cv: Literal["robust", "standard", "one_sd"] = ...,
+        cv: Any = ...,
         scoring: Literal["loss", "zero_one"] = ...,
         normalize: Literal["auto"] | bool = ...,
         theta_ratio: float = ...,
@@ -990,13 +1010,16 @@ class RolinClassifier(ClassifierMixin, BaseEstimator):
         k: int | None = ...,
         s0_ridge: float = ...,
         kernel: Literal["linear", "rbf", "poly", "precomputed"] = ...,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
         calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
-    def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
+    def fit(
+        self, X: _Rows, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = ...
+    ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
     def summary(
@@ -1098,10 +1121,11 @@ class StableLogisticRegression(ClassifierMixin, BaseEstimator):
 class StableLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     ks: Any
     alphas: Any
-    cv: int
+    cv: Any
     rule: Literal["min", "one_se"]
     multi_class: Literal["ovr", "joint"]
     fit_intercept: bool
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     tol: float
     max_iter: int
     n_jobs: int | None
@@ -1118,10 +1142,11 @@ class StableLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         ks: Any = ...,
         alphas: Any = ...,
         *,
-        cv: int = ...,
+        cv: Any = ...,
         rule: Literal["min", "one_se"] = ...,
         multi_class: Literal["ovr", "joint"] = ...,
         fit_intercept: bool = ...,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
@@ -1129,7 +1154,9 @@ class StableLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
-    def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
+    def fit(
+        self, X: _Rows, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = ...
+    ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
     def summary(
@@ -1214,10 +1241,11 @@ class StableSVC(ClassifierMixin, BaseEstimator):
 class StableSVCCV(ClassifierMixin, BaseEstimator):
     ks: Any
     Cs: Any
-    cv: int
+    cv: Any
     rule: Literal["min", "one_se"]
     loss: Literal["hinge", "squared_hinge"]
     fit_intercept: bool
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     tol: float
     max_iter: int
     n_jobs: int | None
@@ -1235,10 +1263,11 @@ class StableSVCCV(ClassifierMixin, BaseEstimator):
         ks: Any = ...,
         Cs: Any = ...,
         *,
-        cv: int = ...,
+        cv: Any = ...,
         rule: Literal["min", "one_se"] = ...,
         loss: Literal["hinge", "squared_hinge"] = ...,
         fit_intercept: bool = ...,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         tol: float = ...,
         max_iter: int = ...,
         n_jobs: int | None = ...,
@@ -1247,7 +1276,9 @@ class StableSVCCV(ClassifierMixin, BaseEstimator):
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
-    def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
+    def fit(
+        self, X: _Rows, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = ...
+    ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
     def summary(
@@ -1326,7 +1357,7 @@ class ToldResult:
 
 class TopPCsClassifier(ClassifierMixin, BaseEstimator):
     loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber"]
-    cv: Literal["standard", "robust", "one_sd"]
+    cv: Any
     scoring: Literal["loss", "zero_one"]
     normalize: Literal["auto"] | bool
     theta_ratio: float
@@ -1336,6 +1367,7 @@ class TopPCsClassifier(ClassifierMixin, BaseEstimator):
     k: int | None
     s0_ridge: float
     kernel: Literal["linear", "rbf", "poly", "precomputed"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     calibrate: bool
@@ -1347,7 +1379,7 @@ class TopPCsClassifier(ClassifierMixin, BaseEstimator):
         self,
         loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber"] = ...,
         *,
-        cv: Literal["standard", "robust", "one_sd"] = ...,
+        cv: Any = ...,
         scoring: Literal["loss", "zero_one"] = ...,
         normalize: Literal["auto"] | bool = ...,
         theta_ratio: float = ...,
@@ -1357,13 +1389,16 @@ class TopPCsClassifier(ClassifierMixin, BaseEstimator):
         k: int | None = ...,
         s0_ridge: float = ...,
         kernel: Literal["linear", "rbf", "poly", "precomputed"] = ...,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         n_jobs: int | None = ...,
         random_state: int | np.random.RandomState | None = ...,
         calibrate: bool = ...,
         verbose: int = ...,
     ) -> None: ...
     def decision_function(self, X: _Rows) -> _Floats: ...
-    def fit(self, X: _Rows, y: npt.ArrayLike) -> Self: ...
+    def fit(
+        self, X: _Rows, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = ...
+    ) -> Self: ...
     def predict(self, X: _Rows) -> _Labels: ...
     def predict_proba(self, X: _Rows) -> _Floats: ...
     def summary(
@@ -1498,6 +1533,7 @@ def validate(
     repeats: int = ...,
     curve_repeats: int = ...,
     metric: str = ...,
+    groups: npt.ArrayLike | None = ...,
     n_jobs: int | None = ...,
     random_state: int | np.random.RandomState | None = ...,
     verbose: int = ...,

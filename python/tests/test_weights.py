@@ -34,7 +34,7 @@ SEARCHES = [
     RolinClassifier(variant="paper", n_folds=3, n_repeats=1),
     TopPCsClassifier(n_folds=3, n_repeats=1, class_weight="balanced"),
     MissingFeaturePerceptron(n_passes=2),
-    MissingFeaturePerceptron(shuffle=False, class_weight={0: 1.5, 1: 0.5}),
+    MissingFeaturePerceptron(shuffle=False, class_weight={0: 2, 1: 1}),
 ]
 
 

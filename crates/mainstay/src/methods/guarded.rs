@@ -139,8 +139,11 @@ fn remedy(method: &str, defaults: &Value, params: &Value) -> String {
         ("uncertainty", "a smaller `uncertainty`"),
         ("alpha", "a smaller `alpha`"),
     ];
+    // The extended ROLIN has no use for `k`.
+    let paper = params.get("variant").and_then(Value::as_str) == Some("paper");
+    let applies = |name: &str| has(name) && (name != "k" || !has("variant") || paper);
     let tries: Vec<&str> =
-        strengths.iter().filter(|(name, _)| has(name)).map(|(_, text)| *text).collect();
+        strengths.iter().filter(|(name, _)| applies(name)).map(|(_, text)| *text).collect();
     if tries.is_empty() {
         return "more rows of the rarer classes, or other features, may help".into();
     }

@@ -6,7 +6,7 @@ use super::extended::constants::ExtendedConstants;
 use super::extended::fit::Extended;
 use super::paper::fit::Paper;
 use super::paper::rules::Thresholds;
-use super::shared::kernel::{KernelKind, with_dual_coef};
+use super::shared::kernel::KernelKind;
 use super::shared::losses::PaperLoss;
 use super::shared::row_weights::{GivenSplits, Plan};
 use crate::control::Control;
@@ -323,14 +323,14 @@ impl Rolin {
         data: &Dataset,
         control: &Control,
     ) -> Result<Fitted> {
-        self.extended(constants).fit(data, control).map(with_dual_coef)
+        self.extended(constants).fit(data, control)
     }
 }
 
 impl Estimator for Rolin {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let p = &self.0;
-        let fitted = match p.variant {
+        match p.variant {
             Variant::Paper => Paper {
                 loss: PaperLoss::of(p.loss),
                 cv: p.cv.rule(CvRule::Robust),
@@ -348,8 +348,7 @@ impl Estimator for Rolin {
             }
             .fit(data, control),
             Variant::Extended => self.extended(ExtendedConstants::default()).fit(data, control),
-        };
-        fitted.map(with_dual_coef)
+        }
     }
 }
 
@@ -372,6 +371,5 @@ impl Estimator for TopPcs {
             tail: false,
         }
         .fit(data, control)
-        .map(with_dual_coef)
     }
 }

@@ -28,7 +28,7 @@ use crate::loss::Loss;
 use crate::model::{Fitted, Linear, Model};
 use crate::rolin::shared::kernel::{Gram, KernelKind};
 use crate::rolin::shared::losses::{PaperLoss, link};
-use crate::rolin::shared::row_weights::{Plan, RowWeights, counted};
+use crate::rolin::shared::row_weights::{Counted, Plan, RowWeights};
 use crate::rolin::{Normalize, Scoring};
 
 /// Checked settings.
@@ -68,8 +68,9 @@ impl<'a> Task<'a> {
 
 impl Extended {
     pub(in crate::rolin) fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let (data, folds) = counted(data, &self.class_weight, &self.splits, self.kernel)?;
-        control.install(|| self.fit_here(&data, &folds, control))
+        let rows = Counted::new(data, &self.class_weight, &self.splits, self.kernel)?;
+        let fitted = control.install(|| self.fit_here(&rows.data, &rows.plan, control))?;
+        Ok(rows.restored(fitted))
     }
 
     fn fit_here(&self, data: &Dataset, folds: &Plan, control: &Control) -> Result<Fitted> {

@@ -14,7 +14,7 @@ use crate::folds::{fold_warning, linear_grid};
 use crate::model::Fitted;
 use crate::rolin::shared::kernel::{Gram, KernelKind};
 use crate::rolin::shared::losses::PaperLoss;
-use crate::rolin::shared::row_weights::{Plan, RowWeights, counted};
+use crate::rolin::shared::row_weights::{Counted, Plan, RowWeights};
 use crate::rolin::{CvRule, Normalize, Scoring};
 
 /// Checked settings.
@@ -38,8 +38,9 @@ pub(in crate::rolin) struct Paper {
 
 impl Paper {
     pub(in crate::rolin) fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let (data, splits) = counted(data, &self.class_weight, &self.splits, self.kernel)?;
-        control.install(|| self.fit_here(&data, &splits, control))
+        let rows = Counted::new(data, &self.class_weight, &self.splits, self.kernel)?;
+        let fitted = control.install(|| self.fit_here(&rows.data, &rows.plan, control))?;
+        Ok(rows.restored(fitted))
     }
 
     fn fit_here(&self, data: &Dataset, folds: &Plan, control: &Control) -> Result<Fitted> {

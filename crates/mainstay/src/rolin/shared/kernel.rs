@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
-use crate::model::{Fitted, Kernel, KernelFunction, Link, Model};
+use crate::model::{Kernel, KernelFunction, Link, Model};
 use crate::rolin::shared::row_weights::RowWeights;
 
 /// Which inner product.
@@ -129,12 +129,4 @@ fn check_symmetric(k: &Dense) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Adds the weights of the training rows to what a fit tells, where there are such weights.
-pub(in crate::rolin) fn with_dual_coef(fitted: Fitted) -> Fitted {
-    let Model::Kernel(model) = &fitted.model else { return fitted };
-    let columns = model.dual_coef.first().map_or(0, Vec::len);
-    let rows = Dense::from_rows(model.dual_coef.len(), columns, model.dual_coef.concat());
-    fitted.with("dual_coef", &rows)
 }

@@ -1,10 +1,13 @@
 //! What every row counts, and which rows are held out together.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::data::{ClassWeight, Dataset};
+use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::folds::{Cv, Split, stratified_distinct};
+use crate::linalg::Dense;
+use crate::model::{Fitted, Model};
 use crate::rolin::KernelKind;
 
 /// Pairs of (rows to fit on, rows to judge on), as a user gives them.
@@ -83,41 +86,110 @@ impl Plan {
     }
 }
 
-/// The rows that count, with class weights, and the plan for them.
-pub(in crate::rolin) fn counted<'a>(
-    data: &'a Dataset,
-    class_weight: &ClassWeight,
-    plan: &Plan,
-    kernel: KernelKind,
-) -> Result<(Cow<'a, Dataset>, Plan)> {
-    let data = class_weight.applied(data)?;
-    let weights = data.weights().unwrap_or_default();
-    if weights.iter().all(|w| *w > 0.0) {
-        return Ok((data, plan.clone()));
+/// The rows that count, each once with its weight, and how they are split.
+pub(in crate::rolin) struct Counted<'a> {
+    pub(in crate::rolin) data: Cow<'a, Dataset>,
+    pub(in crate::rolin) plan: Plan,
+    /// The first given row of each, where rows were merged.
+    first: Option<Vec<usize>>,
+    given: usize,
+}
+
+impl<'a> Counted<'a> {
+    /// Merges copies, so that these and a weight give the same bits; rows that are on different sides of a given split stay
+    /// apart. Plain distinct rows stay as they are.
+    pub(in crate::rolin) fn new(
+        data: &'a Dataset,
+        class_weight: &ClassWeight,
+        plan: &Plan,
+        kernel: KernelKind,
+    ) -> Result<Self> {
+        let (given, data) = (data.len(), class_weight.applied(data)?);
+        let plain = data.weights().is_none_or(|weights| weights.iter().all(|w| *w == 1.0));
+        let position = Merged::new(&data).position;
+        let kinds: BTreeSet<usize> = position.iter().flatten().copied().collect();
+        if plain && kinds.len() == given || kernel == KernelKind::Precomputed {
+            if data.weights().is_some_and(|weights| weights.contains(&0.0)) {
+                let text =
+                    "a precomputed kernel takes no weights of 0: leave these rows and columns out";
+                return Err(Error::BadData(text.into()));
+            }
+            return Ok(Self { data, plan: plan.clone(), first: None, given });
+        }
+        let mut alike: BTreeMap<(usize, Vec<(usize, bool)>), Vec<usize>> = BTreeMap::new();
+        for (i, sides) in sides(plan, given)?.into_iter().enumerate() {
+            if let Some(kind) = position[i] {
+                alike.entry((kind, sides)).or_default().push(i);
+            }
+        }
+        let first: Vec<usize> = alike.values().map(|rows| rows[0]).collect();
+        let weight = |rows: &Vec<usize>| {
+            let mut parts: Vec<f64> =
+                rows.iter().map(|&i| data.weights().map_or(1.0, |w| w[i])).collect();
+            // Sorted before adding, so the sum does not depend on the order of the rows.
+            parts.sort_by(f64::total_cmp);
+            parts.iter().sum()
+        };
+        let weights = alike.values().map(weight).collect();
+        let plan =
+            Plan { given: plan.given.as_ref().map(|g| regrouped(&alike, g.len())), ..plan.clone() };
+        let data = Cow::Owned(data.select_rows(&first).with_weights(weights)?);
+        Ok(Self { data, plan, first: Some(first), given })
     }
-    if kernel == KernelKind::Precomputed {
-        let text = "a precomputed kernel takes no weights of 0: leave these rows and columns out";
-        return Err(Error::BadData(text.into()));
+
+    /// Weights of the training rows as results of the given rows: the first copy holds them.
+    pub(in crate::rolin) fn restored(&self, mut fitted: Fitted) -> Fitted {
+        let Model::Kernel(model) = &mut fitted.model else { return fitted };
+        let place: Vec<usize> = match &self.first {
+            Some(first) => first.clone(),
+            None => (0..self.given).collect(),
+        };
+        let mut rows = Dense::zeros(model.dual_coef.len(), self.given);
+        for (k, dual) in model.dual_coef.iter().enumerate() {
+            for (&i, value) in place.iter().zip(dual) {
+                rows[(k, i)] = *value;
+            }
+        }
+        model.indices = place;
+        fitted.with("dual_coef", &rows)
     }
-    let kept: Vec<usize> = (0..data.len()).filter(|&i| weights[i] > 0.0).collect();
-    let mut place = vec![None; data.len()];
-    kept.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new));
-    let moved = |rows: &[usize]| -> Vec<usize> {
-        // A position beyond the rows stays one, and is refused where the splits are made.
-        rows.iter().filter_map(|&i| place.get(i).copied().unwrap_or(Some(i))).collect()
-    };
-    let given = plan
-        .given
-        .as_ref()
-        .map(|given| given.iter().map(|(train, holdout)| (moved(train), moved(holdout))).collect());
-    Ok((Cow::Owned(data.select_rows(&kept)), Plan { given, ..plan.clone() }))
+}
+
+/// In which of the given splits a row is, and on which side; nothing where splits are dealt.
+fn sides(plan: &Plan, rows: usize) -> Result<Vec<Vec<(usize, bool)>>> {
+    let mut sides = vec![Vec::new(); rows];
+    for (k, (train, holdout)) in plan.given.iter().flatten().enumerate() {
+        for (&i, side) in train.iter().map(|i| (i, false)).chain(holdout.iter().map(|i| (i, true)))
+        {
+            match sides.get_mut(i) {
+                Some(own) => own.push((k, side)),
+                None => return Err(Error::param("cv", i, format!("row positions below {rows}"))),
+            }
+        }
+    }
+    Ok(sides)
+}
+
+/// The given splits in terms of merged rows.
+fn regrouped(
+    alike: &BTreeMap<(usize, Vec<(usize, bool)>), Vec<usize>>,
+    splits: usize,
+) -> GivenSplits {
+    let mut out = vec![(Vec::new(), Vec::new()); splits];
+    for (new, (_, sides)) in alike.keys().enumerate() {
+        for &(k, holdout) in sides {
+            let (train, judged) = &mut out[k];
+            if holdout { judged.push(new) } else { train.push(new) }
+        }
+    }
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::control::Control;
-    use crate::linalg::{Dense, Matrix};
+    use crate::linalg::Matrix;
     use crate::loss::Loss;
     use crate::model::Estimator;
     use crate::rolin::{RolinCv, RolinParams, TopPcsParams, Variant};
