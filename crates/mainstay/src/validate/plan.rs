@@ -99,6 +99,22 @@ impl ValidationPlan {
         }
     }
 
+    /// The refits of the learning curve, each with its place among all of them.
+    fn smaller_sets(&self, labels: &[usize]) -> Result<Vec<(f64, Job)>> {
+        let mut jobs = Vec::new();
+        for repeat in 0..self.curve_repeats {
+            for (size, share) in SIZES.into_iter().enumerate() {
+                let seed = self.seed.wrapping_add(1 + repeat as u64);
+                let train = few_samples(labels, 1.0 - share, seed)?;
+                let judged: Vec<usize> =
+                    (0..labels.len()).filter(|i| train.binary_search(i).is_err()).collect();
+                let job = Job { kind: Kind::Curve { size, repeat }, train, judged };
+                jobs.push(((repeat as f64 + 0.5) / self.curve_repeats as f64, job));
+            }
+        }
+        Ok(jobs)
+    }
+
     /// All refits, the fit to all rows first and the kinds mixed after it: what is done when a run is stopped is a
     /// smaller validation. Rows with the same entry of `groups` are in the same fold.
     pub fn jobs(
@@ -130,16 +146,7 @@ impl ValidationPlan {
                 Job { kind: Kind::Fold { repeat }, train: split.train, judged: split.holdout };
             jobs.push((place(repeat, self.repeats), job));
         }
-        for repeat in 0..self.curve_repeats {
-            for (size, share) in SIZES.into_iter().enumerate() {
-                let seed = self.seed.wrapping_add(1 + repeat as u64);
-                let train = few_samples(labels, 1.0 - share, seed)?;
-                let judged: Vec<usize> =
-                    (0..n).filter(|i| train.binary_search(i).is_err()).collect();
-                let job = Job { kind: Kind::Curve { size, repeat }, train, judged };
-                jobs.push((place(repeat, self.curve_repeats), job));
-            }
-        }
+        jobs.extend(self.smaller_sets(labels)?);
         jobs.sort_by(|a, b| a.0.total_cmp(&b.0));
         Ok(jobs.into_iter().map(|(_, job)| job).collect())
     }
