@@ -135,10 +135,7 @@ impl ValidationPlan {
             let job = Job { kind: Kind::Bootstrap, train, judged: all.clone() };
             jobs.push((place(b, self.bootstrap), job));
         }
-        let splits = match groups {
-            Some(groups) => stratified_groups(labels, groups, self.folds, self.repeats, self.seed),
-            None => stratified(labels, self.folds, self.repeats, self.seed),
-        };
+        let splits = self.splits(labels, groups);
         let per_repeat = splits.len() / self.repeats;
         for (k, split) in splits.into_iter().enumerate() {
             let repeat = k / per_repeat;
