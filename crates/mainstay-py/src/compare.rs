@@ -122,15 +122,9 @@ impl Session {
     }
 
     /// Adds the cells of an estimator of the user's own, as JSON.
-    fn add_guest(
-        &self,
-        py: Python<'_>,
-        name: String,
-        title: String,
-        cells: String,
-    ) -> PyResult<()> {
+    fn add_guest(&self, py: Python<'_>, name: String, title: String, cells: &str) -> PyResult<()> {
         let cells: Vec<Cell> =
-            serde_json::from_str(&cells).map_err(|e| PyValueError::new_err(e.to_string()))?;
+            serde_json::from_str(cells).map_err(|e| PyValueError::new_err(e.to_string()))?;
         let tuning = "your own estimator, as you gave it".into();
         let method = MethodInfo { name, title, role: Role::Guest, tuning };
         let inner = Arc::clone(&self.inner);

@@ -128,9 +128,12 @@ fn lead(story: Story<'_>, chosen: &Chosen) -> String {
         String::new()
     };
     format!(
-        "Every row is judged by a fit that has not seen it: {} folds, the held-out predictions put together; {} refits to \
-         redrawn rows for intervals of weights and for steadiness. {probabilities}{part}",
-        chosen.folds, chosen.refits
+        "Every row is judged by a fit that has not seen it: {} folds, dealt {}, the held-out predictions of a deal put \
+         together. Figures are means over the deals, curves and tables are of the first. {} refits to redrawn rows give the \
+         intervals of weights and the steadiness. {probabilities}{part}",
+        chosen.folds,
+        text::count(chosen.repeats, "time"),
+        chosen.refits
     )
 }
 

@@ -83,14 +83,14 @@ impl Frame {
     }
 
     /// A column around `x` that answers with `tip`, and a mark at its height.
-    fn place(&mut self, part: Part, point: [f64; 2], half: f64, tip: Tip) {
+    fn place(&mut self, part: Part, point: [f64; 2], half: f64, tip: &Tip) {
         let (at, height) = self.at(point);
         let from = self.x.place(point[0] - half);
         let to = self.x.place(point[0] + half);
         self.drawing.draw(&parts::marker(part, (at, height)));
         let hit = Element::rect((from, TOP), to - from, BOTTOM - TOP).class("hit");
         let guide = Element::line((at, TOP), (at, BOTTOM)).class("guide");
-        self.drawing.place(&hit, Some(&guide), &tip);
+        self.drawing.place(&hit, Some(&guide), tip);
     }
 
     fn tip(&self, x: f64, heading: String) -> Tip {
@@ -150,7 +150,7 @@ pub(crate) fn roc(curves: &ClassCurves, part: Part, id: &str) -> Chart {
             "sensitivity",
             text::percent(found),
         );
-        frame.place(part, [rate, found], half_way(&GRID, rate), tip);
+        frame.place(part, [rate, found], half_way(&GRID, rate), &tip);
         rows.push(vec![text::percent(rate), text::percent(found), text::percent(1.0 - rate)]);
     }
     let head = ["false positive rate", "sensitivity", "specificity"].map(str::to_owned).to_vec();
@@ -188,7 +188,7 @@ pub(crate) fn precision_recall(curves: &ClassCurves, part: Part, id: &str) -> Ch
             "precision",
             text::percent(found),
         );
-        frame.place(part, [recall, found], half_way(&GRID, recall), tip);
+        frame.place(part, [recall, found], half_way(&GRID, recall), &tip);
         rows.push(vec![text::percent(recall), text::percent(found)]);
     }
     let head = ["recall", "precision"].map(str::to_owned).to_vec();
@@ -226,7 +226,7 @@ pub(crate) fn calibration(curve: &CalibrationCurve, class: &str, part: Part, id:
             .row(part, "happened", text::percent(point.observed))
             .row(Part::Other, "95 % range", range.clone());
         let half = half_way(&at, point.predicted);
-        frame.place(part, [point.predicted, point.observed], half, tip);
+        frame.place(part, [point.predicted, point.observed], half, &tip);
         rows.push(vec![text::percent(point.predicted), text::percent(point.observed), range]);
     }
     let head = ["predicted", "observed", "95 % range"].map(str::to_owned).to_vec();
@@ -352,7 +352,7 @@ fn draw_net_benefit(
             .tip(row.threshold, format!("from {} on", text::percent(row.threshold)))
             .row(part, "by the model", text::fixed(*value, 3))
             .row(Part::Other, "on every row", text::fixed(all(row), 3));
-        frame.place(part, [row.threshold, *value], half_way(&at, row.threshold), tip);
+        frame.place(part, [row.threshold, *value], half_way(&at, row.threshold), &tip);
         rows.push(vec![
             text::percent(row.threshold),
             text::fixed(*value, 3),

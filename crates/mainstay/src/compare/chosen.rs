@@ -154,7 +154,7 @@ impl Candidate<'_> {
             thresholds,
             confusion: Evaluation::of(&judged).confusion,
             calibration: outcome.calibration,
-            unsteadiness: outcome.instability.map(unsteadiness),
+            unsteadiness: outcome.instability.as_ref().map(unsteadiness),
             coefficients: coefficients(&model, names.0, names.1, Some(&training), &refits),
             metrics: outcome.metrics.into_iter().filter(|m| m.cross_validated.is_some()).collect(),
             notes: outcome.notes,
@@ -233,7 +233,7 @@ fn lock<T>(place: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     place.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn unsteadiness(found: Instability) -> Unsteadiness {
+fn unsteadiness(found: &Instability) -> Unsteadiness {
     let often = found.rows.iter().filter(|r| r.flips > 0.1).count() as f64;
     let mut rows: Vec<UnstableRow> = found
         .rows

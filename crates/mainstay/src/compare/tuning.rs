@@ -156,7 +156,7 @@ mod tests {
     fn penalties_follow_the_number_of_rows() {
         let tuned = Tuned::new("l2", json!({"alpha": "cv", "tol": 1e-8}), Choice::Alpha).unwrap();
         let fitted = tuned.fit(&data(80), &Control::new()).unwrap();
-        let Some(Output::Number(alpha)) = fitted.outputs.get("alpha") else { panic!("no alpha") };
+        let Some(Output::Number(alpha)) = fitted.outputs.get("alpha") else { unreachable!() };
         let settled = tuned.settled(&fitted, 80).unwrap();
         let half = settled.fit(&data(40), &Control::new()).unwrap();
         assert_eq!(half.outputs.get("alpha"), Some(&Output::Number(2.0 * alpha)));

@@ -83,14 +83,14 @@ mod tests {
     use crate::linalg::Dense;
     use crate::model::{Linear, Link, Model};
 
-    /// Counts its fits; the weight is the number of rows. Refuses data of one row.
+    /// Counts its fits; the weight is the number of rows. Refuses data of four rows.
     struct Counting(Arc<AtomicUsize>);
 
     impl Estimator for Counting {
         fn fit(&self, data: &Dataset, _: &Control) -> Result<Fitted> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            if data.len() == 1 {
-                return Err(Error::BadData("one row".into()));
+            if data.len() == 4 {
+                return Err(Error::BadData("four rows".into()));
             }
             let coef = vec![vec![data.len() as f64]];
             let linear = Linear { coef, intercept: vec![0.0], link: Link::None };
@@ -123,7 +123,7 @@ mod tests {
         let count = Arc::new(AtomicUsize::new(0));
         let memo = Memo::new(Box::new(Counting(Arc::clone(&count))));
         for _ in 0..2 {
-            assert!(memo.fit(&rows(&[1.0]), &Control::new()).is_err());
+            assert!(memo.fit(&rows(&[1.0, -1.0, 2.0, -2.0]), &Control::new()).is_err());
         }
         assert_eq!(count.load(Ordering::Relaxed), 2);
     }

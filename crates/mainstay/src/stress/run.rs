@@ -245,9 +245,9 @@ impl Plan {
     ///
     /// `done` is called with the cells of every fit as it is finished, in no particular order, and is the only way to
     /// them if the run is interrupted. Fits of which `known` holds every cell are not run again. The result is in order
-    /// of methods and of the plan, whatever the number of threads. What a method tunes by cross-validation it tunes on the
-    /// training rows damaged at the middle level of a threat; if it can ([`Estimator::settled`]) the fits at the other levels
-    /// use that.
+    /// of methods and of the plan, whatever the number of threads. Under threats that only leave rows out a method
+    /// tunes itself by cross-validation at the middle level; if it can ([`Estimator::settled`]) the fits at the other levels use
+    /// that.
     pub fn run(
         &self,
         data: &Dataset,

@@ -72,9 +72,11 @@ impl<'a> Runner<'a> {
         if let Some(cells) = self.stored(&blanks) {
             return Ok(cells);
         }
-        // A method tunes itself at the middle level; the others use what it chose.
+        // Where rows are left out and nothing else happens to them, a method tunes itself at the middle level and the other
+        // levels use what it chose. Wrong labels and outliers ask for another choice at every level.
         let middle = levels.len() / 2;
         let (first, settled) = self.fit(job, own, Some((threat, levels[middle])))?;
+        let settled = settled.filter(|_| threat.only_leaves_out());
         let mut cells = Vec::with_capacity(blanks.len());
         for (k, &level) in levels.iter().enumerate() {
             if k == middle {
@@ -146,7 +148,7 @@ impl<'a> Runner<'a> {
 
     fn is_middle(&self, threat: Threat, level: f64) -> bool {
         let levels = self.levels(threat);
-        levels.len() > 1 && levels[levels.len() / 2] == level
+        threat.only_leaves_out() && levels.len() > 1 && levels[levels.len() / 2] == level
     }
 }
 

@@ -151,6 +151,11 @@ impl Threat {
         matches!(self, Self::MissingFeatures | Self::CorruptedFeatures | Self::AdversarialDeletion)
     }
 
+    /// Whether training rows are left out and those that stay are as they were.
+    pub fn only_leaves_out(self) -> bool {
+        matches!(self, Self::FewSamples | Self::UnluckySplit)
+    }
+
     /// Which rows are damaged.
     pub fn part(self) -> Part {
         match self {

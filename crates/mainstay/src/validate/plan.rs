@@ -167,6 +167,21 @@ impl ValidationPlan {
         Ok(None)
     }
 
+    /// The refits of the learning curve, each with its place among all of them.
+    fn smaller_sets(&self, labels: &[usize]) -> Result<Vec<(f64, Job)>> {
+        let mut jobs = Vec::new();
+        for repeat in 0..self.curve_repeats {
+            for (size, share) in SIZES.into_iter().enumerate() {
+                let Some(train) = self.smaller(share, labels, repeat as u64)? else { continue };
+                let judged: Vec<usize> =
+                    (0..labels.len()).filter(|i| train.binary_search(i).is_err()).collect();
+                let job = Job { kind: Kind::Curve { size, repeat }, train, judged };
+                jobs.push(((repeat as f64 + 0.5) / self.curve_repeats as f64, job));
+            }
+        }
+        Ok(jobs)
+    }
+
     /// All refits, the fit to all rows first and the kinds mixed after it: what is done when a run is stopped is a
     /// smaller validation.
     pub fn jobs(&self, labels: &[usize], n_classes: usize) -> Result<Vec<Job>> {
@@ -190,15 +205,7 @@ impl ValidationPlan {
                 Job { kind: Kind::Fold { repeat }, train: split.train, judged: split.holdout };
             jobs.push((place(repeat, self.repeats), job));
         }
-        for repeat in 0..self.curve_repeats {
-            for (size, share) in SIZES.into_iter().enumerate() {
-                let Some(train) = self.smaller(share, labels, repeat as u64)? else { continue };
-                let judged: Vec<usize> =
-                    (0..n).filter(|i| train.binary_search(i).is_err()).collect();
-                let job = Job { kind: Kind::Curve { size, repeat }, train, judged };
-                jobs.push((place(repeat, self.curve_repeats), job));
-            }
-        }
+        jobs.extend(self.smaller_sets(labels)?);
         jobs.sort_by(|a, b| a.0.total_cmp(&b.0));
         Ok(jobs.into_iter().map(|(_, job)| job).collect())
     }
