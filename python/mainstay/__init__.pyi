@@ -317,6 +317,13 @@ class GaussianImputer(TransformerMixin, BaseEstimator):
     def __init__(
         self, shrinkage: Literal["auto"] | float = ..., *, n_jobs: int | None = ...
     ) -> None: ...
+    def averaged_proba(
+        self,
+        model: Any,
+        X: _Rows,
+        errors: float | npt.ArrayLike | None = ...,
+        base_rate: float | npt.ArrayLike | None = ...,
+    ) -> _Floats: ...
     @property
     def covariance_(self) -> _Floats: ...
     def fit(
@@ -488,6 +495,7 @@ class MissingFeatureSVC(ClassifierMixin, BaseEstimator):
     margin: float
     C: float
     fit_intercept: bool
+    at_predict: Literal["zero", "gaussian"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     n_chunks: int
     tol: float
@@ -513,6 +521,7 @@ class MissingFeatureSVC(ClassifierMixin, BaseEstimator):
         margin: float = ...,
         C: float = ...,
         fit_intercept: bool = ...,
+        at_predict: Literal["zero", "gaussian"] = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         n_chunks: int = ...,
         tol: float = ...,
@@ -792,7 +801,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
     protect: Literal["average", "worst"]
     worst_share: float
     loss: Literal["logistic", "hinge"]
-    correction: Literal["after", "backward", "forward"]
+    correction: Literal["forward", "backward", "after"]
     feature_model: bool
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     fit_intercept: bool
@@ -825,7 +834,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         protect: Literal["average", "worst"] = ...,
         worst_share: float = ...,
         loss: Literal["logistic", "hinge"] = ...,
-        correction: Literal["after", "backward", "forward"] = ...,
+        correction: Literal["forward", "backward", "after"] = ...,
         feature_model: bool = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         fit_intercept: bool = ...,
@@ -1037,7 +1046,7 @@ class ScaledUncertainty(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: _Rows) -> _Floats: ...
 
 class StableLogisticRegression(ClassifierMixin, BaseEstimator):
-    k: int | float
+    k: Literal["auto"] | int | float
     alpha: float
     multi_class: Literal["ovr", "joint"]
     fit_intercept: bool
@@ -1059,7 +1068,7 @@ class StableLogisticRegression(ClassifierMixin, BaseEstimator):
     feature_names_in_: _Labels
     def __init__(
         self,
-        k: int | float = ...,
+        k: Literal["auto"] | int | float = ...,
         *,
         alpha: float = ...,
         multi_class: Literal["ovr", "joint"] = ...,
@@ -1151,7 +1160,7 @@ class StableLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     ) -> Any: ...
 
 class StableSVC(ClassifierMixin, BaseEstimator):
-    k: int | float
+    k: Literal["auto"] | int | float
     C: float
     loss: Literal["hinge", "squared_hinge"]
     fit_intercept: bool
@@ -1174,7 +1183,7 @@ class StableSVC(ClassifierMixin, BaseEstimator):
     feature_names_in_: _Labels
     def __init__(
         self,
-        k: int | float = ...,
+        k: Literal["auto"] | int | float = ...,
         *,
         C: float = ...,
         loss: Literal["hinge", "squared_hinge"] = ...,
