@@ -12,11 +12,11 @@ TITLE = "Several threats at once (`RobustLogisticRegression`)"
 ALPHA = 0.01
 
 
-def data(n, p, seed=1):
-    """Correlated features and a logistic truth."""
+def data(n, p, seed=1, signal=1.0):
+    """Correlated features and a logistic truth, the clearer the larger ``signal``."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p)) + 0.7 * rng.standard_normal((n, 1))
-    y = (X @ rng.standard_normal(p) / np.sqrt(p) + rng.logistic(size=n) > 0).astype(int)
+    y = (signal * X @ rng.standard_normal(p) / np.sqrt(p) + rng.logistic(size=n) > 0).astype(int)
     return X, y
 
 
@@ -89,9 +89,9 @@ def average_case(n, p):
     )
 
 
-def worst_case(n, p, errors=0.1, budget=2):
+def worst_case(n, p, errors=0.05, budget=2):
     """The peer's time is that of the solver alone; building its sparse matrix is not counted."""
-    X, y = data(n, p)
+    X, y = data(n, p, signal=6.0)
     ours = RobustLogisticRegression(ALPHA, errors=errors, missing=budget / p, protect="worst", tol=1e-6)
     program = exponential_program(X, y, errors, budget)
     bound = []

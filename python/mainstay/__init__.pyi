@@ -324,6 +324,13 @@ class GaussianImputer(TransformerMixin, BaseEstimator):
     def __init__(
         self, shrinkage: Literal["auto"] | float = ..., *, n_jobs: int | None = ...
     ) -> None: ...
+    def averaged_proba(
+        self,
+        model: Any,
+        X: _Rows,
+        errors: float | npt.ArrayLike | None = ...,
+        base_rate: float | npt.ArrayLike | None = ...,
+    ) -> _Floats: ...
     @property
     def covariance_(self) -> _Floats: ...
     def fit(
@@ -507,6 +514,7 @@ class MissingFeatureSVC(ClassifierMixin, BaseEstimator):
     margin: float
     C: float
     fit_intercept: bool
+    at_predict: Literal["zero", "gaussian"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     n_chunks: int
     tol: float
@@ -532,6 +540,7 @@ class MissingFeatureSVC(ClassifierMixin, BaseEstimator):
         margin: float = ...,
         C: float = ...,
         fit_intercept: bool = ...,
+        at_predict: Literal["zero", "gaussian"] = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         n_chunks: int = ...,
         tol: float = ...,
@@ -811,7 +820,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
     protect: Literal["average", "worst"]
     worst_share: float
     loss: Literal["logistic", "hinge"]
-    correction: Literal["after", "backward", "forward"]
+    correction: Literal["forward", "backward", "after"]
     feature_model: bool
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     fit_intercept: bool
@@ -844,7 +853,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         protect: Literal["average", "worst"] = ...,
         worst_share: float = ...,
         loss: Literal["logistic", "hinge"] = ...,
-        correction: Literal["after", "backward", "forward"] = ...,
+        correction: Literal["forward", "backward", "after"] = ...,
         feature_model: bool = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         fit_intercept: bool = ...,
@@ -1060,7 +1069,7 @@ class ScaledUncertainty(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: _Rows) -> _Floats: ...
 
 class StableLogisticRegression(ClassifierMixin, BaseEstimator):
-    k: int | float
+    k: Literal["auto"] | int | float
     alpha: float
     multi_class: Literal["ovr", "joint"]
     fit_intercept: bool
@@ -1082,7 +1091,7 @@ class StableLogisticRegression(ClassifierMixin, BaseEstimator):
     feature_names_in_: _Labels
     def __init__(
         self,
-        k: int | float = ...,
+        k: Literal["auto"] | int | float = ...,
         *,
         alpha: float = ...,
         multi_class: Literal["ovr", "joint"] = ...,
@@ -1178,7 +1187,7 @@ class StableLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     ) -> Any: ...
 
 class StableSVC(ClassifierMixin, BaseEstimator):
-    k: int | float
+    k: Literal["auto"] | int | float
     C: float
     loss: Literal["hinge", "squared_hinge"]
     fit_intercept: bool
@@ -1201,7 +1210,7 @@ class StableSVC(ClassifierMixin, BaseEstimator):
     feature_names_in_: _Labels
     def __init__(
         self,
-        k: int | float = ...,
+        k: Literal["auto"] | int | float = ...,
         *,
         C: float = ...,
         loss: Literal["hinge", "squared_hinge"] = ...,

@@ -322,7 +322,14 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         _dask.refuse(X)
         _scan.refuse(X, self)
         check_is_fitted(self)
-        return core_matrix(validate_data(self, X, reset=False, **self._check_options()))
+        options = self._check_options()
+        if self._fills_cells():
+            options["ensure_all_finite"] = "allow-nan"
+        return core_matrix(validate_data(self, X, reset=False, **options))
+
+    def _fills_cells(self):
+        """Whether the fitted model makes its own sense of missing cells."""
+        return _core.fills_cells(self._model)
 
     def _n_jobs(self):
         n_jobs = getattr(self, "n_jobs", None)

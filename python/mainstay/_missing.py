@@ -121,7 +121,8 @@ class _Missing(BaseClassifier):
         return "`values` were" if rule else None
 
     def _check_rows(self, X):
-        if getattr(self, "at_predict", "zero") == "gaussian":
+        check_is_fitted(self)
+        if self._fills_cells():
             return core_matrix(self._rows_as_given(X))
         return self._zeroed(X)
 

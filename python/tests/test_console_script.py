@@ -84,3 +84,18 @@ def test_the_manual_has_a_page_for_every_command(tmp_path):
 def test_the_citation_states_the_version():
     citation = Path(__file__).parents[2] / "CITATION.cff"
     assert f"version: {mainstay.__version__}\n" in citation.read_text()
+
+
+@pytest.mark.parametrize("how", [["--impute", "gaussian"], ["--set", "at_predict=gaussian"]])
+def test_missing_cells_are_filled_from_the_others_where_that_was_asked_for(tmp_path, how):
+    rows = [(i % 7 - 3 + 0.1 * (i % 3), i % 7 - 3, int(i % 7 > 1)) for i in range(70)]
+    data = tmp_path / "rows.csv"
+    data.write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows))
+    model, off = tmp_path / "model.json", {}
+    # The second feature says nearly all of the first.
+    frame = pytest.importorskip("pandas").DataFrame({"a": [float("nan"), 2.1], "b": [2.0, 2.0]})
+    for name, more in {"zero": [], "gaussian": how}.items():
+        run("fit", data, "-t", "y", "-m", "missing-lp", *more, "-o", model, check=True)
+        scores = mainstay.load(model).decision_function(frame)
+        off[name] = abs(scores[0] - scores[1])
+    assert off["gaussian"] < 0.2 * off["zero"]

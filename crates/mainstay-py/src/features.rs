@@ -168,6 +168,12 @@ pub(crate) fn fitted_features(fitted: &Fitted) -> Option<FeatureModel> {
     }
 }
 
+/// Whether a fit makes its own sense of missing cells.
+#[pyfunction]
+pub(crate) fn fills_cells(fitted: &Fitted) -> bool {
+    fitted.0.model.fills_cells()
+}
+
 /// Scores (n, 1) or (n, K), or probabilities (n, K), of rows measured with the given errors.
 #[pyfunction]
 #[pyo3(signature = (fitted, x, errors, probabilities, n_jobs=None))]

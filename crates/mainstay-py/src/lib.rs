@@ -235,7 +235,7 @@ mod _core {
     #[pymodule_export]
     use super::far_rows::far_rows;
     #[pymodule_export]
-    use super::features::{FeatureModel, fitted_features, inexact_scores};
+    use super::features::{FeatureModel, fills_cells, fitted_features, inexact_scores};
     #[pymodule_export]
     use super::files::{load, save};
     #[pymodule_export]
