@@ -106,10 +106,13 @@ fn command(args: &Check, survey: &Survey) -> String {
     words.extend(input::encoding_flags(&args.encoding));
     words.extend(input::reading_flags(&args.reading));
     // What stops `fit` is left out too, so that the command runs as it stands; the remarks say how to mend it instead.
-    let useless = survey.columns.iter().filter(|c| c.constant || c.leak || c.problem.is_some());
-    let useless: Vec<&str> = useless.map(|c| c.name.as_str()).collect();
-    if !useless.is_empty() && useless.len() < survey.columns.len() {
-        words.extend(["--drop".into(), useless.join(",")]);
+    let stops = |c: &ColumnSurvey| c.problem.is_some();
+    let useless = |c: &ColumnSurvey| stops(c) || c.constant || c.leak;
+    let spares = !survey.columns.iter().all(useless);
+    let dropped = survey.columns.iter().filter(|c| if spares { useless(c) } else { stops(c) });
+    let dropped: Vec<&str> = dropped.map(|c| c.name.as_str()).collect();
+    if !dropped.is_empty() {
+        words.extend(["--drop".into(), dropped.join(",")]);
     }
     let kept =
         |c: &&ColumnSurvey| c.plan.as_ref().is_some_and(|p| p.treatment != Treatment::LeftOut);
