@@ -5,10 +5,11 @@ import contextvars
 import os
 
 _CHECKPOINT = contextvars.ContextVar("mainstay_checkpoint", default=None)
+_PROOF = contextvars.ContextVar("mainstay_proof", default=False)
 
 
 @contextlib.contextmanager
-def config(*, checkpoint=None):
+def config(*, checkpoint=None, proof=False):
     """Change settings for the fits inside a ``with`` block.
 
     Parameters
@@ -18,6 +19,10 @@ def config(*, checkpoint=None):
         not at all, and removes when it is done. The same call goes on from it after a crash: it
         takes the first look again and loses at most one pass more. A checkpoint of other data or
         of another problem is refused. Fits in memory leave no checkpoint.
+    proof : bool, default=False
+        Whether fits in memory keep the dual point behind their certificate, for :func:`verify` and
+        ``save(..., proof=True)``: a few numbers per row, and for `MissingFeatureSVC` as many as
+        the rows have nonzeros.
 
     Examples
     --------
@@ -26,11 +31,17 @@ def config(*, checkpoint=None):
     ...     pass  # model.fit(ddf, "label")
     """
     path = None if checkpoint is None else os.fspath(checkpoint)
-    token = _CHECKPOINT.set(path)
+    tokens = _CHECKPOINT.set(path), _PROOF.set(bool(proof))
     try:
         yield
     finally:
-        _CHECKPOINT.reset(token)
+        _CHECKPOINT.reset(tokens[0])
+        _PROOF.reset(tokens[1])
+
+
+def wants_proof():
+    """Whether ``config(proof=True)`` is in force."""
+    return _PROOF.get()
 
 
 class Checkpoint:
