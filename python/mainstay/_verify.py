@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mainstay import _core
-from mainstay._base import BaseClassifier, core_matrix
+from mainstay._base import BaseClassifier
 from mainstay._files import load
 
 __all__ = ["Verification", "verify"]
@@ -23,15 +23,16 @@ class Verification:
     proved : bool
         Whether the gap of every problem is at most ``tol``.
     gap : float
-        The largest proven gap: no weights lower the objective by more, relative to max(1, objective).
+        The largest proven gap: no weights lower the objective by more, relative to
+        max(1, objective).
     tol : float
         The gap that had to be proved.
     objectives_as_claimed : bool
         Whether every objective is the model's ``objective_`` to nine digits.
     problems : list of dict
-        For two classes or a joint problem one, otherwise one a class: ``objective`` (an upper bound on
-        that of the returned numbers), ``objective_low``, ``bound`` (no weights are below),
-        ``gap``, ``claimed_objective`` and ``claimed_gap``.
+        For two classes or a joint problem one, otherwise one a class: ``objective`` (an upper
+        bound on that of the returned numbers), ``objective_low``, ``bound`` (no weights are
+        below), ``gap``, ``claimed_objective`` and ``claimed_gap``.
     """
 
     proved: bool
@@ -48,13 +49,14 @@ class Verification:
 def verify(model, X, y, *, sample_weight=None, tol=None):
     """Check that a fit is optimal, from the model and its training rows alone.
 
-    A fit ends with a claim: no weights lower ``objective_`` by more than ``dual_gap_``. Its proof is a
-    dual point, which a model keeps when it is fitted inside ``with mainstay.config(proof=True)``
-    and a file when it is saved with ``proof=True``. This function recomputes the objective and
-    the lower bound from them and the rows. The checker is a crate of its own that shares no code
-    with the fits: inner products are exact, the rest is interval arithmetic rounded outwards
-    (the system's ``exp`` and ``log`` are taken to be right to four units in the last place). Whatever a
-    file says, what it calls proved is.
+    A fit ends with a claim: no weights lower ``objective_`` by more than ``dual_gap_``. Its proof
+    is a dual point, which a model keeps when it is fitted inside ``with
+    mainstay.config(proof=True)`` and a file when it is saved with ``proof=True``. This function
+    recomputes the objective and the lower bound from them and the rows. The checker is a crate of
+    its own that shares no code with the fits: inner products are exact, the rest is interval
+    arithmetic rounded outwards (the system's ``exp`` and ``log`` are taken to be right to four
+    units in the last place). A forged file can fail to prove something; it cannot prove what is
+    false.
 
     Parameters
     ----------
@@ -77,9 +79,9 @@ def verify(model, X, y, *, sample_weight=None, tol=None):
     Notes
     -----
     Covered: `PenalizedClassifier` with all losses and penalties, `StableSVC`,
-    `StableLogisticRegression` and their ``CV`` forms, `EllipsoidSVC` with one ellipsoid for all rows,
-    `MissingFeatureSVC`. There is no checker yet for `ConicSVC`, `RobustLogisticRegression`, rows with
-    ellipsoids of their own and calibrated models; other methods have no certificate.
+    `StableLogisticRegression` and their ``CV`` forms, `EllipsoidSVC` with one ellipsoid for all
+    rows, `MissingFeatureSVC`. There is no checker yet for `ConicSVC`, `RobustLogisticRegression`,
+    rows with ellipsoids of their own and calibrated models; other methods have no certificate.
 
     Examples
     --------

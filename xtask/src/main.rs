@@ -1,6 +1,7 @@
 //! Developer commands: `cargo xtask ci` is what continuous integration runs.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
+mod attack;
 mod docs;
 mod release;
 
@@ -22,6 +23,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
            gallery unexecuted and the Rust reference out, --no-install uses the package in .venv
   release --dry-run  every step of a release short of uploading
   bench    measure us and the peers in one run and rewrite BENCHMARKS.md
+  attack [--minutes N] [--seed S]  hostile problems, damaged files, killed processes, threads and
+           forks, for N minutes in all (60); seeds and smallest cases of failures are printed
   fuzz     run every fuzz target for a minute (needs nightly and cargo-fuzz)";
 
 fn main() -> ExitCode {
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Some("release") => release::release(&rest),
         Some("bench") => bench(&rest),
         Some("fuzz") => fuzz(),
+        Some("attack") => attack::attack(&rest),
         _ => Err(USAGE.into()),
     };
     match result {

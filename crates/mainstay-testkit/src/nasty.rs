@@ -1,4 +1,5 @@
-//! The hostile problems as strategies of proptest: what fails shrinks to few rows, plain numbers and plain columns.
+//! Random problems of the nastiest kinds: numbers of all sizes, rows and columns that repeat, hardly any rows. As
+//! strategies of proptest, so that what fails shrinks to few rows, plain numbers and plain columns.
 
 use proptest::prelude::*;
 
@@ -99,7 +100,23 @@ fn assembled(mut x: Vec<f64>, kinds: &[Kind], rows: &[Spoilt], units: &[f64]) ->
                 Kind::Far(power) => row[j].round() + 2f64.powi(power),
             };
         }
-        row.iter_mut().zip(units).for_each(|(v, u)| *v *= u);
+        // A far number in a large unit may be beyond all floats: it stays at 1e300.
+        row.iter_mut().zip(units).for_each(|(v, u)| *v = (*v * u).clamp(-1e300, 1e300));
     }
     x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_problem_is_finite_and_has_all_classes(problem in problems(3, 300.0)) {
+            prop_assert_eq!(problem.x.len(), problem.n() * problem.columns);
+            prop_assert!(problem.x.iter().all(|v| v.is_finite()));
+            prop_assert!((0..3).all(|class| problem.labels.contains(&class)));
+            prop_assert!(problem.weights.iter().all(|w| *w > 0.0));
+        }
+    }
 }

@@ -79,30 +79,20 @@ impl Missing<'_> {
         gains.sort_by(|a, b| (b.1.high / b.0).total_cmp(&(a.1.high / a.0)));
         let (mut room, mut theta, mut low) = (self.budget, 0.0, Sum::default());
         for (value, gain) in &gains {
-            if room <= 0.0 && *value > 0.0 {
-                theta = gain.high / value;
-                break;
-            }
-            let part = if *value > room {
-                Interval::point(room) / Interval::point(*value)
-            } else {
-                Interval::point(1.0)
-            };
+            let part = if *value <= room { 1.0 } else { (room / value).next_down().max(0.0) };
+            low.add(Interval::point(part) * gain.positive_part());
             if *value > room {
                 theta = gain.high / value;
-            }
-            low.add(Interval::new(0.0, 1.0_f64.min(part.low.max(0.0))) * gain.positive_part());
-            room = if *value > room { 0.0 } else { (room - value).next_down() };
-            if theta > 0.0 {
                 break;
             }
+            room = (room - value).next_down();
         }
         let price = Interval::point(theta);
         let over = |(value, gain): &(f64, Interval)| {
             (*gain - Interval::point(*value) * price).positive_part()
         };
         let high = Interval::point(self.budget) * price + sum(gains.iter().map(over));
-        Interval::new(0.0, high.high)
+        Interval::new(low.value().low.max(0.0), high.high)
     }
 
     /// A lower bound from $\sigma$ per unit of weight and the parts of every nonzero entry, whatever they are.
@@ -165,7 +155,9 @@ impl Missing<'_> {
                 return parts.into_iter().map(Interval::point).collect();
             }
             let share = self.budget / lost.high * (1.0 - 8.0 * f64::EPSILON);
-            parts.iter_mut().for_each(|part| *part = 1.0 - (1.0 - *part) * share);
+            for part in &mut parts {
+                *part = 1.0 - (1.0 - *part) * share;
+            }
         }
         vec![Interval::point(1.0); parts.len()]
     }

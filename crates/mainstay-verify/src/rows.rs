@@ -96,7 +96,9 @@ impl Rows<'_> {
                     }
                 }
             };
-            terms.iter().for_each(|(row, c)| add(*row, *c));
+            for (row, c) in terms {
+                add(*row, *c);
+            }
             if let Some(pivot) = pivot {
                 pivot.others.iter().for_each(|c| add(pivot.row, -c));
             }

@@ -78,7 +78,9 @@ impl Softmax<'_> {
         let total = sum(row.iter().map(|b| Interval::point(*b))).high;
         if total > most {
             let shrink = most / total * (1.0 - 4.0 * f64::EPSILON);
-            row.iter_mut().for_each(|b| *b *= shrink);
+            for b in &mut row {
+                *b *= shrink;
+            }
         }
         row
     }
@@ -88,7 +90,9 @@ impl Softmax<'_> {
         let mut sum = Exact::default();
         for (i, row) in beta.chunks_exact(self.classes).enumerate() {
             if self.labels[i] == j {
-                row.iter().for_each(|b| sum.add(-b));
+                for b in row {
+                    sum.add(-b);
+                }
             } else {
                 sum.add(row[j]);
             }
@@ -162,7 +166,9 @@ impl Softmax<'_> {
             return self.rows.column_sums(&terms, None);
         };
         let mut others = Exact::default();
-        terms.iter().for_each(|(_, c)| others.add(*c));
+        for (_, c) in &terms {
+            others.add(*c);
+        }
         match Pivot::against(*row, &others) {
             Some(pivot) => self.rows.column_sums(&terms, Some(&pivot)),
             None => vec![Interval::ALL; self.rows.columns()],
