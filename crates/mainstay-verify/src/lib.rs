@@ -25,6 +25,8 @@ mod missing;
 mod problem;
 mod rows;
 mod softmax;
+#[cfg(test)]
+mod weak_duality;
 mod worst;
 
 pub use error::{Error, Result};

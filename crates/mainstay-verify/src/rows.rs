@@ -182,6 +182,8 @@ mod tests {
         let sum: f64 = signed.iter().sum::<f64>() + pivot.value.high;
         assert!(sum.abs() < 1e-12, "{signed:?} {pivot:?}");
         assert!(signed[..3].iter().all(|c| *c <= 0.500_001), "{signed:?}");
-        assert!(balance(&mut [1.0, 0.0]).is_none());
+        // Nothing on the other side: nothing is left.
+        let alone = balance(&mut [1.0, 0.0]).unwrap();
+        assert_eq!(alone.value, Interval::point(0.0));
     }
 }
