@@ -126,21 +126,25 @@ fn deviations(rows: Rows<'_>, weights: &[f64], all: Interval) -> Vec<f64> {
     let sums = rows.column_sums(&terms, None);
     let means: Vec<f64> = sums.iter().map(|s| (*s / all).low).collect();
     let mut largest = vec![0.0_f64; rows.columns()];
+    for (j, x) in (0..rows.count()).flat_map(|i| rows.row(i)) {
+        largest[j] = largest[j].max(x.abs());
+    }
     let mut squares = vec![Exact::default(); rows.columns()];
     let mut present = vec![Exact::default(); rows.columns()];
     for (i, w) in weights.iter().enumerate() {
         for (j, x) in rows.row(i) {
-            largest[j] = largest[j].max(x.abs());
-            let apart = x - means[j];
+            // In units of the largest entry: squares of tiny or huge numbers are no floats.
+            let apart = if largest[j] > 0.0 { (x - means[j]) / largest[j] } else { 0.0 };
             squares[j].add_product(w * apart, apart);
             present[j].add(*w);
         }
     }
     let deviation = |j: usize| {
         let absent = (all - present[j].enclosed()).positive_part().high;
-        let square = squares[j].enclosed().high + absent * means[j] * means[j];
+        let mean = if largest[j] > 0.0 { means[j] / largest[j] } else { 0.0 };
+        let square = squares[j].enclosed().high + absent * mean * mean;
         let found = (square / all.high).sqrt();
-        if found <= 1e-12 * largest[j] { 1.0 } else { found }
+        if found <= 1e-12 { 1.0 } else { found * largest[j] }
     };
     (0..rows.columns()).map(deviation).collect()
 }
