@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mainstay._trust import trust
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
     from mainstay._validate import ValidationResult, validate
+    from mainstay._verify import Verification, verify
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
@@ -70,6 +71,7 @@ _HOMES = {
     "ToldResult": "_told",
     "TopPCsClassifier": "_rolin",
     "ValidationResult": "_validate",
+    "Verification": "_verify",
     "audit_labels": "_audit",
     "certify": "_certify",
     "coefficient_stability": "_stability",
@@ -83,6 +85,7 @@ _HOMES = {
     "to_onnx": "_onnx",
     "trust": "_trust",
     "validate": "_validate",
+    "verify": "_verify",
 }
 _MODULES = ("datasets", "threats")
 
@@ -117,6 +120,7 @@ __all__ = [
     "ToldResult",
     "TopPCsClassifier",
     "ValidationResult",
+    "Verification",
     "audit_labels",
     "certify",
     "coefficient_stability",
@@ -132,6 +136,7 @@ __all__ = [
     "to_onnx",
     "trust",
     "validate",
+    "verify",
 ]
 
 

@@ -1439,6 +1439,16 @@ class ValidationResult:
     def to_frame(self) -> Any: ...
     def to_json(self) -> str: ...
 
+class Verification:
+    proved: bool
+    gap: float
+    tol: float
+    objectives_as_claimed: bool
+    problems: list[Any]
+    def __init__(
+        self, proved: Any, gap: Any, tol: Any, objectives_as_claimed: Any, problems: Any
+    ) -> None: ...
+
 def audit_labels(
     X: _Rows,
     y: npt.ArrayLike,
@@ -1489,9 +1499,9 @@ def compare(
     ids: str | Sequence[str] | npt.ArrayLike | None = ...,
     encoder: TableEncoder | None = ...,
 ) -> ComparisonResult: ...
-def config(*, checkpoint: str | os.PathLike[str] | None = ...) -> None: ...
+def config(*, checkpoint: str | os.PathLike[str] | None = ..., proof: bool = ...) -> None: ...
 def load(path: str | os.PathLike[str]) -> Any: ...
-def save(model: Any, path: str | os.PathLike[str]) -> None: ...
+def save(model: Any, path: str | os.PathLike[str], *, proof: bool = ...) -> None: ...
 def scale_uncertainty(
     uncertainty: float | npt.ArrayLike | tuple[Any, ...] | GroupedUncertainty, scale: npt.ArrayLike
 ) -> _Floats | GroupedUncertainty: ...
@@ -1547,6 +1557,14 @@ def validate(
     random_state: int | np.random.RandomState | None = ...,
     verbose: int = ...,
 ) -> Any: ...
+def verify(
+    model: Any,
+    X: _Rows,
+    y: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = ...,
+    tol: float | None = ...,
+) -> Any: ...
 
 __all__ = [
     "ComparisonResult",
@@ -1579,6 +1597,7 @@ __all__ = [
     "ToldResult",
     "TopPCsClassifier",
     "ValidationResult",
+    "Verification",
     "audit_labels",
     "certify",
     "coefficient_stability",
@@ -1594,4 +1613,5 @@ __all__ = [
     "to_onnx",
     "trust",
     "validate",
+    "verify",
 ]

@@ -32,6 +32,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 
 from mainstay import _core, _dask, _scan
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
+from mainstay._config import wants_proof
 from mainstay._dask import is_dask
 from mainstay._scan import is_scan
 from mainstay._state import PlainState
@@ -218,6 +219,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
                 sample_weight=sample_weight,
                 n_jobs=self._n_jobs(),
                 progress=progress,
+                proof=wants_proof(),
                 **extra,
             )
         self._set_fitted(core)

@@ -7,10 +7,11 @@ import os
 
 _CHECKPOINT = contextvars.ContextVar("mainstay_checkpoint", default=None)
 _CURVATURE_ROWS = contextvars.ContextVar("mainstay_curvature_rows", default=None)
+_PROOF = contextvars.ContextVar("mainstay_proof", default=False)
 
 
 @contextlib.contextmanager
-def config(*, checkpoint=None, curvature_rows=None):
+def config(*, checkpoint=None, curvature_rows=None, proof=False):
     """Change settings for the fits inside a ``with`` block.
 
     Parameters
@@ -25,6 +26,10 @@ def config(*, checkpoint=None, curvature_rows=None):
         all rows. They are chosen by their place. Values, slopes and the proof come from all rows
         all the same. With hundreds of columns a pass then costs about half, and a fit takes two or
         three passes more. Losses with a threshold (hinge, stable fits) always take all rows.
+    proof : bool, default=False
+        Whether fits in memory keep the dual point behind their certificate, for :func:`verify` and
+        ``save(..., proof=True)``: a few numbers per row, and for `MissingFeatureSVC` as many as
+        the rows have nonzeros.
 
     Returns
     -------
@@ -42,17 +47,27 @@ def config(*, checkpoint=None, curvature_rows=None):
         curvature_rows = operator.index(curvature_rows)
         if curvature_rows < 20:
             raise ValueError(f"`curvature_rows` = {curvature_rows}: must be at least 20, or None")
-    tokens = _CHECKPOINT.set(path), _CURVATURE_ROWS.set(curvature_rows)
+    tokens = (
+        _CHECKPOINT.set(path),
+        _CURVATURE_ROWS.set(curvature_rows),
+        _PROOF.set(bool(proof)),
+    )
     try:
         yield
     finally:
         _CHECKPOINT.reset(tokens[0])
         _CURVATURE_ROWS.reset(tokens[1])
+        _PROOF.reset(tokens[2])
 
 
 def curvature_rows():
     """Tell what ``config(curvature_rows=...)`` says."""
     return _CURVATURE_ROWS.get()
+
+
+def wants_proof():
+    """Whether ``config(proof=True)`` is in force."""
+    return _PROOF.get()
 
 
 class Checkpoint:

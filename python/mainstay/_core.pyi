@@ -30,6 +30,8 @@ class Fitted:
     @property
     def route(self) -> list[str]: ...
     @property
+    def has_proof(self) -> bool: ...
+    @property
     def n_features(self) -> int: ...
     @property
     def n_classes(self) -> int: ...
@@ -177,6 +179,7 @@ def fit(
     uncertainty: _Floats | tuple[_Integers, list[Any]] | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    proof: bool = False,
 ) -> Fitted: ...
 def fit_path(
     method: str,
@@ -346,8 +349,19 @@ def save(
     encoder: Encoder | None = None,
     target: str | None = None,
     scaling: tuple[_Floats, _Floats] | None = None,
+    proof: bool = False,
 ) -> None: ...
 def load(path: str) -> dict[str, Any]: ...
+def verify(
+    method: str,
+    params: Mapping[str, Any],
+    fitted: Fitted,
+    x: _Floats | _Csr,
+    y: _Integers,
+    *,
+    sample_weight: _Floats | None = None,
+    tol: float | None = None,
+) -> dict[str, Any]: ...
 def robust_choice(
     judged: _Floats,
     train: _Floats,

@@ -15,7 +15,7 @@ from mainstay._encoder import TableEncoder
 __all__ = ["load", "save"]
 
 
-def save(model, path):
+def save(model, path, *, proof=False):
     """Write a fitted model to a file.
 
     The file is written completely or not at all. It holds the method, its parameters, the class
@@ -32,10 +32,15 @@ def save(model, path):
         ``StandardScaler`` (each may be absent) and such an estimator.
     path : str or path-like
         Where to write.
+    proof : bool, default=False
+        Whether the file holds the dual point behind the certificate, so that :func:`verify` and
+        ``mainstay verify`` can check it. The model must have been fitted inside
+        ``with mainstay.config(proof=True)``.
 
     See Also
     --------
     load : Read it back.
+    verify : Check the proof.
 
     Examples
     --------
@@ -51,6 +56,11 @@ def save(model, path):
     """
     encoder, scaling, last = _parts(model)
     check_is_fitted(last)
+    if proof and not last._model.has_proof:
+        raise ValueError(
+            f"this {type(last).__name__} keeps no proof: fit it inside `with "
+            "mainstay.config(proof=True)` (see mainstay.verify for the methods that have one)"
+        )
     if encoder is None:
         first = model[0] if isinstance(model, Pipeline) else model
         names = getattr(first, "feature_names_in_", None)
@@ -66,6 +76,7 @@ def save(model, path):
         encoder=None if encoder is None else encoder._encoder,
         target=None if encoder is None else encoder.target_name_,
         scaling=scaling,
+        proof=proof,
     )
 
 
@@ -138,7 +149,8 @@ def load(path):
         Of the same class (the last step, behind a `TableEncoder`, where the file holds one), with
         the same parameters, predictions and fitted attributes. Where it has a certificate,
         ``certificate_claimed_`` is True: ``objective_`` and ``dual_gap_`` are what
-        the file says, recomputed by nobody. Only a fit of one's own proves them.
+        the file says, recomputed by nobody. A fit of one's own proves them, or :func:`verify`
+        where the file holds a proof.
 
     See Also
     --------

@@ -145,6 +145,16 @@ def test_a_model_file_cannot_hold_a_negative_gamma(rows, tmp_path):
         mainstay.load(path)
 
 
+@pytest.mark.parametrize("count", [b"4611686018427387904", b"1000000000"])
+def test_a_model_file_cannot_ask_for_more_features_than_memory_holds(rows, tmp_path, count):
+    X, y = rows
+    path = tmp_path / "model.json"
+    mainstay.save(ConicSVC(kernel="precomputed").fit(X @ X.T, y), path)
+    forged(path, b'"n_features":40', b'"n_features":' + count)
+    with pytest.raises(ValueError, match="features"):
+        mainstay.load(path)
+
+
 @pytest.mark.parametrize(
     ("model", "remedy"),
     [

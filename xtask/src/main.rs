@@ -1,6 +1,7 @@
 //! Developer commands: `cargo xtask ci` is what continuous integration runs.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
+mod attack;
 mod docs;
 mod release;
 
@@ -23,6 +24,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   release --dry-run  every step of a release short of uploading
   bench    measure us and the peers in one run and rewrite BENCHMARKS.md; `bench guide
            --data DIR` measures the figures on the guide's pages
+  attack [--minutes N] [--seed S]  hostile problems, damaged files, killed processes, threads and
+           forks, for N minutes in all (60); seeds and smallest cases of failures are printed
   fuzz     run every fuzz target for a minute (needs nightly and cargo-fuzz)";
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Some("release") => release::release(&rest),
         Some("bench") => bench(&rest),
         Some("fuzz") => fuzz(),
+        Some("attack") => attack::attack(&rest),
         _ => Err(USAGE.into()),
     };
     match result {

@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Trust(Trust),
     /// What a model says: weights, odds ratios, what it assumed, what is proven
     Show(Show),
+    /// Is the fit proved? Recomputes objective and lower bound from the file and its training rows
+    Verify(crate::trust_args::Verify),
     /// How many labels are wrong, and which
     Audit(crate::audit_args::AuditArgs),
     /// How good a method really is on few rows, every figure with an interval

@@ -78,6 +78,9 @@ pub(crate) struct Fit {
     /// Leave out of the model what it says about single training rows and prediction does not need
     #[arg(long)]
     pub(crate) no_training_rows: bool,
+    /// Keep the multipliers behind the certificate in the model file, for `mainstay verify`
+    #[arg(long, conflicts_with = "stream")]
+    pub(crate) proof: bool,
     /// Give a method without probabilities some, learned on held-out parts of the rows (as --set calibrate=true)
     #[arg(long)]
     pub(crate) calibrate: bool,

@@ -61,6 +61,7 @@ fn run(args: &Args) -> u8 {
         Command::Certify(certify) => commands::certify::run(certify, &console),
         Command::Trust(trust) => commands::trust::run(trust, &console),
         Command::Show(show) => commands::show::run(show, &console),
+        Command::Verify(verify) => commands::verify::run(verify, &console),
         Command::Audit(audit) => commands::audit::run(audit, &console),
         Command::Validate(validate) => commands::validate::run(validate, &console),
         Command::Reproduce(reproduce) => commands::reproduce::run(reproduce, &console),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mainstay::data::{Dataset, Missing};
+use mainstay::data::{Cells, Dataset, Missing};
 use mainstay::methods;
 use mainstay::trust::Refit;
 use mainstay_io::{Input, ModelFile};
@@ -31,14 +31,23 @@ pub(crate) fn refit(file: &ModelFile) -> Outcome<Refit<'_>> {
     Ok(Refit { method: methods::find(&file.method)?, params: &file.params, standardized })
 }
 
+/// Where the training rows of a model are.
+pub(crate) struct Asked<'a> {
+    pub(crate) path: &'a Path,
+    /// Column of classes, if not the one the model knows.
+    pub(crate) target: Option<&'a str>,
+    /// Column of row weights.
+    pub(crate) weights: Option<&'a str>,
+    pub(crate) reading: &'a Reading,
+}
+
 /// Labelled rows as the model was fitted on; rows without a label are left out with a note.
 pub(crate) fn training_rows(
     file: &ModelFile,
-    path: &Path,
-    target: Option<&str>,
-    reading: &Reading,
+    asked: &Asked<'_>,
     console: &Console,
 ) -> Outcome<Dataset> {
+    let Asked { path, target, weights, reading } = *asked;
     let (mut loaded, notes) = input::read_for(file, Some(path), reading)?;
     for note in &notes {
         console.note(note);
@@ -52,12 +61,17 @@ pub(crate) fn training_rows(
         }
     }
     let mut labels = file.labels(&loaded, target)?;
+    let mut weights = weights.map(|name| row_weights(&loaded, name)).transpose()?;
     let rows = file.encode(&loaded)?;
     if let Some(kept) = &rows.kept {
         labels = kept.iter().map(|&i| labels[i]).collect();
+        weights = weights.map(|all| kept.iter().map(|&i| all[i]).collect());
     }
     let nan = methods::find(&file.method)?.nan;
-    let data = nan.dataset(rows.features, labels, file.classes.names().len())?;
+    let mut data = nan.dataset(rows.features, labels, file.classes.names().len())?;
+    if let Some(weights) = weights {
+        data = data.with_weights(weights)?;
+    }
     if let Some(training) = &file.fitted.training
         && training.rows != data.len()
     {
@@ -69,4 +83,15 @@ pub(crate) fn training_rows(
         ));
     }
     Ok(data)
+}
+
+/// The numbers of a column.
+fn row_weights(rows: &Input, name: &str) -> Outcome<Vec<f64>> {
+    let Input::Table(table) = rows else {
+        return Err(Failure::say("--weights names a column; a LIBSVM file has none"));
+    };
+    match &table.column(name)?.cells {
+        Cells::Numbers(values) => Ok(values.to_vec()),
+        _ => Err(Failure::say(format!("column `{name}` holds no numbers: it cannot be --weights"))),
+    }
 }

@@ -109,3 +109,36 @@ pub(crate) struct Trust {
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  mainstay fit patients.csv --target outcome --proof -o model.json
+  mainstay verify model.json patients.csv
+  mainstay verify model.json patients.csv --weights w --tol 1e-4 --json
+
+A fit ends with a claim: no weights lower its objective by more than the gap. With --proof the file holds the multipliers
+behind the claim. This command recomputes the objective and the lower bound from the file and the training rows by a
+checker that shares no code with the fits: inner products are exact, the rest is interval arithmetic. It says `proved`
+(exit code 0) or `not proved` (1). DATA must be the rows of the fit. A forged or damaged proof ends with `not proved`; it
+cannot prove what is false.
+
+Methods: l1, l2, elasticnet, stable-svm, stable-logistic (and -cv), ellipsoid-svm with one ellipsoid for all rows, missing-lp.
+Not yet: conic, robust-logistic, models with --calibrate, --drop-far, --impute gaussian or --stream. rolin, top-pcs, the
+perceptron and the regec family have no certificate.")]
+pub(crate) struct Verify {
+    /// A file written by `mainstay fit --proof` or by mainstay.save(..., proof=True) in Python
+    pub(crate) model: PathBuf,
+    /// The rows that the model was fitted on
+    pub(crate) data: PathBuf,
+    /// Column that holds the class (default: the one the model was fitted with)
+    #[arg(long, short, value_name = "COL")]
+    pub(crate) target: Option<String>,
+    /// Column of row weights, if the fit had one
+    #[arg(long, value_name = "COL")]
+    pub(crate) weights: Option<String>,
+    /// Gap to be proved [default: the one the fit was asked for]
+    #[arg(long, value_name = "GAP")]
+    pub(crate) tol: Option<f64>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}

@@ -43,6 +43,9 @@ pub enum Error {
         /// Counted from 1.
         line: u64,
     },
+    /// The proof in a model file could not be checked.
+    #[error(transparent)]
+    Proof(#[from] mainstay_verify::Error),
     /// The file as a whole cannot be used.
     #[error("{name}: {problem}")]
     BadFile {

@@ -42,6 +42,7 @@ mod memory;
 mod model_file;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod proof;
 mod reading;
 mod sample;
 mod scan;
@@ -60,6 +61,7 @@ pub use fit::missing_rule;
 pub use guard::panics_are_caught;
 pub use journal::Journal;
 pub use libsvm::SparseRows;
+pub use mainstay_verify::{Finding, Report as ProofReport};
 pub use memory::available_memory;
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
 pub use reading::{Format, Input, ReadOptions, read, read_noted, read_table};

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 use serde_json::Value;
 
+use crate::Rows;
 use crate::convert;
 use crate::encoder::{Encoder, scaling_of};
 use crate::fitted::Fitted;
@@ -57,7 +58,7 @@ pub(crate) fn labels<'py>(py: Python<'py>, classes: &Classes) -> PyResult<Bound<
 /// Writes a fitted model, completely or not at all. With `scaling`, means and scales, the model was fitted to
 /// features standardised by them and is written for raw ones, as the command line does.
 #[pyfunction]
-#[pyo3(signature = (path, method, params, classes, feature_names, fitted, *, encoder=None, target=None, scaling=None))]
+#[pyo3(signature = (path, method, params, classes, feature_names, fitted, *, encoder=None, target=None, scaling=None, proof=false))]
 #[expect(clippy::too_many_arguments, reason = "the parts of a file")]
 pub(crate) fn save(
     py: Python<'_>,
@@ -70,10 +71,14 @@ pub(crate) fn save(
     encoder: Option<&Bound<'_, Encoder>>,
     target: Option<String>,
     scaling: Option<(PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>)>,
+    proof: bool,
 ) -> PyResult<()> {
     let names = classes.iter().map(label).collect::<PyResult<Vec<_>>>()?;
     let method = methods::find(method).map_err(|e| to_python(&e))?;
-    let fitted = fitted.get().0.as_ref().clone();
+    let mut fitted = fitted.get().0.as_ref().clone();
+    if !proof {
+        fitted.proof = None;
+    }
     let fitted = match &scaling {
         Some(parts) => fitted.in_raw_units(scaling_of(parts)),
         None => fitted,
@@ -107,4 +112,47 @@ pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>>
     dict.set_item("encoder", file.encoder.map(Encoder))?;
     dict.set_item("target", file.target)?;
     Ok(dict)
+}
+
+/// Checks the proof that a fit kept, on its training rows: `proved`, `gap`, `tol`, `objectives_as_claimed` and `problems`.
+#[pyfunction]
+#[pyo3(signature = (method, params, fitted, x, y, *, sample_weight=None, tol=None))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of a Python function")]
+pub(crate) fn verify<'py>(
+    py: Python<'py>,
+    method: &str,
+    params: &Bound<'_, PyDict>,
+    fitted: &Bound<'_, Fitted>,
+    x: &Bound<'_, PyAny>,
+    y: PyReadonlyArray1<'_, i64>,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    tol: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let method = methods::find(method).map_err(|e| to_python(&e))?;
+    let fitted = fitted.get().0.as_ref().clone();
+    let classes = fitted.model.n_classes();
+    let names = (0..classes).map(|k| Label::Text(k.to_string())).collect();
+    let file = ModelFile {
+        method: method.name.to_owned(),
+        params: method.all_params(&convert::dict_to_json(params)?),
+        classes: Classes::new(names).map_err(|e| to_python(&e))?,
+        target: None,
+        feature_names: None,
+        encoder: None,
+        fitted,
+    };
+    let rows = Rows::new(x, &y, classes, sample_weight.as_ref(), None)?.with_nan(method.nan);
+    let found = py.detach(|| {
+        let data = rows.dataset().map_err(Error::Core)?;
+        file.verify(&data, tol)
+    });
+    let found = found.map_err(file_error)?;
+    let told = serde_json::json!({
+        "proved": found.proved(),
+        "gap": found.gap(),
+        "tol": found.tol,
+        "objectives_as_claimed": found.objectives_as_claimed(),
+        "problems": found.problems,
+    });
+    convert::from_json(py, &told)
 }

@@ -151,6 +151,12 @@ impl Fitted {
         self.0.n_iter
     }
 
+    /// Whether the dual points behind the certificates were kept.
+    #[getter]
+    fn has_proof(&self) -> bool {
+        self.0.proof.is_some()
+    }
+
     /// Number of features a row must have.
     #[getter]
     fn n_features(&self) -> usize {

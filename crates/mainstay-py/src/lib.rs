@@ -47,7 +47,7 @@ use run::{run, threads, to_python};
 /// `0..n_classes`. `n_jobs` is scikit-learn's; it never changes a result. `progress(done, total)`
 /// is called now and then from the calling thread.
 #[pyfunction]
-#[pyo3(signature = (method, params, x, y, n_classes, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None))]
+#[pyo3(signature = (method, params, x, y, n_classes, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None, proof=false))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -64,6 +64,7 @@ fn fit(
     uncertainty: Option<&Bound<'_, PyAny>>,
     n_jobs: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
+    proof: bool,
 ) -> PyResult<Fitted> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let params = convert::dict_to_json(params)?;
@@ -72,7 +73,7 @@ fn fit(
         .with_nan(method.nan_rule(&params));
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
         let data = rows.dataset()?;
-        estimator.fit(&data, control)?.remember(&data, false)
+        estimator.fit(&data, &control.clone().with_proof(proof))?.remember(&data, false)
     })?;
     Ok(Fitted::new(fitted))
 }
@@ -237,7 +238,7 @@ mod _core {
     #[pymodule_export]
     use super::features::{FeatureModel, fills_cells, fitted_features, inexact_scores};
     #[pymodule_export]
-    use super::files::{load, save};
+    use super::files::{load, save, verify};
     #[pymodule_export]
     use super::metrics::{measure, metrics, together};
     #[pymodule_export]

@@ -5,5 +5,6 @@ pub mod cone;
 pub mod exact;
 pub mod generate;
 pub mod hostile;
+pub mod nasty;
 pub mod objective;
 pub mod rolin;

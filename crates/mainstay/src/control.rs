@@ -17,6 +17,7 @@ pub struct Control {
     clock: Option<Arc<Clock>>,
     deadline: Option<f64>,
     memory: Option<u64>,
+    proof: bool,
 }
 
 impl Control {
@@ -59,6 +60,19 @@ impl Control {
     pub fn with_memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
+    }
+
+    /// Asks fits to keep the dual points behind their certificates, which take as much memory as a few columns of the
+    /// rows, or as the rows themselves (`missing-lp`).
+    #[must_use]
+    pub fn with_proof(mut self, wanted: bool) -> Self {
+        self.proof = wanted;
+        self
+    }
+
+    /// Whether dual points are to be kept.
+    pub(crate) fn wants_proof(&self) -> bool {
+        self.proof
     }
 
     /// An error if `what` takes more bytes than there are.

@@ -10,6 +10,7 @@ use mainstay::{Control, Error, methods};
 use mainstay_testkit::exact::score;
 use mainstay_testkit::generate::{normal, rng};
 use mainstay_testkit::hostile::{Hostile, heavy_tailed};
+use mainstay_testkit::nasty::problems;
 use mainstay_testkit::objective::{self, Judged};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -166,9 +167,10 @@ proptest! {
     /// Numbers up to 1e5 from each other in every way, also far from zero: objectives are those of the formula, and no
     /// bound is above what any point reaches.
     #[test]
-    fn no_claim_about_a_hostile_problem_is_false(seed in any::<u64>()) {
-        for classes in [2, 3] {
-            let problem = Hostile::new(seed, classes, 10.0);
+    fn no_claim_about_a_hostile_problem_is_false(
+        two in problems(2, 10.0), three in problems(3, 10.0), seed in any::<u64>(),
+    ) {
+        for (classes, problem) in [(2, two), (3, three)] {
             let data = dataset(&problem);
             for judge in judges(classes) {
                 if let Ok(fitted) = fit(judge.method, &judge.params, &data) {
@@ -180,14 +182,16 @@ proptest! {
 
     /// Numbers from 1e-300 to 1e300: a finite model, or an error that is about the data or the numbers.
     #[test]
-    fn every_method_ends_with_finite_numbers_or_a_reason(seed in any::<u64>()) {
-        for classes in [2, 3] {
-            let data = dataset(&Hostile::new(seed, classes, 300.0));
+    fn every_method_ends_with_finite_numbers_or_a_reason(
+        two in problems(2, 300.0), three in problems(3, 300.0),
+    ) {
+        for problem in [two, three] {
+            let data = dataset(&problem);
             let faults: Vec<String> = METHODS
                 .iter()
                 .filter_map(|(method, params)| fault(method, &parsed(params), &data))
                 .collect();
-            prop_assert!(faults.is_empty(), "{seed} {classes}: {faults:?}");
+            prop_assert!(faults.is_empty(), "{faults:?}");
         }
     }
 }

@@ -38,8 +38,17 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let gaussian = args.impute == Some(ImputeRule::Gaussian);
     let errors = measurement::Wanted { columns: &args.error_columns, scale: args.error_scale };
     errors.check(method)?;
+    if args.proof && (far.is_some() || gaussian || args.calibrate || args.no_training_rows) {
+        return Err(Failure::say(
+            "--proof: there is no checker for fits with --drop-far, --impute gaussian or --calibrate, and a proof says \
+             something about every row, which --no-training-rows forbids",
+        ));
+    }
     console.make_way(&[args.output.as_deref(), args.suspects.as_deref()]);
     if let Some(scan) = fit_stream::wanted(args, method, &params, console)? {
+        if args.proof {
+            return Err(Failure::say("--proof: a fit to rows read in passes keeps no proof"));
+        }
         return fit_stream::run(args, method, params, scan, console);
     }
     let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
@@ -67,7 +76,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let dropping = DropFarFirst { estimator: kept, share: far.unwrap_or(Share::Fixed(0.0)) };
     let estimator: &dyn Estimator = if far.is_some() { &dropping } else { kept };
 
-    let control = console.control("fitting");
+    let control = console.control("fitting").with_proof(args.proof);
     let fitted = estimator.fit(&labelled.data, &control)?.remember(&labelled.data, !args.raw)?;
     let training = judge(&fitted, &labelled.data)?;
     let folds = match args.cv {
@@ -85,6 +94,9 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     }
     let left_out = left_out(&fitted, &labelled);
     let rows = labelled.data.len();
+    if args.proof && fitted.proof.is_none() {
+        labelled.notes.push(no_checker(method));
+    }
     let told = Told { rows, training, folds, left_out, notes: labelled.notes };
     let file = ModelFile {
         method: method.name.into(),
@@ -96,6 +108,11 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         fitted,
     };
     finish(args, method, file, &told, console)
+}
+
+/// Why the model file holds no proof.
+fn no_checker(method: &Method) -> String {
+    format!("--proof: there is no checker for this fit by {}; the file holds no proof", method.name)
 }
 
 /// Tells about a fit and saves it.

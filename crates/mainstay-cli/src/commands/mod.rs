@@ -16,3 +16,4 @@ pub(crate) mod stress;
 pub(crate) mod told;
 pub(crate) mod trust;
 pub(crate) mod validate;
+pub(crate) mod verify;

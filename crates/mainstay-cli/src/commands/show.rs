@@ -6,7 +6,7 @@ use mainstay_io::ModelFile;
 
 use crate::console::Console;
 use crate::failure::{Ending, Outcome};
-use crate::refit;
+use crate::refit::{self, Asked};
 use crate::trust_args::{Show, SummaryFormat};
 
 pub(crate) fn run(args: &Show, console: &Console) -> Outcome {
@@ -15,7 +15,8 @@ pub(crate) fn run(args: &Show, console: &Console) -> Outcome {
     if let (Some(count), Some(path)) = (args.bootstrap, &args.data) {
         let count = refit::check_count("--bootstrap", count)?;
         let target = args.target.as_deref();
-        let data = refit::training_rows(&file, path, target, &args.reading, console)?;
+        let asked = Asked { path, target, weights: None, reading: &args.reading };
+        let data = refit::training_rows(&file, &asked, console)?;
         let control = console.control("fitting again");
         refits =
             bootstrap(refit::refit(&file)?, &data, count, console.seed.unwrap_or(0), &control)?;

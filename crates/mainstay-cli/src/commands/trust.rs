@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::console::Console;
 use crate::failure::{Ending, Outcome};
+use crate::refit::Asked;
 use crate::trust_args::Trust;
 use crate::{input, refit, rows, table, units};
 
@@ -70,7 +71,8 @@ fn judge(
     let train = match &args.train {
         Some(path) => {
             let target = args.target.as_deref();
-            Some(refit::training_rows(file, path, target, &args.reading, console)?)
+            let asked = Asked { path, target, weights: None, reading: &args.reading };
+            Some(refit::training_rows(file, &asked, console)?)
         }
         None => None,
     };

@@ -80,6 +80,7 @@ fn one(
         outputs: Vec::new(),
         warnings: Vec::new(),
         route: Vec::new(),
+        proof: Vec::new(),
     })
 }
 

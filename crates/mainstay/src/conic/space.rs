@@ -127,6 +127,7 @@ impl Space {
             outputs: vec![("zero_one_bound", certificate.dual), ("price", unit2(found.dual.price))],
             warnings: Vec::new(),
             route: found.route.clone(),
+            proof: Vec::new(),
         })
     }
 

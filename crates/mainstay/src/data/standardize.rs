@@ -183,18 +183,15 @@ pub fn deviations(x: &Matrix, shares: &[f64]) -> Vec<f64> {
             largest[j] = f64::max(largest[j], v.abs());
         }
     }
-    // Means and squares in units of the largest entry; absent entries are zeros.
-    let means: Vec<f64> = {
-        let mut sums = x.tr_mul_vec(shares);
-        for (m, size) in sums.iter_mut().zip(&largest) {
-            *m = if *size > 0.0 { *m / size } else { 0.0 };
-        }
-        sums
-    };
+    // Squares in units of the largest entry; absent entries are zeros. The mean is subtracted first: far from zero,
+    // entries in those units differ in their last digits only.
+    let means = x.tr_mul_vec(shares);
     let (mut squares, mut stored) = (vec![0.0; p], vec![0.0; p]);
     for (row, share) in x.rows().zip(shares) {
         for (j, v) in row.entries() {
-            let apart = if largest[j] > 0.0 { v / largest[j] - means[j] } else { 0.0 };
+            // Halves, so that no difference overflows.
+            let apart = 0.5 * v - 0.5 * means[j];
+            let apart = if largest[j] > 0.0 { apart / (0.5 * largest[j]) } else { 0.0 };
             squares[j] += share * apart * apart;
             stored[j] += share;
         }
@@ -202,7 +199,8 @@ pub fn deviations(x: &Matrix, shares: &[f64]) -> Vec<f64> {
     (0..p)
         .map(|j| {
             let absent = (1.0 - stored[j]).max(0.0);
-            let relative = (squares[j] + absent * means[j] * means[j]).sqrt();
+            let mean = if largest[j] > 0.0 { means[j] / largest[j] } else { 0.0 };
+            let relative = (squares[j] + absent * mean * mean).sqrt();
             if relative <= 1e-12 { 1.0 } else { relative * largest[j] }
         })
         .collect()
@@ -222,6 +220,14 @@ mod tests {
             assert!((found[1] / unit - 1.25_f64.sqrt()).abs() < 1e-14);
             assert_eq!(found[2], 1.0);
         }
+    }
+
+    /// 2^22 and 2^22 + 3 with equal shares: 3/2 to the last digits, although the entries differ in the seventh.
+    #[test]
+    fn deviations_far_from_zero_keep_their_digits() {
+        let far = 4_194_304.0;
+        let x = Dense::from_rows(2, 1, vec![far, far + 3.0]);
+        assert!((deviations(&x.into(), &[0.5, 0.5])[0] - 1.5).abs() < 1e-14);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::data::{Dataset, Shape};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
-use crate::model::{BinaryFit, BinaryProblem};
+use crate::model::{BinaryFit, BinaryProblem, one_each};
 use crate::optim::design::{ColumnUnits, RowSpace, finite_model, power_of_two_above};
 use crate::optim::{Bracket, Budget};
 use crate::uncertainty::ellipsoid::Ellipsoids;
@@ -32,6 +32,8 @@ pub(super) struct Prepared {
     scale: f64,
     space: Option<RowSpace>,
     pub ellipsoids: Ellipsoids,
+    /// Whether all rows have the ellipsoid of the parameters.
+    alike: bool,
 }
 
 impl Prepared {
@@ -61,7 +63,8 @@ impl Prepared {
             ellipsoids = balls;
         }
         let units = ColumnUnits { factors: vec![1.0 / scale; p], means };
-        Ok(Self { x, units, scale, space, ellipsoids })
+        let alike = given.uncertainty().is_none();
+        Ok(Self { x, units, scale, space, ellipsoids, alike })
     }
 
     /// Solves one binary problem with these ellipsoids and losses of weight `c`.
@@ -89,7 +92,15 @@ impl Prepared {
         let mut budget = Budget::new(0.5 * params.tol, params.max_iter, control);
         let found = strategy::solve(&problem, unit, &mut budget)?;
         let given = Given { rows: binary.x, y: &binary.y, cap: &cap, scale: self.scale };
-        self.in_user_units(&problem, &given, found, params.tol, budget.spent())
+        let shares = found.proof().map(|m| m.a.iter().zip(&solver_cap).map(|(a, cap)| a / cap));
+        let proof = match shares {
+            Some(shares) if control.wants_proof() && self.alike => {
+                vec![("multipliers", one_each(shares))]
+            }
+            _ => Vec::new(),
+        };
+        let fit = self.in_user_units(&problem, &given, found, params.tol, budget.spent())?;
+        Ok(BinaryFit { proof, ..fit })
     }
 
     /// The returned numbers and their proof.
@@ -131,6 +142,7 @@ impl Prepared {
             outputs: Vec::new(),
             warnings,
             route,
+            proof: Vec::new(),
         })
     }
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::certificate::certify;
+use super::certificate::{Dual, certify};
 use super::chunks::chunked;
 use super::problem::RobustHinge;
 use super::strategy::{self, Solution};
@@ -13,8 +13,8 @@ use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Result, require};
 use crate::model::{
-    BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, assemble,
-    binary_problems,
+    BinaryFit, BinaryProblem, Estimator, Fitted, GaussianLinear, Linear, Link, Model, RowLists,
+    assemble, binary_problems, one_each,
 };
 use crate::optim::Budget;
 use crate::uncertainty::Deletions;
@@ -160,6 +160,7 @@ impl MissingFeatureSvc {
         };
         let certificate = certify(&problem, &weights, intercept, &dual);
         let warnings = self.warnings(&problem, certificate);
+        let proof = if control.wants_proof() { row_lists(&problem, &dual) } else { Vec::new() };
         Ok(BinaryFit {
             weights,
             intercept,
@@ -169,6 +170,7 @@ impl MissingFeatureSvc {
             outputs: Vec::new(),
             warnings,
             route,
+            proof,
         })
     }
 
@@ -200,6 +202,20 @@ impl MissingFeatureSvc {
         }
         warnings
     }
+}
+
+/// The dual point by row: $\sigma_i/\omega_i$, and $\tau_{ij}/\sigma_i$ of every nonzero entry.
+fn row_lists(problem: &RobustHinge<'_>, dual: &Dual) -> RowLists {
+    let mut next = 0;
+    let mut parts = Vec::with_capacity(dual.sigma.len());
+    for (i, sigma) in dual.sigma.iter().enumerate() {
+        let count = problem.x.row(i).entries().filter(|(_, x)| *x != 0.0).count();
+        let part = |tau: &f64| if *sigma > 0.0 { (tau / sigma).clamp(0.0, 1.0) } else { 1.0 };
+        parts.push(dual.tau[next..next + count].iter().map(part).collect());
+        next += count;
+    }
+    let shares = dual.sigma.iter().zip(problem.weights).map(|(sigma, weight)| sigma / weight);
+    vec![("multipliers", one_each(shares)), ("parts", parts)]
 }
 
 impl Estimator for MissingFeatureSvc {

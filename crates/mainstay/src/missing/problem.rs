@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::linalg::Matrix;
-use crate::uncertainty::{Deletions, gains};
+use crate::linalg::{Compensated, Matrix};
+use crate::uncertainty::{Deletions, Gain, gains};
 
 /// Problem (4) of Dekel and Shamir (2008), with a weight $\omega_i$ for every row:
 /// $$\min_{\|w\|_\infty \le C,\, b}\ \frac{1}{\gamma\sum_i\omega_i}\sum_i \omega_i\,\big[h_i(w) - y_i b\big]_+,$$
@@ -50,6 +50,27 @@ impl RobustHinge<'_> {
                 intact - self.y[i] * row.dot(w) + self.deletions.fractional(items)
             })
             .collect()
+    }
+
+    /// The objective at these very numbers, with scores as if in twice the precision: features far from zero, or a wide
+    /// box, make small differences of large numbers of them.
+    pub fn accurate_value(&self, w: &[f64], intercept: f64) -> f64 {
+        let demand = self.demand();
+        let intact = demand * self.deletions.total();
+        let loss = |items: &mut Vec<Gain>, i: usize| {
+            let (row, y) = (self.x.row(i), self.y[i]);
+            gains(row, w, y, demand, self.deletions.values(), items);
+            let stolen = self.deletions.fractional(items);
+            (intact - y * row.compensated_dot(w, intercept) + stolen).max(0.0)
+        };
+        let rows = (0..self.y.len()).into_par_iter().with_min_len(256);
+        let losses: Vec<f64> = rows.map_init(Vec::new, loss).collect();
+        let (mut sum, mut total) = (Compensated::default(), 0.0);
+        for (loss, weight) in losses.iter().zip(self.weights) {
+            sum.add(weight * loss);
+            total += weight;
+        }
+        sum.value() / total / self.margin
     }
 
     /// The objective given the shortfalls of $w$.

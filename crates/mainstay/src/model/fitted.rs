@@ -4,6 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::findings::{SUSPECTS, Stored, VALUES, WORST_ROWS};
+use super::proof::{self, DualPoint};
 use super::{Model, Output, Outputs, PathPoint, Suspects, TrainingSummary, WorstRows};
 use crate::certificate::{Certificate, Status};
 use crate::control::Control;
@@ -59,6 +60,9 @@ pub struct Fitted {
     pub route: Vec<String>,
     /// The training rows in a few numbers, where whoever fitted kept them.
     pub training: Option<TrainingSummary>,
+    /// The dual points behind the certificates, one for each, where [`Control::with_proof`] asked for them and the
+    /// method has a form of them that can be checked.
+    pub proof: Option<Vec<DualPoint>>,
 }
 
 impl Fitted {
@@ -76,6 +80,7 @@ impl Fitted {
             warnings: Vec::new(),
             route: Vec::new(),
             training: None,
+            proof: None,
         }
     }
 
@@ -186,14 +191,26 @@ struct File {
     route: Vec<String>,
     #[serde(default)]
     training: Option<TrainingSummary>,
+    #[serde(default)]
+    proof: Option<Vec<DualPoint>>,
 }
 
 impl TryFrom<File> for Fitted {
     type Error = Error;
 
     fn try_from(file: File) -> Result<Self> {
-        let File { model, certificates, tol, n_iter, mut outputs, warnings, route, training } =
-            file;
+        let File {
+            model,
+            certificates,
+            tol,
+            n_iter,
+            mut outputs,
+            warnings,
+            route,
+            training,
+            proof,
+        } = file;
+        proof::validate(proof.as_deref().unwrap_or_default())?;
         if let Some(summary) = &training {
             summary.validate(model.n_features(), model.n_classes())?;
         }
@@ -213,6 +230,7 @@ impl TryFrom<File> for Fitted {
             warnings,
             route,
             training,
+            proof,
         })
     }
 }
@@ -223,7 +241,8 @@ impl Serialize for Fitted {
         #[serde(transparent)]
         struct Number(#[serde(with = "crate::json::number")] f64);
 
-        let count = 6 + usize::from(!self.route.is_empty()) + usize::from(self.training.is_some());
+        let some = [!self.route.is_empty(), self.training.is_some(), self.proof.is_some()];
+        let count = 6 + some.into_iter().filter(|there| *there).count();
         let mut fields = out.serialize_struct("Fitted", count)?;
         fields.serialize_field("model", &self.model)?;
         fields.serialize_field("certificates", &self.certificates)?;
@@ -239,6 +258,10 @@ impl Serialize for Fitted {
         match &self.training {
             Some(summary) => fields.serialize_field("training", summary)?,
             None => fields.skip_field("training")?,
+        }
+        match &self.proof {
+            Some(proof) => fields.serialize_field("proof", proof)?,
+            None => fields.skip_field("proof")?,
         }
         fields.end()
     }

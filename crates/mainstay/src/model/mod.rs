@@ -14,6 +14,7 @@ mod path;
 mod planes;
 mod privacy;
 mod probability_rows;
+mod proof;
 mod score_map;
 mod standardized;
 pub mod training;
@@ -32,6 +33,7 @@ pub use one_versus_rest::{
 pub use output::{Output, Outputs};
 pub use path::PathPoint;
 pub use planes::Planes;
+pub use proof::{DualPoint, RowLists, dual_point, one_each};
 pub use score_map::{ScoreMap, Scored};
 pub use standardized::{StandardizeFirst, Standardized};
 pub use training::TrainingSummary;

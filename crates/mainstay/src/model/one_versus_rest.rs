@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::{Fitted, Linear, Link, Model};
+use super::{DualPoint, Fitted, Linear, Link, Model, RowLists, dual_point};
 use crate::certificate::Certificate;
 use crate::control::Control;
 use crate::data::{Dataset, Merged};
@@ -41,6 +41,8 @@ pub struct BinaryFit {
     pub warnings: Vec<String>,
     /// The stages of the strategy that worked on it, in order.
     pub route: Vec<&'static str>,
+    /// The dual point behind the certificate; empty unless it was asked for and can be checked.
+    pub proof: RowLists,
 }
 
 /// Solves one binary problem for two classes, and one per class (that class against the rest) for
@@ -101,6 +103,9 @@ pub fn assemble(merged: &Merged, model: Model, tol: f64, fits: &[BinaryFit]) -> 
     fitted.tol = tol;
     fitted.certificates = fits.iter().filter_map(|f| f.certificate).collect();
     fitted.route = joint_route(fits);
+    let points: Vec<DualPoint> =
+        fits.iter().filter(|f| !f.proof.is_empty()).map(|f| dual_point(merged, &f.proof)).collect();
+    fitted.proof = (points.len() == fits.len()).then_some(points);
     for f in fits {
         for warning in &f.warnings {
             if !fitted.warnings.contains(warning) {

@@ -17,7 +17,9 @@ use crate::data::{Dataset, Merged, Normalize, deviations};
 use crate::error::Result;
 use crate::folds::fold_warning;
 use crate::loss::Loss;
-use crate::model::{BinaryFit, BinaryProblem, Estimator, Fitted, PathPoint, one_versus_rest};
+use crate::model::{
+    BinaryFit, BinaryProblem, Estimator, Fitted, PathPoint, RowLists, one_each, one_versus_rest,
+};
 use crate::optim::Budget;
 
 /// Penalised mean loss with a free intercept, ROLIN's Eq. (15):
@@ -167,16 +169,28 @@ impl<'a> Setting<'a> {
             let intercept = one_sided(self.params.loss, sign);
             let weights = vec![0.0; binary.x.ncols()];
             let (primal, rounding) = problem.objective(&weights, intercept);
-            return Ok(fit(weights, intercept, Certificate { primal, dual: -rounding }, 1));
+            let found = fit(weights, intercept, Certificate { primal, dual: -rounding }, 1);
+            let proof = multipliers(control, vec![0.0; binary.y.len()]);
+            return Ok(BinaryFit { proof, ..found });
         }
         let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
         let proven = solve_certified(self.task(&binary.y), &problem, &mut budget)?;
         let certificate = proven.certificate();
         let route = proven.route().to_vec();
         let nothing = || (vec![0.0; binary.x.ncols()], 0.0);
-        let (weights, intercept) = proven.into_points().0.unwrap_or_else(nothing);
+        let (point, duals) = proven.into_points();
+        let (weights, intercept) = point.unwrap_or_else(nothing);
         let found = fit(weights, intercept, certificate, budget.spent().max(1));
-        Ok(BinaryFit { route, ..found })
+        Ok(BinaryFit { route, proof: multipliers(control, duals.unwrap_or_default()), ..found })
+    }
+}
+
+/// Multipliers per unit of weight, if they are wanted.
+fn multipliers(control: &Control, duals: Vec<f64>) -> RowLists {
+    if control.wants_proof() {
+        vec![("multipliers", one_each(duals.into_iter()))]
+    } else {
+        Vec::new()
     }
 }
 
@@ -215,6 +229,7 @@ fn fit(weights: Vec<f64>, intercept: f64, certificate: Certificate, n_iter: usiz
         outputs: Vec::new(),
         warnings: Vec::new(),
         route: Vec::new(),
+        proof: Vec::new(),
     }
 }
 

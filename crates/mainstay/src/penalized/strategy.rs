@@ -96,8 +96,8 @@ pub(super) struct Task<'a> {
     pub loss: Loss,
 }
 
-/// Best weights and intercept, and best bound, of a certified solution.
-pub(super) type Proven = Bracket<(Vec<f64>, f64), ()>;
+/// Best weights and intercept, and the multipliers with the best bound, of a certified solution.
+pub(super) type Proven = Bracket<(Vec<f64>, f64), Vec<f64>>;
 
 /// Solves `problem`, which `task` describes in solver units, until its certificate reaches the gap.
 pub(super) fn solve_certified(
@@ -119,7 +119,7 @@ pub(super) fn solve_certified(
         let candidate = task.candidate(&solution)?;
         let certificate = certify(problem, &candidate);
         proven.offer_primal(certificate.primal, || (candidate.weights, candidate.intercept));
-        proven.offer_dual(certificate.dual, || ());
+        proven.offer_dual(certificate.dual, || candidate.duals);
         if proven.gap(1.0) <= budget.tol() || budget.left() == 0 {
             break;
         }

@@ -247,6 +247,7 @@ impl Training<'_> {
             outputs: Vec::new(),
             warnings: Vec::new(),
             route: Vec::new(),
+            proof: Vec::new(),
         })
     }
 

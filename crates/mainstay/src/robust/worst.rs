@@ -215,6 +215,7 @@ impl Threats<'_> {
             outputs: Vec::new(),
             warnings: Vec::new(),
             route: Vec::new(),
+            proof: Vec::new(),
         }
     }
 

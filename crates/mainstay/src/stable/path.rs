@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::certificate::certify;
+use super::certificate::{Dual, certify};
 use super::degenerate;
 use super::estimator::Solver;
+use super::feasible::feasible;
 use super::problem::{Hyperplanes, Problem, RowLoss, Target};
 use super::row_space::Reduced;
 use super::smallest_k::SmallestK;
@@ -16,7 +17,7 @@ use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::linalg::vector;
-use crate::model::{Fitted, Linear, Link, Model, WorstRows};
+use crate::model::{Fitted, Linear, Link, Model, RowLists, WorstRows, dual_point, one_each};
 use crate::optim::Budget;
 use crate::uncertainty::K;
 
@@ -52,6 +53,7 @@ struct Piece {
     equals_classical: bool,
     warning: Option<String>,
     n_iter: usize,
+    proof: RowLists,
 }
 
 /// The rows that all points of a path share.
@@ -185,7 +187,9 @@ impl PathSpec {
         let losses = problem.losses(&problem.scores(&solution.iterate.hyperplanes));
         let shares = degenerate::cleaned_shares(&solution.dual, problem.weights);
         let n_iter = budget.spent();
-        Ok(Piece { solution, shares, losses, equals_classical, warning, n_iter })
+        let wanted = control.wants_proof();
+        let proof = if wanted { row_lists(problem, &solution.dual) } else { Vec::new() };
+        Ok(Piece { solution, shares, losses, equals_classical, warning, n_iter, proof })
     }
 
     fn assemble(&self, merged: &Merged, given: &[f64], pieces: Vec<Piece>) -> Fitted {
@@ -200,6 +204,8 @@ impl PathSpec {
         let n_iter = pieces.iter().map(|p| p.n_iter).max().unwrap_or(1);
         let certificates = pieces.iter().map(|p| p.solution.certificate).collect();
         let route = joint_route(&pieces);
+        let asked = pieces.iter().all(|p| !p.proof.is_empty());
+        let proof = asked.then(|| pieces.iter().map(|p| dual_point(merged, &p.proof)).collect());
         let mut warnings: Vec<String> = Vec::new();
         for warning in pieces.iter().filter_map(|p| p.warning.as_ref()) {
             if !warnings.contains(warning) {
@@ -219,8 +225,21 @@ impl PathSpec {
         fitted.certificates = certificates;
         fitted.warnings = warnings;
         fitted.route = route;
+        fitted.proof = proof;
         fitted
     }
+}
+
+/// The dual point by row and per unit of its weight: multipliers, one per score and with the sign of none, and shares.
+fn row_lists(problem: &Problem<'_>, dual: &Dual) -> RowLists {
+    let Dual { share, alpha } = feasible(problem, dual);
+    let of = |(i, alpha): (usize, &[f64])| {
+        let unit = |v: &f64| v.abs() / problem.weights[i];
+        alpha.iter().map(unit).collect::<Vec<f64>>()
+    };
+    let multipliers = alpha.chunks_exact(problem.q()).enumerate().map(of).collect();
+    let shares = share.iter().zip(problem.weights).map(|(a, c)| a / c);
+    vec![("multipliers", multipliers), ("shares", one_each(shares))]
 }
 
 /// The routes of all problems after each other; a route that several problems took stands once.

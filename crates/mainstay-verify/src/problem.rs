@@ -1,0 +1,262 @@
+//! From the names and numbers of a model file to the problems of its method.
+
+use serde_json::Value;
+
+use crate::claim::{Claim, DualPoint};
+use crate::ellipsoid::{Ellipsoid, Shape};
+use crate::error::{Error, Result};
+use crate::exact::Exact;
+use crate::interval::{Interval, sum};
+use crate::loss::Loss;
+use crate::margin::{Margins, Penalty};
+use crate::missing::Missing;
+use crate::rows::{Data, Rows};
+use crate::softmax::Softmax;
+
+/// The objective and a lower bound on it.
+type Ends = (Interval, f64);
+
+/// Both ends of every problem of the claim.
+pub(crate) fn ends(claim: &Claim<'_>, data: &Data<'_>) -> Result<Vec<Ends>> {
+    match claim.method {
+        "l1" | "l2" | "elasticnet" => each(claim, data, penalised),
+        "stable-svm" | "stable-svm-cv" if claim.classes > 2 => Ok(vec![stable_svm(
+            claim,
+            data,
+            signs(claim, data),
+            (&claim.coef, &claim.intercept),
+            &claim.proof[0],
+        )?]),
+        "stable-svm" | "stable-svm-cv" => each(claim, data, |claim, data, one| {
+            let point = (std::slice::from_ref(one.w), std::slice::from_ref(&one.b));
+            stable_svm(claim, data, vec![one.y], point, one.dual)
+        }),
+        "stable-logistic" | "stable-logistic-cv"
+            if claim.classes > 2 && claim.word("multi_class")? == "joint" =>
+        {
+            Ok(vec![softmax(claim, data)?])
+        }
+        "stable-logistic" | "stable-logistic-cv" => each(claim, data, stable_logistic),
+        "ellipsoid-svm" => each(claim, data, ellipsoid),
+        "missing-lp" => each(claim, data, missing),
+        other => Err(Error::Unavailable(format!("there is no checker for `{other}` yet"))),
+    }
+}
+
+/// One of the binary problems of a fit.
+struct Binary<'a> {
+    y: Vec<f64>,
+    w: &'a Vec<f64>,
+    b: f64,
+    dual: &'a DualPoint,
+}
+
+/// The problem of every hyperplane: the second class against the first, or each against the rest.
+fn each(
+    claim: &Claim<'_>,
+    data: &Data<'_>,
+    judge: impl Fn(&Claim<'_>, &Data<'_>, Binary<'_>) -> Result<Ends>,
+) -> Result<Vec<Ends>> {
+    let all = signs(claim, data).into_iter().enumerate();
+    all.map(|(k, y)| {
+        let missing = || Error::File("a hyperplane is missing".into());
+        let w = claim.coef.get(k).ok_or_else(missing)?;
+        let (b, dual) = (claim.intercept[k], claim.proof.get(k).ok_or_else(missing)?);
+        judge(claim, data, Binary { y, w, b, dual })
+    })
+    .collect()
+}
+
+/// +1 for rows of the class, -1 for others; one list per hyperplane.
+fn signs(claim: &Claim<'_>, data: &Data<'_>) -> Vec<Vec<f64>> {
+    let positive = if claim.classes == 2 { 1..2 } else { 0..claim.classes };
+    let of = |class: usize| {
+        data.labels.iter().map(|label| if *label == class { 1.0 } else { -1.0 }).collect()
+    };
+    positive.map(of).collect()
+}
+
+fn loss(claim: &Claim<'_>) -> Result<Loss> {
+    let name = claim.word("loss")?;
+    Loss::named(name)
+        .ok_or_else(|| Error::Unavailable(format!("the loss `{name}` is unknown here")))
+}
+
+fn total(weights: &[f64]) -> Interval {
+    sum(weights.iter().map(|w| Interval::point(*w)))
+}
+
+fn penalised(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends> {
+    let weights = claim.weights(data)?;
+    let alpha = Interval::point(claim.number("alpha")?);
+    let ratio = match claim.method {
+        "l2" => Interval::point(0.0),
+        "l1" => Interval::point(1.0),
+        _ => Interval::point(claim.number("l1_ratio")?),
+    };
+    let rest = if ratio == Interval::point(1.0) {
+        Interval::point(0.0)
+    } else {
+        Interval::point(1.0) - ratio
+    };
+    let all = total(&weights);
+    let units = if claim.flag("normalize")? {
+        deviations(data.rows, &weights, all)
+    } else {
+        vec![1.0; data.rows.columns()]
+    };
+    let problem = Margins {
+        rows: data.rows,
+        y: vec![one.y],
+        weights,
+        loss: loss(claim)?,
+        k: None,
+        scale: Interval::point(1.0) / all,
+        penalty: Penalty { l1: alpha * ratio, l2: alpha * rest, units },
+        fit_intercept: true,
+    };
+    let multipliers = Claim::dual(one.dual, "multipliers", &problem.weights, |_| 1)?;
+    let objective = problem.objective(std::slice::from_ref(one.w), std::slice::from_ref(&one.b));
+    Ok((objective, problem.bound(&multipliers, None)))
+}
+
+/// Standard deviations of the columns; 1 for a column whose deviation is at most 1e-12 of its largest entry.
+fn deviations(rows: Rows<'_>, weights: &[f64], all: Interval) -> Vec<f64> {
+    let terms: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
+    let sums = rows.column_sums(&terms, None);
+    let means: Vec<f64> = sums.iter().map(|s| (*s / all).low).collect();
+    let mut largest = vec![0.0_f64; rows.columns()];
+    for (j, x) in (0..rows.count()).flat_map(|i| rows.row(i)) {
+        largest[j] = largest[j].max(x.abs());
+    }
+    let mut squares = vec![Exact::default(); rows.columns()];
+    let mut present = vec![Exact::default(); rows.columns()];
+    for (i, w) in weights.iter().enumerate() {
+        for (j, x) in rows.row(i) {
+            // In units of the largest entry: squares of tiny or huge numbers are no floats.
+            let apart = if largest[j] > 0.0 { (x - means[j]) / largest[j] } else { 0.0 };
+            squares[j].add_product(w * apart, apart);
+            present[j].add(*w);
+        }
+    }
+    let deviation = |j: usize| {
+        let absent = (all - present[j].enclosed()).positive_part().high;
+        let mean = if largest[j] > 0.0 { means[j] / largest[j] } else { 0.0 };
+        let square = squares[j].enclosed().high + absent * mean * mean;
+        let found = (square / all.high).sqrt();
+        if found <= 1e-12 { 1.0 } else { found * largest[j] }
+    };
+    (0..rows.columns()).map(deviation).collect()
+}
+
+/// The weight of the worst rows.
+fn resolved_k(claim: &Claim<'_>, weights: &[f64]) -> Result<Interval> {
+    let all = total(weights);
+    let (k, is_count) = claim.k()?;
+    Ok(if is_count {
+        Interval::new(k.min(all.low), k.min(all.high))
+    } else {
+        Interval::point(k) * all
+    })
+}
+
+fn stable_svm(
+    claim: &Claim<'_>,
+    data: &Data<'_>,
+    y: Vec<Vec<f64>>,
+    (coef, intercept): (&[Vec<f64>], &[f64]),
+    dual: &DualPoint,
+) -> Result<Ends> {
+    let weights = claim.weights(data)?;
+    let k = resolved_k(claim, &weights)?;
+    let problem = Margins {
+        rows: data.rows,
+        loss: loss(claim)?,
+        k: Some(k),
+        scale: Interval::point(claim.number("C")?),
+        penalty: Penalty::ridge(1.0, data.rows.columns()),
+        fit_intercept: claim.flag("fit_intercept")?,
+        y,
+        weights,
+    };
+    let multipliers = Claim::dual(dual, "multipliers", &problem.weights, |_| problem.y.len())?;
+    let shares = Claim::dual(dual, "shares", &problem.weights, |_| 1)?;
+    Ok((problem.objective(coef, intercept), problem.bound(&multipliers, Some(&shares))))
+}
+
+fn stable_logistic(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends> {
+    let weights = claim.weights(data)?;
+    let k = resolved_k(claim, &weights)?;
+    let problem = Margins {
+        rows: data.rows,
+        y: vec![one.y],
+        loss: Loss::Logistic,
+        k: Some(k),
+        scale: Interval::point(1.0) / k,
+        penalty: Penalty::ridge(claim.number("alpha")?, data.rows.columns()),
+        fit_intercept: claim.flag("fit_intercept")?,
+        weights,
+    };
+    let multipliers = Claim::dual(one.dual, "multipliers", &problem.weights, |_| 1)?;
+    let shares = Claim::dual(one.dual, "shares", &problem.weights, |_| 1)?;
+    let objective = problem.objective(std::slice::from_ref(one.w), std::slice::from_ref(&one.b));
+    Ok((objective, problem.bound(&multipliers, Some(&shares))))
+}
+
+fn softmax(claim: &Claim<'_>, data: &Data<'_>) -> Result<Ends> {
+    let weights = claim.weights(data)?;
+    let problem = Softmax {
+        rows: data.rows,
+        labels: data.labels,
+        classes: claim.classes,
+        k: resolved_k(claim, &weights)?,
+        alpha: claim.number("alpha")?,
+        fit_intercept: claim.flag("fit_intercept")?,
+        weights,
+    };
+    let dual = &claim.proof[0];
+    let multipliers = Claim::dual(dual, "multipliers", &problem.weights, |_| claim.classes)?;
+    let shares = Claim::dual(dual, "shares", &problem.weights, |_| 1)?;
+    let objective = problem.objective(&claim.coef, &claim.intercept);
+    Ok((objective, problem.bound(&multipliers, &shares)))
+}
+
+fn ellipsoid(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends> {
+    let c = claim.number("C")?;
+    let numbers = |value: &Value| -> Option<Vec<f64>> {
+        value.as_array()?.iter().map(Value::as_f64).collect()
+    };
+    let given = claim.param("uncertainty");
+    let rows = |value: &Value| value.as_array()?.iter().map(numbers).collect::<Option<Vec<_>>>();
+    let shape = given
+        .as_f64()
+        .map(Shape::Ball)
+        .or_else(|| numbers(given).map(Shape::Axes))
+        .or_else(|| rows(given).map(Shape::Full))
+        .ok_or_else(|| Error::File("`uncertainty` is no shape".into()))?;
+    let caps = claim.weights(data)?.iter().map(|w| c * w).collect();
+    let problem = Ellipsoid { rows: data.rows, y: one.y, caps, shape };
+    let shares = Claim::dual(one.dual, "multipliers", &problem.caps, |_| 1)?;
+    Ok((problem.objective(one.w, one.b), problem.bound(&shares, one.w)))
+}
+
+fn missing(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends> {
+    let values = claim.vector("values")?;
+    if values.len() != data.rows.columns() {
+        return Err(Error::File("`values` has not one number a feature".into()));
+    }
+    let problem = Missing {
+        rows: data.rows,
+        y: one.y,
+        weights: claim.weights(data)?,
+        values,
+        budget: claim.number("budget")?,
+        margin: claim.number("margin")?,
+        c: claim.number("C")?,
+        fit_intercept: claim.flag("fit_intercept")?,
+    };
+    let nonzeros = |i: usize| data.rows.row(i).filter(|(_, x)| *x != 0.0).count();
+    let sigma = Claim::dual(one.dual, "multipliers", &problem.weights, |_| 1)?;
+    let parts = Claim::dual(one.dual, "parts", &problem.weights, nonzeros)?;
+    Ok((problem.objective(one.w, one.b), problem.bound(&sigma, &parts)))
+}

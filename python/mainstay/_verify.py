@@ -1,0 +1,129 @@
+"""Proofs of training optimality, checked by code that shares nothing with the fits."""
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from mainstay import _core
+from mainstay._base import BaseClassifier
+from mainstay._files import load
+
+__all__ = ["Verification", "verify"]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What :func:`verify` found.
+
+    Attributes
+    ----------
+    proved : bool
+        Whether the gap of every problem is at most ``tol``.
+    gap : float
+        The largest proven gap: no weights lower the objective by more, relative to
+        max(1, objective).
+    tol : float
+        The gap that had to be proved.
+    objectives_as_claimed : bool
+        Whether every objective is the model's ``objective_`` to nine digits.
+    problems : list of dict
+        For two classes or a joint problem one, otherwise one a class: ``objective`` (an upper
+        bound on that of the returned numbers), ``objective_low``, ``bound`` (no weights are
+        below), ``gap``, ``claimed_objective`` and ``claimed_gap``.
+    """
+
+    proved: bool
+    gap: float
+    tol: float
+    objectives_as_claimed: bool
+    problems: list
+
+    def __str__(self):
+        verdict = "proved" if self.proved else "not proved"
+        return f"{verdict}: gap {self.gap:.1e}, asked for {self.tol:.1e}"
+
+
+def verify(model, X, y, *, sample_weight=None, tol=None):
+    """Check that a fit is optimal, from the model and its training rows alone.
+
+    A fit ends with a claim: no weights lower ``objective_`` by more than ``dual_gap_``. Its proof
+    is a dual point, which a model keeps when it is fitted inside ``with
+    mainstay.config(proof=True)`` and a file when it is saved with ``proof=True``. This function
+    recomputes the objective and the lower bound from them and the rows. The checker is a crate of
+    its own that shares no code with the fits: inner products are exact, the rest is interval
+    arithmetic rounded outwards (the system's ``exp`` and ``log`` are taken to be right to four
+    units in the last place). A forged file can fail to prove something; it cannot prove what is
+    false.
+
+    Parameters
+    ----------
+    model : estimator, Pipeline, str or path-like
+        A fitted model, or the path of a file.
+    X : array-like, frame or sparse matrix
+        The rows that the model was fitted on, as ``fit`` got them.
+    y : array-like of shape (n_samples,)
+        Their classes.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Their weights, if the fit had any.
+    tol : float, default=None
+        The gap to be proved; None is the ``tol`` of the fit.
+
+    Returns
+    -------
+    found : Verification
+        Also clears ``certificate_claimed_`` of the model if its claim was proved.
+
+    Notes
+    -----
+    Covered: `PenalizedClassifier` with all losses and penalties, `StableSVC`,
+    `StableLogisticRegression` and their ``CV`` forms, `EllipsoidSVC` with one ellipsoid for all
+    rows, `MissingFeatureSVC`. There is no checker yet for `ConicSVC`, `RobustLogisticRegression`,
+    rows with ellipsoids of their own and calibrated models; other methods have no certificate.
+
+    Examples
+    --------
+    >>> import mainstay
+    >>> X, y = mainstay.datasets.load_demo(return_X_y=True)
+    >>> with mainstay.config(proof=True):
+    ...     model = mainstay.PenalizedClassifier(normalize=True, alpha=0.1).fit(X, y)
+    >>> mainstay.verify(model, X, y).proved
+    True
+    """
+    if isinstance(model, (str, os.PathLike)):
+        model = load(model)
+    last = model
+    if isinstance(model, Pipeline):
+        X = model[:-1].transform(X)
+        last = model[-1]
+    if not isinstance(last, BaseClassifier):
+        raise ValueError(f"only models of mainstay can be verified, not {type(last).__name__}")
+    check_is_fitted(last)
+    X = last._check_rows(X)
+    codes = _codes(last.classes_, y)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, codes, dtype=np.float64)
+    found = _core.verify(
+        last._method_name(),
+        last._core_params(),
+        last._model,
+        X,
+        codes,
+        sample_weight=sample_weight,
+        tol=tol,
+    )
+    found = Verification(**found)
+    if found.proved and found.objectives_as_claimed:
+        last.certificate_claimed_ = False
+    return found
+
+
+def _codes(classes, y):
+    """Class indices of labels."""
+    y = np.asarray(y)
+    unknown = np.setdiff1d(y, classes)
+    if y.ndim != 1 or unknown.size:
+        raise ValueError("`y` must hold one of the model's classes for every row")
+    return np.searchsorted(classes, y).astype(np.int64)
