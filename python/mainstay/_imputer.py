@@ -180,7 +180,7 @@ class GaussianImputer(PlainState, OneToOneFeatureMixin, TransformerMixin, BaseEs
         return mean, [whole[g] for g in group]
 
     def averaged_proba(self, model, X, errors=None, base_rate=None):
-        r"""Class probabilities of a fitted logistic model, averaged over what is not known of a row.
+        r"""Class probabilities of a logistic model, averaged over what is not known of a row.
 
         The probability at the conditional mean is too sure of itself where much is missing. With
         :math:`(m, V)` from ``posterior`` this is :math:`E\,\sigma(w^\top x + b)` over

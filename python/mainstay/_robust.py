@@ -28,9 +28,10 @@ class RobustLogisticRegression(WeightedClassifier):
     over rows :math:`x_i` damaged as stated. A Gaussian model of the features, learned from the
     rows (:class:`GaussianImputer`), puts missing (NaN) and inexact cells where the others expect
     them: training rows, rows with the ``errors`` stated, and features lost with probability
-    ``missing``, which are predicted from those that are left. The expected loss has a closed form in the mean and the variance of the margin, is convex,
-    and ``dual_gap_`` is a proven bound (but for ``correction="forward"``). Nothing stated and nothing missing, this is the
-    L2-penalised logistic regression.
+    ``missing``, which are predicted from those that are left. The expected loss has a closed form
+    in the mean and the variance of the margin, is convex, and ``dual_gap_`` is a proven bound (but
+    for ``correction="forward"``). Nothing stated and nothing missing, this is the L2-penalised
+    logistic regression.
 
     Predictions average over what is not known of a row; a row without any measured feature gets
     the base rate.
@@ -53,7 +54,8 @@ class RobustLogisticRegression(WeightedClassifier):
     **When it does not help.** What is stated but absent costs (see the table in the documentation),
     so all defaults are "nothing wrong". An estimate of the share of wrong labels
     (``wrong_labels="auto"``) is not offered: on clean sets it cost more than it gained elsewhere;
-    :func:`audit_labels` estimates it for you to judge. ``protect="worst"`` is for an adversary: where damage is random it costs accuracy.
+    :func:`audit_labels` estimates it for you to judge. ``protect="worst"`` is for an adversary:
+    where damage is random it costs accuracy.
 
     Parameters
     ----------

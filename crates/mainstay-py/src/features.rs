@@ -97,11 +97,7 @@ impl FeatureModel {
 
     /// Class probabilities of a logistic model, averaged over what is not known of each row.
     #[pyo3(signature = (coef, intercept, x, *, errors=None, base_rates=None, n_jobs=None))]
-    #[expect(
-        clippy::too_many_arguments,
-        clippy::needless_pass_by_value,
-        reason = "the arguments of a Python function, as PyO3 hands them over"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "the arguments of a Python function")]
     fn averaged<'py>(
         &self,
         coef: PyReadonlyArray2<'py, f64>,
