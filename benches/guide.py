@@ -35,14 +35,13 @@ FEW = [
     "qsar_biodeg",
     "sonar",
 ]
-#: Tables with less than a quarter of their rows in the smaller class.
+#: Tables of at most 110 features with less than a quarter of their rows in the smaller class.
 RARE = [
     "adult",
     "bank_marketing",
     "climate_crashes",
     "credit_default",
     "immunotherapy",
-    "musk2",
     "occupancy",
     "parkinsons",
     "wpbc",

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ROOT / "benches" / "results" / "guide.json"
 FOLDERS = (".", "guide", "coming-from")
-PLACE = re.compile(r"<!--=(\w+)(?::(\S+))?-->(.*?)<!--=-->", re.DOTALL)
+PLACE = re.compile(r"<!--=(\w+)(?::([^\s-]+))?-->(.*?)<!--=-->", re.DOTALL)
 
 
 def shown(value, form):

@@ -24,11 +24,11 @@ ROUTES = [
         "guide/unlucky-subsets.html",
     ),
     (
-        "Several of these, and I can say how much",
+        "Several of these, known in size",
         "RobustLogisticRegression",
         "methods/robust-logistic.html",
     ),
-    ("I want to know how good my model really is", "validate", "guide/validation.html"),
+    ("How good is my model really?", "validate", "guide/validation.html"),
     ("None of these", "PenalizedClassifier: the baseline", "guide/baselines.html"),
 ]
 HEIGHT, WIDTH = 52, 760
