@@ -248,8 +248,8 @@ fn merged(messages: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn the_number_of_threads_and_the_way_of_the_bytes_change_no_bit() {
-    let data = rows(5000, 6, 2, 7);
-    let source = InMemory::with_rows(&data, 400);
+    let data = rows(1600, 6, 2, 7);
+    let source = InMemory::with_rows(&data, 130);
     for (method, params) in cases() {
         let with_threads = |threads: usize| {
             let driver = driver(method, &params).unwrap();

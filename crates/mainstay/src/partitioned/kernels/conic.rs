@@ -84,7 +84,8 @@ wire!(ConicSums { paid, stuck, slope, curvature, totals, pulls, gram });
 impl ConicAsk {
     pub(super) fn look(&self, block: &Block<'_>) -> Result<Vec<ConicSums>> {
         let q = self.units.width();
-        let unlike = |ask: &ConicQuestion| ask.w.len() != q || ask.factor.len() % q.max(1) != 0;
+        let unlike =
+            |ask: &ConicQuestion| ask.w.len() != q || !ask.factor.len().is_multiple_of(q.max(1));
         if self.questions.iter().any(unlike) {
             return Err(damaged("a point of another order"));
         }

@@ -148,9 +148,9 @@ impl AverageTask {
         for (class, moments) in look.classes.iter().enumerate() {
             let side = usize::from(class != positive);
             let own = share(class) / known.total / [up, 1.0 - up][side];
-            for j in 0..look.columns {
+            for (j, far) in far[side].iter_mut().enumerate() {
                 let z = moments.mean[j] - known.features.means[j];
-                far[side][j] += own * ((1.0 - known.missing[j]) * z - known.offset[j]);
+                *far += own * ((1.0 - known.missing[j]) * z - known.offset[j]);
             }
         }
         Reach {
