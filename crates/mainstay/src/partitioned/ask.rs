@@ -1,7 +1,7 @@
 //! What the driver asks of every partition.
 
-use super::ellipsoid::EllipsoidAsk;
-use super::missing::MissingAsk;
+use super::ellipsoid_rows::EllipsoidAsk;
+use super::missing_rows::MissingAsk;
 use super::wire::{Reader, Wire, damaged, tagged, untagged, wire};
 use crate::error::Result;
 use crate::loss::Loss;
