@@ -90,7 +90,6 @@ impl Driver {
 #[pyfunction]
 #[pyo3(signature = (ask, partition, x, y, *, sample_weight=None, names=None, errors=None))]
 #[expect(clippy::needless_pass_by_value, reason = "the arguments of a Python function")]
-#[expect(clippy::too_many_arguments, reason = "the arguments of a Python function")]
 pub(crate) fn look<'py>(
     ask: &[u8],
     partition: usize,

@@ -1,9 +1,9 @@
 //! What the driver asks of every partition.
 
-use super::ellipsoid::EllipsoidAsk;
+use super::ellipsoid_rows::EllipsoidAsk;
 use super::kernels::KernelAsk;
 use super::message::{Inner as Said, Message};
-use super::missing::MissingAsk;
+use super::missing_rows::MissingAsk;
 use super::wire::{Reader, Wire, damaged, tagged, untagged, wire};
 use crate::error::Result;
 use crate::loss::Loss;

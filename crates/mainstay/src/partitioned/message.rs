@@ -2,11 +2,11 @@
 
 use super::ask::{Ask, BACK, Inner as Asked};
 use super::block::Block;
-use super::ellipsoid::{self, EllipsoidSums};
+use super::ellipsoid_rows::{self, EllipsoidSums};
 use super::first_look::{FirstLook, first_look};
 use super::kernel::look_at;
 use super::kernels::KernelSums;
-use super::missing::{self, MissingSums};
+use super::missing_rows::{self, MissingSums};
 use super::wire::{Reader, Symmetric, Wire, damaged, tagged, untagged, wire};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
@@ -37,9 +37,9 @@ pub fn look(block: &Block<'_>, ask: &Ask) -> Result<Message> {
     Ok(Message(match &ask.0 {
         Asked::First(ask) => Inner::First(first_look(block, ask)?),
         Asked::Pass(ask) => Inner::Pass(look_at(block, ask)?),
-        Asked::Missing(ask) => Inner::Missing(missing::look(block, ask)?),
+        Asked::Missing(ask) => Inner::Missing(missing_rows::look(block, ask)?),
         Asked::Ellipsoid(ask) => {
-            Inner::Ellipsoid(ellipsoid::look(block, &ask.rows, &ask.questions)?)
+            Inner::Ellipsoid(ellipsoid_rows::look(block, &ask.rows, &ask.questions)?)
         }
         Asked::Kernel(ask) => Inner::Kernel(ask.look(block)?),
     }))

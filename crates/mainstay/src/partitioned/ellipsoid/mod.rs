@@ -1,16 +1,13 @@
-//! [`EllipsoidSvc`](crate::ellipsoid::EllipsoidSvc) over partitions: a support vector machine whose rows are ellipsoids.
+//! `EllipsoidSvc` over partitions: a support vector machine whose rows are ellipsoids.
 //!
 //! Where all rows have one shape its length along the weights is one number, known to the driver; rows with axes of their
 //! own bring them along in every block. Lengths are smoothed so that the rows moved by them stay inside their ellipsoids:
 //! every pass then proves a bound.
 
-mod kernel;
 mod problem;
 mod shape;
 #[cfg(test)]
 mod tests;
-
-pub(super) use kernel::{EllipsoidAsk, EllipsoidSums, look};
 
 use self::problem::Ellipsoid;
 use self::shape::Principal;

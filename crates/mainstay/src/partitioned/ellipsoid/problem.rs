@@ -1,6 +1,5 @@
 //! The support vector machine whose rows are ellipsoids, in solver units: its bounds and its Newton step.
 
-use super::kernel::{self, EllipsoidAsk, EllipsoidSums, Question, smoothed};
 use super::shape::Principal;
 use crate::certificate::Certificate;
 use crate::error::Result;
@@ -8,6 +7,7 @@ use crate::linalg::{Dense, vector};
 use crate::partitioned::ask::{Inner as Asked, PassAsk, Point};
 use crate::partitioned::binary::{Binary, Place};
 use crate::partitioned::block::Block;
+use crate::partitioned::ellipsoid_rows::{self, EllipsoidAsk, EllipsoidSums, Question, smoothed};
 use crate::partitioned::message::Inner as Said;
 use crate::partitioned::newton_step::{Step, solve_regular};
 use crate::partitioned::units::Units;
@@ -147,7 +147,7 @@ impl Smoothed for Ellipsoid {
         rows: &PassAsk,
         questions: &[Question],
     ) -> Result<Vec<EllipsoidSums>> {
-        kernel::look(block, rows, questions)
+        ellipsoid_rows::look(block, rows, questions)
     }
 
     fn ask(&self, rows: PassAsk, questions: Vec<Question>) -> Asked {

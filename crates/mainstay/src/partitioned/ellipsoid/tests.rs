@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::kernel::look;
 use super::problem::Ellipsoid;
 use super::shape::Principal;
 use crate::data::Shape;
@@ -10,6 +9,7 @@ use crate::linalg::{Dense, Matrix};
 use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::binary::Place;
 use crate::partitioned::block::Block;
+use crate::partitioned::ellipsoid_rows::look;
 use crate::partitioned::walk::Smoothed;
 
 const ROWS: usize = 6;

@@ -1,22 +1,18 @@
-//! [`MissingFeatureSvc`](crate::missing::MissingFeatureSvc) over partitions: the hinge loss under the worst deletion of features.
+//! `MissingFeatureSvc` over partitions: the hinge loss under the worst deletion of features.
 //!
 //! The adversary of every row is smoothed by an entropy, so that each feature of each row bends a little and Newton's method
 //! needs no state per row; the box around the weights is the driver's. Shares and kept parts are feasible for the dual at
 //! every point, whatever the width.
 
-mod adversary;
 mod box_qp;
-mod kernel;
 mod problem;
 #[cfg(test)]
 mod tests;
 
-pub(super) use kernel::{MissingAsk, MissingSums, look};
-
-use self::adversary::Adversary;
 use self::problem::Missing;
 use super::course::ClassSide;
 use super::first_look::FirstLook;
+use super::missing_rows::adversary::Adversary;
 use super::one_versus_rest::Recipe;
 use super::units::Units;
 use super::walk::Limits;

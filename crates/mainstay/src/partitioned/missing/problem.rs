@@ -1,8 +1,6 @@
 //! Problem (4) of Dekel and Shamir (2008) in solver units: its bounds from the sums of a pass, and its Newton step.
 
-use super::adversary::Adversary;
 use super::box_qp::{BoxProgram, minimise};
-use super::kernel::{self, MissingAsk, MissingSums, Question};
 use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::linalg::vector;
@@ -11,6 +9,8 @@ use crate::partitioned::ask::{Inner as Asked, PassAsk, Point};
 use crate::partitioned::binary::Place;
 use crate::partitioned::block::Block;
 use crate::partitioned::message::Inner as Said;
+use crate::partitioned::missing_rows::adversary::Adversary;
+use crate::partitioned::missing_rows::{MissingAsk, MissingSums, Question, look_with};
 use crate::partitioned::newton_step::Step;
 use crate::partitioned::units::Units;
 use crate::partitioned::walk::{Pace, Smoothed, Values};
@@ -18,7 +18,7 @@ use crate::partitioned::walk::{Pace, Smoothed, Values};
 /// $$\min_{|v_j| \le c_j,\, b}\ \frac1\Omega \sum_i \omega_i \big[h_i(v) - y_i b\big]_+$$
 ///
 /// with the margin as unit, $c_j = C/(\gamma t_j)$ for features that are multiplied by $t_j$, and $h_i$ the worst case of
-/// [`RobustHinge`](crate::missing::RobustHinge).
+/// `RobustHinge`.
 #[derive(Debug, Clone)]
 pub(in crate::partitioned) struct Missing {
     /// Rows of this class are positive.
@@ -82,7 +82,7 @@ impl Smoothed for Missing {
         rows: &PassAsk,
         questions: &[Question],
     ) -> Result<Vec<MissingSums>> {
-        kernel::look_with(block, rows, &self.adversary, questions)
+        look_with(block, rows, &self.adversary, questions)
     }
 
     fn ask(&self, rows: PassAsk, questions: Vec<Question>) -> Asked {

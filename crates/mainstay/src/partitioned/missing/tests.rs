@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::adversary::{Adversary, RowCase};
-use super::kernel::{Question, look_with};
 use super::problem::Missing;
 use crate::linalg::{Dense, Matrix};
 use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::block::Block;
+use crate::partitioned::missing_rows::adversary::{Adversary, RowCase};
+use crate::partitioned::missing_rows::{Question, look_with};
 use crate::partitioned::walk::Smoothed;
 use crate::uncertainty::Deletions;
 

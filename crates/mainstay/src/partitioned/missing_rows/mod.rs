@@ -1,14 +1,16 @@
 //! One look at the rows: value, slope and curvature of the smoothed problem (4), and both halves of its certificate.
 
-use super::adversary::{Adversary, RowCase};
+pub(super) mod adversary;
+
+use self::adversary::{Adversary, RowCase};
+use super::ask::{PassAsk, Point};
+use super::block::Block;
+use super::kernel::{Chunk, each_chunk};
+use super::message::{Side, add_matrix};
+use super::row_terms::{logistic, softplus};
+use super::wire::{Symmetric, wire};
 use crate::error::Result;
 use crate::linalg::{Csr, Dense, Matrix, vector};
-use crate::partitioned::ask::{PassAsk, Point};
-use crate::partitioned::block::Block;
-use crate::partitioned::kernel::{Chunk, each_chunk};
-use crate::partitioned::message::{Side, add_matrix};
-use crate::partitioned::row_terms::{logistic, softplus};
-use crate::partitioned::wire::{Symmetric, wire};
 use crate::uncertainty::Deletions;
 
 /// The smoothing of the adversary, in widths of that of the hinge.
@@ -16,7 +18,7 @@ const INNER: f64 = 0.3;
 
 /// All that one pass must bring.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::partitioned) struct MissingAsk {
+pub(super) struct MissingAsk {
     /// Units of the rows; its own questions are empty.
     pub rows: PassAsk,
     /// Value of every feature.
@@ -31,7 +33,7 @@ wire!(MissingAsk { rows, values, budget, questions });
 
 /// One class against the rest at one point.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::partitioned) struct Question {
+pub(super) struct Question {
     /// Rows of this class are positive.
     pub positive: usize,
     /// Where.
@@ -48,7 +50,7 @@ wire!(Question { positive, point, width, before, deleting });
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::partitioned) struct MissingSums {
+pub(super) struct MissingSums {
     /// Smoothed losses.
     pub value: f64,
     /// The same with the width of the point before.
@@ -79,7 +81,7 @@ impl MissingSums {
         }
     }
 
-    pub(in crate::partitioned) fn merge(mut self, next: &Self) -> Result<Self> {
+    pub(super) fn merge(mut self, next: &Self) -> Result<Self> {
         self.value += next.value;
         self.value_before += next.value_before;
         self.primal += next.primal;
@@ -93,10 +95,7 @@ impl MissingSums {
 }
 
 /// Answers every question from the rows of one block.
-pub(in crate::partitioned) fn look(
-    block: &Block<'_>,
-    ask: &MissingAsk,
-) -> Result<Vec<MissingSums>> {
+pub(super) fn look(block: &Block<'_>, ask: &MissingAsk) -> Result<Vec<MissingSums>> {
     let adversary = Adversary::new(Deletions::new(ask.values.clone(), ask.budget)?);
     look_with(block, &ask.rows, &adversary, &ask.questions)
 }
@@ -263,7 +262,7 @@ impl Stack {
     fn add_to(self, out: &mut Dense) -> Result<()> {
         let (p, sparse) = (self.ncols, self.sparse);
         let (hinge, bends) = self.hinge.matrix(p, sparse)?;
-        crate::partitioned::kernel::add_gram(&hinge, &bends, out);
+        super::kernel::add_gram(&hinge, &bends, out);
         let (adversary, bends) = self.adversary.matrix(p, sparse)?;
         if !bends.is_empty() {
             let gram = adversary.weighted_gram(&bends);

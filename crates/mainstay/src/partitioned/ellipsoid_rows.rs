@@ -1,13 +1,13 @@
 //! One look at the rows: a smoothed hinge whose margins are moved by the errors of the rows.
 
+use super::ask::{PassAsk, Point};
+use super::block::Block;
+use super::kernel::{Chunk, add_gram, each_chunk};
+use super::message::{Curvature, Side};
+use super::row_terms::{logistic, softplus};
+use super::wire::{Symmetric, wire};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
-use crate::partitioned::ask::{PassAsk, Point};
-use crate::partitioned::block::Block;
-use crate::partitioned::kernel::{Chunk, add_gram, each_chunk};
-use crate::partitioned::message::{Curvature, Side};
-use crate::partitioned::row_terms::{logistic, softplus};
-use crate::partitioned::wire::{Symmetric, wire};
 
 /// The smoothing of the length of an ellipsoid along the weights, in widths of that of the hinge.
 const SOFT: f64 = 0.1;
@@ -22,7 +22,7 @@ pub(super) fn smoothed(support: f64, width: f64) -> f64 {
 
 /// All that one pass must bring.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::partitioned) struct EllipsoidAsk {
+pub(super) struct EllipsoidAsk {
     /// Units of the rows; its own questions are empty.
     pub rows: PassAsk,
     /// One for every class that is still open.
@@ -33,7 +33,7 @@ wire!(EllipsoidAsk { rows, questions });
 
 /// One class against the rest at one point.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::partitioned) struct Question {
+pub(super) struct Question {
     /// Rows of this class are positive.
     pub positive: usize,
     /// Where.
@@ -50,7 +50,7 @@ wire!(Question { positive, point, width, before, support });
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::partitioned) struct EllipsoidSums {
+pub(super) struct EllipsoidSums {
     /// Smoothed losses.
     pub value: f64,
     /// The same with the width of the point before.
@@ -81,7 +81,7 @@ impl EllipsoidSums {
         }
     }
 
-    pub(in crate::partitioned) fn merge(mut self, next: &Self) -> Result<Self> {
+    pub(super) fn merge(mut self, next: &Self) -> Result<Self> {
         self.value += next.value;
         self.value_before += next.value_before;
         self.primal += next.primal;
@@ -95,7 +95,7 @@ impl EllipsoidSums {
 }
 
 /// Answers every question from the rows of one block.
-pub(in crate::partitioned) fn look(
+pub(super) fn look(
     block: &Block<'_>,
     rows: &PassAsk,
     questions: &[Question],

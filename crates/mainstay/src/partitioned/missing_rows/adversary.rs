@@ -23,7 +23,7 @@ pub(in crate::partitioned) struct Adversary {
 }
 
 impl Adversary {
-    pub(super) fn new(deletions: Deletions) -> Self {
+    pub(in crate::partitioned) fn new(deletions: Deletions) -> Self {
         let mean = deletions.total() / deletions.values().len() as f64;
         let weight = |v: &f64| (v / mean).max(LEAST_ENTROPY);
         let entropy = deletions.values().iter().map(weight).collect();
@@ -31,14 +31,14 @@ impl Adversary {
     }
 
     /// The loss of a row with score 0, before the hinge: $V/P$.
-    pub(super) fn intact(&self) -> f64 {
+    pub(in crate::partitioned) fn intact(&self) -> f64 {
         self.demand * self.deletions.total()
     }
 }
 
 /// The nonzeros of one row: what each adds to the shortfall if it is kept, and how much of it is kept.
 #[derive(Debug, Default)]
-pub(super) struct RowCase {
+pub(in crate::partitioned) struct RowCase {
     /// Columns of the nonzeros.
     pub columns: Vec<usize>,
     /// The numbers themselves, in solver units.
@@ -67,7 +67,13 @@ pub(super) struct RowCase {
 
 impl RowCase {
     /// Takes a row in; returns its exact worst case $h_i(w)$.
-    pub(super) fn take(&mut self, adversary: &Adversary, row: Row<'_>, y: f64, w: &[f64]) -> f64 {
+    pub(in crate::partitioned) fn take(
+        &mut self,
+        adversary: &Adversary,
+        row: Row<'_>,
+        y: f64,
+        w: &[f64],
+    ) -> f64 {
         for list in [&mut self.entries, &mut self.short, &mut self.values, &mut self.soft] {
             list.clear();
         }
@@ -95,7 +101,7 @@ impl RowCase {
     }
 
     /// Nothing is deleted: the value of that.
-    pub(super) fn keep_all(&mut self, adversary: &Adversary) -> f64 {
+    pub(in crate::partitioned) fn keep_all(&mut self, adversary: &Adversary) -> f64 {
         self.kept.clear();
         self.kept.resize(self.short.len(), 1.0);
         self.bend.clear();
@@ -106,7 +112,7 @@ impl RowCase {
 
     /// $\max_\tau \sum_j \tau_j r_j + h \sum_j u_j H(\tau_j)$ with $\sum v_j \tau_j \ge P$ and $H$ the entropy; leaves
     /// $\tau$ and its derivatives.
-    pub(super) fn smooth(&mut self, adversary: &Adversary, width: f64) -> f64 {
+    pub(in crate::partitioned) fn smooth(&mut self, adversary: &Adversary, width: f64) -> f64 {
         let count = self.short.len();
         self.kept.resize(count, 0.0);
         self.bend.resize(count, 0.0);
@@ -208,7 +214,7 @@ impl RowCase {
 
     /// Moves $\tau$ up by what rounding left of $\sum v_j \tau_j \ge P$; returns that sum and $\sum \tau_j r_j$, with
     /// the zeros.
-    pub(super) fn make_feasible(&mut self, adversary: &Adversary) -> (f64, f64) {
+    pub(in crate::partitioned) fn make_feasible(&mut self, adversary: &Adversary) -> (f64, f64) {
         let must = adversary.deletions.kept() - self.rest;
         let have: f64 = self.values.iter().zip(&self.kept).map(|(v, t)| v * t).sum();
         if have < must {
