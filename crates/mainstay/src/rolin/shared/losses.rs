@@ -22,7 +22,7 @@ impl<'a> PaperLoss<'a> {
     }
 
     /// Rows count by `shares`, which add up to 1, where there are any.
-    pub(in crate::rolin) fn on<'b>(self, shares: Option<&'b [f64]>) -> PaperLoss<'b> {
+    pub(in crate::rolin) fn on(self, shares: Option<&[f64]>) -> PaperLoss<'_> {
         PaperLoss { loss: self.loss, shares }
     }
 

@@ -116,7 +116,7 @@ impl<'a> Counted<'a> {
             }
             return Ok(Self { data, plan: plan.clone(), first: None, given });
         }
-        let mut alike: BTreeMap<(usize, Vec<(usize, bool)>), Vec<usize>> = BTreeMap::new();
+        let mut alike: Alike = BTreeMap::new();
         for (i, sides) in sides(plan, given)?.into_iter().enumerate() {
             if let Some(kind) = position[i] {
                 alike.entry((kind, sides)).or_default().push(i);
@@ -155,6 +155,9 @@ impl<'a> Counted<'a> {
     }
 }
 
+/// Rows by content and by the splits they are in, with the side of each.
+type Alike = BTreeMap<(usize, Vec<(usize, bool)>), Vec<usize>>;
+
 /// In which of the given splits a row is, and on which side; nothing where splits are dealt.
 fn sides(plan: &Plan, rows: usize) -> Result<Vec<Vec<(usize, bool)>>> {
     let mut sides = vec![Vec::new(); rows];
@@ -171,10 +174,7 @@ fn sides(plan: &Plan, rows: usize) -> Result<Vec<Vec<(usize, bool)>>> {
 }
 
 /// The given splits in terms of merged rows.
-fn regrouped(
-    alike: &BTreeMap<(usize, Vec<(usize, bool)>), Vec<usize>>,
-    splits: usize,
-) -> GivenSplits {
+fn regrouped(alike: &Alike, splits: usize) -> GivenSplits {
     let mut out = vec![(Vec::new(), Vec::new()); splits];
     for (new, (_, sides)) in alike.keys().enumerate() {
         for &(k, holdout) in sides {
