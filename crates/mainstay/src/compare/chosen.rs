@@ -220,9 +220,9 @@ impl Candidate<'_> {
             class: self.classes[class].clone(),
             prevalence: labels.iter().filter(|l| **l == class).count() as f64 / labels.len() as f64,
             roc: roc_curve(judged, class).unwrap_or_default(),
-            auc: auc[class].clone().ok(),
+            auc: auc[class].ok(),
             pr: pr_curve(judged, class).unwrap_or_default(),
-            pr_auc: pr_auc[class].clone().ok(),
+            pr_auc: pr_auc[class].ok(),
         };
         let shown = if k == 2 { 1..2 } else { 0..k };
         shown.map(one).filter(|curves| !curves.roc.is_empty()).collect()

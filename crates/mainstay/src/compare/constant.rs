@@ -54,16 +54,15 @@ impl Judge<'_> {
             words.value(constant),
             words.told(own.mean)
         )];
-        let headline = match &better {
-            Some((m, found)) => format!(
+        let headline = if let Some((m, found)) = &better {
+            format!(
                 "Use {}: on undamaged data it {}, where {plain} does not beat a constant answer.",
                 named(m),
                 words.told(found.mean)
-            ),
-            None => {
-                sentences.push(HELP.into());
-                "Nothing here beats a constant answer: no method tells these classes apart from these features.".into()
-            }
+            )
+        } else {
+            sentences.push(HELP.into());
+            "Nothing here beats a constant answer: no method tells these classes apart from these features.".into()
         };
         sentences.extend(self.who_is_constant());
         Some(Advice {

@@ -83,15 +83,16 @@ pub fn roster(p: usize) -> Result<(Vec<MethodInfo>, Vec<Entrant>)> {
     let mut entrants = Vec::new();
     for recipe in &recipes {
         let lent = recipe.same_fits_as.unwrap_or(recipe.name);
-        let inner: Box<dyn Estimator> = match shared.iter().find(|(name, _)| *name == lent) {
-            Some((_, memo)) => Box::new(memo.clone()),
-            None => {
-                let settings = recipe.settings.clone();
-                let memo = Memo::new(Box::new(Tuned::new(recipe.method, settings, recipe.choice)?));
-                shared.push((recipe.name, memo.clone()));
-                Box::new(memo)
-            }
+        let known = shared.iter().find(|(name, _)| *name == lent);
+        let inner = if let Some((_, memo)) = known {
+            memo.clone()
+        } else {
+            let settings = recipe.settings.clone();
+            let memo = Memo::new(Box::new(Tuned::new(recipe.method, settings, recipe.choice)?));
+            shared.push((recipe.name, memo.clone()));
+            memo
         };
+        let inner = Box::new(inner);
         let estimator = Box::new(Prepared { first: recipe.first, estimator: inner });
         entrants.push(Entrant { name: recipe.name.into(), estimator });
     }

@@ -77,7 +77,7 @@ pub fn threshold_table(judged: &Judged<'_>, thresholds: &[f64]) -> Result<Vec<Th
 
 /// Rows by falling score, as weights of positive and negative rows; equal scores are one step.
 struct Steps {
-    steps: Vec<(f64, f64)>,
+    weights: Vec<(f64, f64)>,
     positive: f64,
     negative: f64,
 }
@@ -94,13 +94,13 @@ impl Steps {
                 if side.positive(i) { (p + w, n) } else { (p, n + w) }
             })
         };
-        let steps = order.chunk_by(|&a, &b| scores[a] == scores[b]).map(weigh).collect();
-        Ok(Self { steps, positive, negative })
+        let weights = order.chunk_by(|&a, &b| scores[a] == scores[b]).map(weigh).collect();
+        Ok(Self { weights, positive, negative })
     }
 
     /// Positive and negative rows that are called positive, step by step.
     fn each(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        self.steps.iter().scan((0.0, 0.0), |sum, (hits, alarms)| {
+        self.weights.iter().scan((0.0, 0.0), |sum, (hits, alarms)| {
             *sum = (sum.0 + hits, sum.1 + alarms);
             Some(*sum)
         })

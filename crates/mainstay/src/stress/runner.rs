@@ -20,7 +20,10 @@ struct Job {
 }
 
 /// A fit judged, and the estimator with what the fit chose by cross-validation.
-type Done = (Vec<Cell>, Option<Box<dyn Estimator>>);
+pub(super) type Done = (Vec<Cell>, Option<Box<dyn Estimator>>);
+
+/// Who is told of the cells of every fit.
+type Told<'a> = &'a (dyn Fn(&[Cell]) + Sync);
 
 /// What all fits of a repeat have in common.
 pub(super) struct Runner<'a> {
@@ -32,7 +35,7 @@ pub(super) struct Runner<'a> {
     clocks: Vec<Clock>,
     control: &'a Control,
     inner: Control,
-    done: &'a (dyn Fn(&[Cell]) + Sync),
+    done: Told<'a>,
 }
 
 impl<'a> Runner<'a> {
@@ -41,7 +44,7 @@ impl<'a> Runner<'a> {
         scene: &'a Scene,
         entrants: &'a [Entrant],
         (repeat, known): (usize, &'a [Cell]),
-        (control, done): (&'a Control, &'a (dyn Fn(&[Cell]) + Sync)),
+        (control, done): (&'a Control, Told<'a>),
     ) -> Self {
         let inner = control.without_progress().with_threads(0);
         let clocks = entrants.iter().map(|_| Clock::new(plan.seconds_each)).collect();
@@ -137,13 +140,11 @@ impl<'a> Runner<'a> {
                 (fail(&blanks, "the fit stopped with an internal error; please report it"), None)
             }
         };
-        match stored {
-            Some(cells) => Ok((cells, settled)),
-            None => {
-                (self.done)(&cells);
-                Ok((cells, settled))
-            }
+        if let Some(known) = stored {
+            return Ok((known, settled));
         }
+        (self.done)(&cells);
+        Ok((cells, settled))
     }
 
     fn is_middle(&self, threat: Threat, level: f64) -> bool {

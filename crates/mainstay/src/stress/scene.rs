@@ -2,6 +2,7 @@
 
 use super::judgement;
 use super::run::{Cell, Plan, seed_of};
+use super::runner::Done;
 use super::test_damage::{adversarial_deletion, corrupted_features, measurement_error};
 use super::training::{few_samples, label_noise, outliers, unlucky_split};
 use super::{OutlierKind, Part, Threat, missing_features, spoiled};
@@ -47,7 +48,7 @@ impl Scene {
         damage: Option<(Threat, f64)>,
         mut blanks: Vec<Cell>,
         control: &Control,
-    ) -> Result<(Vec<Cell>, Option<Box<dyn Estimator>>)> {
+    ) -> Result<Done> {
         let (x, labels) = self.training_rows(damage)?;
         let (fit, settled) = Fit::new(x, &labels, self, estimator, control)?;
         for cell in &mut blanks {
