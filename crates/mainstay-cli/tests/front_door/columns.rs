@@ -92,14 +92,6 @@ fn nasty_files_give_the_expected_columns_or_one_line() {
         ("index.csv", index.clone().into_bytes(), &[], Ok(&["x"])),
         ("index2.csv", index.into_bytes(), &["--keep-feature", "column1"], Ok(&["column1", "x"])),
         ("ids.csv", plain(&("id", &|i| format!("P{}", 900 - i))), &[], Ok(&["x"])),
-        // Rows that came twice do not make an identifier a hundred categories, nor an index a measurement.
-        ("twice.csv", twice(), &[], Ok(&["x"])),
-        (
-            "limit.csv",
-            plain(&("crp", &|i| ["<0.5", "0.7", "3"][i % 3].into())),
-            &[],
-            Err(&["`<0.5` is a limit"]),
-        ),
         ("numbers.csv", plain(&("id", &|i| format!("{}", 7000 + i * i))), &[], Ok(&["x"])),
         ("iso.csv", dates(|i| format!("2024-02-{:02}", 1 + i % 20)), &[], Ok(&["x", "when"])),
         ("day.csv", dates(|i| format!("{:02}/03/2024", 1 + i % 20)), &[], Ok(&["x", "when"])),
@@ -126,6 +118,27 @@ fn nasty_files_give_the_expected_columns_or_one_line() {
         ),
         ("sheet.xlsx", sheet(), &[], Ok(&["x", "ward=a", "ward=b"])),
         ("book.xlsx", sheet(), &["--sheet", "other"], Err(&["no sheet `other`", "`Data`"])),
+    ];
+    let folder = Folder::new();
+    for case in cases {
+        meets(&folder, case);
+    }
+}
+
+#[test]
+fn exports_of_clinics_give_the_expected_columns_or_one_line() {
+    let limit = |i: usize| ["<0.5", "0.7", "3"][i % 3].to_owned();
+    let limit = table(",", &[("x", &measure), ("crp", &limit), ("y", &label)]);
+    let cost = |i: usize| format!("{}.5{:02},50", 1 + i % 7, i);
+    let comma = |i: usize| measure(i).replace('.', ",");
+    let cost = table(";", &[("x", &comma), ("cost", &cost), ("y", &label)]);
+    let headless = b"P-1,67,33.5,3.18,f,A,no,ill\nP-2,34,28.1,3.05,m,B,no,well\n";
+    let cases: [Nasty; 4] = [
+        // Rows that came twice do not make an identifier a hundred categories, nor an index a measurement.
+        ("twice.csv", twice(), &[], Ok(&["x"])),
+        ("limit.csv", limit.into_bytes(), &[], Err(&["row 1", "`crp`", "`<0.5` is a limit"])),
+        ("cost.csv", cost.into_bytes(), &[], Err(&["row 1", "`1.500,50` has a thousands"])),
+        ("words.csv", headless.to_vec(), &[], Err(&["line 1", "`67`", "--no-header"])),
     ];
     let folder = Folder::new();
     for case in cases {
