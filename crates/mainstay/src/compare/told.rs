@@ -104,8 +104,11 @@ fn entrants(expected: &Expectation, p: usize) -> Result<Vec<Entrant>> {
     if expected.missing > 0.0 || expected.errors > 0.0 {
         list.push(one("l2 + gaussian imputation", "l2", plain(), true)?);
     }
-    let told = json!({"wrong_labels": expected.wrong_labels, "missing": expected.missing,
-                      "n_alphas": 12, "tol": 1e-4});
+    let mut told = json!({"wrong_labels": expected.wrong_labels, "missing": expected.missing,
+                          "n_alphas": 12, "tol": 1e-4});
+    if expected.errors > 0.0 {
+        told["errors"] = json!(expected.errors);
+    }
     list.push(one("robust-logistic", "robust-logistic", told, false)?);
     if expected.wrong_labels > 0.0 {
         list.push(one(

@@ -305,7 +305,9 @@ pub(super) fn finish(
     if !after && rates.any() {
         // The model speaks of the true classes, the shares are those of the labels.
         let own = |share: f64| (share - rates.negative) / rates.kept();
-        unmeasured.iter_mut().for_each(|share| *share = own(*share).clamp(floor, 1.0 - floor));
+        for share in &mut unmeasured {
+            *share = own(*share).clamp(floor, 1.0 - floor);
+        }
     }
     let model = model.with_base_rates(&unmeasured)?;
     let mut fitted = assemble(merged, Model::GaussianLinear(model), params.tol, fits);

@@ -74,6 +74,7 @@ impl Scatter {
     }
 
     /// V of features that are multiplied by `factor` each.
+    #[must_use]
     pub fn scaled(&self, factor: impl Fn(usize) -> f64) -> Self {
         let mut scaled = self.clone();
         for (k, &j) in scaled.features.iter().enumerate() {
