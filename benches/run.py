@@ -22,7 +22,7 @@ import harness
 import mainstay
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS = ["penalized", "rolin", "conic", "missing", "stable", "measurement", "reading"]
+GROUPS = ["penalized", "rolin", "conic", "missing", "stable", "measurement", "reading", "scale"]
 
 
 def main():

@@ -63,7 +63,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         return self._fit(X, y)
 
     def decision_function(self, X):
-        """Score rows: positive means ``classes_[1]``; with more classes, one score a class.
+        """Score rows: positive means ``classes_[1]``; with more classes, one score per class.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mainstay import _core
+from mainstay import _core, _dask
 from mainstay._base import BaseClassifier, core_matrix
 from mainstay._encoder import TableEncoder
 from mainstay._tables import frame_names, index_of, is_frame, row_names
@@ -33,6 +33,7 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None, ids=None):
         (``result.attrs["space"]`` says so).
     X : array-like, frame or sparse matrix of shape (n_samples, n_features)
         Rows, as for ``predict``: raw frames where the model is a pipeline with a `TableEncoder`.
+        Dask data give a lazy Dask frame.
     uncertainty : float, array-like or tuple, default=None
         An ellipsoid around every row, for ``radius_ellipsoid``: the factor by which it must grow
         until it reaches a row with another prediction (below 1: the ellipsoid itself holds one).
@@ -42,8 +43,8 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None, ids=None):
     values : array-like of shape (n_features,), default=None
         What deleting each feature costs, not negative; None is 1 each.
     witness : {"l2", "l1", "linf", "ellipsoid", "deletions", "deletion_value"}, default=None
-        Adds the flipped rows themselves, one column ``witness_<feature>`` a feature: feed them to
-        ``predict`` (of the last step) and see. They lie on the boundary or, where it must be
+        Adds the flipped rows themselves, one column ``witness_<feature>`` per feature: feed them
+        to ``predict`` (of the last step) and see. They lie on the boundary or, where it must be
         crossed, a rounding error beyond. NaN where nothing flips.
     ids : str, list of str or array-like of shape (n_samples,), default=None
         What identifies the rows: columns of ``X``, or one entry for each row. They come first in
@@ -72,6 +73,9 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None, ids=None):
     >>> model.predict(flipped).tolist()
     [1, 1, 0, 0]
     """
+    if _dask.is_dask(X):
+        options = {"uncertainty": uncertainty, "values": values, "witness": witness}
+        return _dask.certify(model, X, ids, **options)
     names, index = _names(X), index_of(X)
     listed = {**_encoder_ids(model, X), **row_names(X, ids)}
     last, X, names, space = _last_step(model, X, names)
@@ -220,7 +224,7 @@ def _linear(model, X):
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
     intercept = np.array(np.broadcast_to(intercept, (coef.shape[0],)))
     if coef.shape == (2, X.shape[1]):
-        # One score a class: with two classes their difference decides.
+        # One score per class: with two classes their difference decides.
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
     classes = getattr(model, "classes_", None)
     rows = 1 if classes is None or len(classes) == 2 else len(classes)

@@ -454,7 +454,11 @@ class Driver:
     """A fit over partitions: asks, and takes the merged answers of all partitions in."""
 
     def __init__(
-        self, method: str, params: Mapping[str, Any], checkpoint: bytes | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        checkpoint: bytes | None = None,
+        curvature_rows: int | None = None,
     ) -> None: ...
     @property
     def passes(self) -> int: ...

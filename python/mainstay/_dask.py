@@ -12,8 +12,12 @@ import numpy as np
 from mainstay import _partitioned
 from mainstay._partitioned import FAN
 
-# Partitions beyond which several share a task.
+# Partitions beyond which several share a task before it is known how many rows they hold.
 _MANY = 128
+# Tasks of a pass for each thread: more would only keep the scheduler busy.
+_TASKS_PER_THREAD = 2
+# Bytes of rows that a task may hold.
+_TASK_BYTES = 256e6
 # Part of the memory of all workers that the rows may take to be kept there between passes.
 _KEEP = 0.3
 _LABEL, _WEIGHT = "__mainstay_label__", "__mainstay_weight__"
@@ -74,6 +78,58 @@ def _lazy_frame(model, method, X):
     return X.map_partitions(ask, meta=ask(X._meta_nonempty).iloc[:0])
 
 
+def certify(model, X, ids, **options):
+    """Certificates of every partition of ``X``, as a Dask frame."""
+    uncertainty = options["uncertainty"]
+    if isinstance(uncertainty, tuple) or np.ndim(uncertainty) > 2:
+        raise ValueError(
+            "Dask data take one uncertainty for all rows: a radius, semi-axes of shape (p,) or a "
+            "matrix (p, p); certify partitions by themselves for an uncertainty per row"
+        )
+    if ids is not None and not set(np.atleast_1d(ids).tolist()) <= set(getattr(X, "columns", ())):
+        raise ValueError(f"`ids` = {ids!r}: for Dask data these are names of columns of X")
+    if not _is_frame(X):
+        import dask.dataframe as dd
+
+        X = dd.from_dask_array(X.rechunk({1: -1}) if X.numblocks[1] > 1 else X)
+    ask = _Certify(model, ids, options)
+    return X.map_partitions(ask, meta=ask(X._meta_nonempty).iloc[:0])
+
+
+class _Certify:
+    """``certify`` for one partition of a frame, empty ones too."""
+
+    def __init__(self, model, ids, options):
+        self.model, self.ids, self.options = model, ids, options
+
+    def __call__(self, X):
+        import pandas as pd
+
+        from mainstay import certify
+
+        if not len(X):
+            return self(_one_row(X)).iloc[:0]
+        options, shape = dict(self.options), self.options["uncertainty"]
+        if np.ndim(shape):
+            options["uncertainty"] = (
+                np.zeros(len(X), dtype=np.int64),
+                [np.asarray(shape).tolist()],
+            )
+        names = getattr(self.model, "feature_names_in_", None)
+        rows = X if names is None or not set(names) <= set(X.columns) else X[list(names)]
+        named = all(isinstance(name, str) for name in rows.columns)
+        found = certify(self.model, rows if named else rows.to_numpy(), **options)
+        ids = [] if self.ids is None else np.atleast_1d(self.ids).tolist()
+        return pd.concat([X[ids], found.set_axis(X.index)], axis=1)
+
+
+def _one_row(X):
+    """Make a row of zeros with the columns of ``X``."""
+    import pandas as pd
+
+    return pd.DataFrame(np.zeros((1, X.shape[1])), columns=X.columns)
+
+
 class _Ask:
     """A method of a model, for one block; empty blocks have answers too."""
 
@@ -96,8 +152,7 @@ class _FrameAsk(_Ask):
         if len(X):
             found = getattr(self.model, self.method)(X)
         else:
-            row = pd.DataFrame(np.zeros((1, X.shape[1])), columns=X.columns)
-            found = getattr(self.model, self.method)(row)[:0]
+            found = getattr(self.model, self.method)(_one_row(X))[:0]
         if found.ndim == 1:
             return pd.Series(found, index=X.index)
         return pd.DataFrame(found, index=X.index, columns=self.model.classes_.tolist())
@@ -188,23 +243,33 @@ def _shown(lengths):
 
 
 class _Engine:
-    """Puts asks to partitions that live in Dask."""
+    """Puts asks to partitions that live in Dask.
+
+    A task looks at neighbouring partitions and merges their answers as far up the tree as it holds
+    whole branches. However partitions are shared out, the tree is the same, and so are the bits.
+    """
 
     def __init__(self, parts, columns):
         import dask
 
-        self.dask, self.columns = dask, columns
-        self.bundle = FAN if len(parts) > _MANY else 1
-        read, self.units = dask.delayed(_blocks, pure=False), []
-        for first in range(0, len(parts), self.bundle):
-            some = parts[first : first + self.bundle]
-            unit = read(first, [part[0] for part in some], some[0][1:])
-            self.units.append(unit)
+        self.dask, self.columns, self.parts = dask, columns, parts
+        self._share_out(1, 0) if len(parts) <= _MANY else self._share_out(FAN, 1)
+
+    def _share_out(self, size, depth):
+        """Give ``size`` partitions to each task, which merges ``depth`` levels of the tree."""
+        self.size, self.depth = size, depth
+        read, self.units = self.dask.delayed(_blocks, pure=False), []
+        for first in range(0, len(self.parts), size):
+            some = self.parts[first : first + size]
+            self.units.append(read(first, [part[0] for part in some], some[0][1:]))
 
     def counted(self, rows):
-        """Keep the rows with the workers between passes, if they have the memory."""
+        """Share the partitions out; keep their rows with the workers, if they have the memory."""
         client = _client()
-        if rows * (self.columns + 2) * 8 > _KEEP * _memory(client):
+        total = rows * (self.columns + 2) * 8
+        tasks = _TASKS_PER_THREAD * _threads(client)
+        self._share_out(*_bundle(len(self.parts), tasks, total))
+        if total > _KEEP * _memory(client):
             return
         if client is None:
             self.units = list(self.dask.persist(*self.units))
@@ -216,14 +281,42 @@ class _Engine:
         delayed = self.dask.delayed
         # A task of its own: it is sent once to every worker, not once for every partition.
         state = delayed(_keep, pure=False)(ask, classes)
-        look, join = delayed(_look, pure=False), delayed(merge, pure=False)
-        level = [look(unit, state, answer, merge) for unit in self.units]
-        while len(level) > 1:
-            level = [join(level[i : i + FAN]) for i in range(0, len(level), FAN)]
+        look, join = delayed(_look, pure=False), delayed(_join, pure=False)
+        level = [look(unit, state, self.depth, answer, merge) for unit in self.units]
+        branch, many = FAN**self.depth, len(self.parts)
+        held = [-(-min(self.size, many - i) // branch) for i in range(0, many, self.size)]
+        while sum(held) > 1:
+            groups = _groups(held)
+            level = [join([level[i] for i in some], cut, merge) for some, cut in groups]
+            held = [1] * len(level)
         client = _client()
         if client is None:
-            return self.dask.compute(level[0])[0]
-        return client.compute(level[0], retries=3).result()
+            return self.dask.compute(level[0])[0][0]
+        return client.compute(level[0], retries=3).result()[0]
+
+
+def _bundle(many, tasks, total):
+    """Partitions for each task, and how many levels of the tree lie within it.
+
+    At most ``tasks`` tasks, unless their rows, ``total`` bytes in all, would be too many for one.
+    """
+    size = max(1, min(-(-many // tasks), int(_TASK_BYTES * many / max(total, 1))))
+    depth = 0
+    # Whole branches only where rounding makes a task a quarter larger at most.
+    while 4 * FAN ** (depth + 1) <= size:
+        depth += 1
+    branch = FAN**depth
+    return -(-size // branch) * branch, depth
+
+
+def _groups(held):
+    """Which lists hold each next ``FAN`` messages, and which of theirs these are."""
+    ends = np.cumsum(held).tolist()
+    for first in range(0, ends[-1], FAN):
+        last = min(first + FAN, ends[-1])
+        some = [i for i, end in enumerate(ends) if end > first and end - held[i] < last]
+        skipped = ends[some[0]] - held[some[0]]
+        yield some, slice(first - skipped, last - skipped)
 
 
 def _keep(ask, classes):
@@ -248,9 +341,24 @@ def _block(index, part, columns, label, weight):
     return X, y, None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
 
 
-def _look(blocks, state, answer, merge):
+def _look(blocks, state, depth, answer, merge):
+    """Answers of some partitions, each ``FAN**depth`` of them merged into one."""
     ask, classes = state
-    return merge([answer(ask, i, block, classes) for i, block in blocks])
+
+    def branch(blocks, depth):
+        if depth == 0:
+            index, block = blocks[0]
+            return answer(ask, index, block, classes)
+        size = FAN ** (depth - 1)
+        parts = (blocks[i : i + size] for i in range(0, len(blocks), size))
+        return merge([branch(part, depth - 1) for part in parts])
+
+    size = FAN**depth
+    return [branch(blocks[i : i + size], depth) for i in range(0, len(blocks), size)]
+
+
+def _join(lists, cut, merge):
+    return [merge([message for some in lists for message in some][cut])]
 
 
 def _client():
@@ -263,6 +371,13 @@ def _client():
         return get_client()
     except ValueError:
         return None
+
+
+def _threads(client):
+    """Threads of all workers, or of this machine."""
+    if client is None:
+        return os.cpu_count() or 1
+    return max(1, sum(client.nthreads().values()))
 
 
 def _memory(client):

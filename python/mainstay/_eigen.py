@@ -1,4 +1,4 @@
-"""Generalized eigenvalue classifiers: one plane a class."""
+"""Generalized eigenvalue classifiers: one plane per class."""
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, unique_labels

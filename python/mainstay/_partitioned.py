@@ -12,7 +12,7 @@ from copy import copy
 import numpy as np
 
 from mainstay import _core
-from mainstay._config import Checkpoint
+from mainstay._config import Checkpoint, curvature_rows
 
 FAN = 8
 
@@ -42,7 +42,7 @@ def fit(model, engine, label_dtype):
     ask, _ = _core.Driver(method, _params_without_classes(model)).next()
     start = time.perf_counter()
     first = _first_look(model, engine, ask, label_dtype)
-    driver = _core.Driver(method, model._core_params(), checkpoint.read())
+    driver = _core.Driver(method, model._core_params(), checkpoint.read(), curvature_rows())
     driver.next()
     ask, core = driver.next(first)
     _tell(model, driver, start)

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from mainstay import _core
-from mainstay._config import Checkpoint
+from mainstay._config import Checkpoint, curvature_rows
 from mainstay._partitioned import _tell
 
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9}
@@ -140,7 +140,7 @@ def fit(model, rows, target, sample_weight):
         model.feature_names_in_ = np.array(read.feature_names, dtype=object)
     elif hasattr(model, "feature_names_in_"):
         del model.feature_names_in_
-    driver = _core.Driver(method, model._core_params(), checkpoint.read())
+    driver = _core.Driver(method, model._core_params(), checkpoint.read(), curvature_rows())
     ask, core = driver.next()
     while core is None:
         start = time.perf_counter()

@@ -26,7 +26,7 @@ class StableSVC(WeightedClassifier):
 
     where the maximum is the sum of the ``k`` largest losses. Two classes:
     :math:`L_i = \max(0, 1 - y_i (w^\top x_i + b))` or its square. More classes: one joint problem
-    with one hyperplane and one intercept a class, :math:`L_i` being the sum of the losses of row
+    with one hyperplane and one intercept per class, :math:`L_i` being the sum of the losses of row
     :math:`i` over all classes. Intercepts are not penalised.
 
     Parameters
@@ -185,7 +185,7 @@ class StableLogisticRegression(WeightedClassifier):
     alpha : float, default=0.1
         Multiplies the squared norm of the weights; positive.
     multi_class : {"ovr", "joint"}, default="ovr"
-        More than two classes: one problem a class against the rest, each with its own worst rows,
+        More than two classes: one problem per class against the rest, each with its own worst rows,
         or one problem with the softmax loss.
     fit_intercept : bool, default=True
         Whether there is an intercept.

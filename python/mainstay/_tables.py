@@ -147,7 +147,7 @@ def _array_table(X, names):
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: X has shape {X.shape}. Reshape your "
-            "data: one row a sample, one column a feature"
+            "data: one row per sample, one column per feature"
         )
     if X.shape[0] == 0 or X.shape[1] == 0:
         what = "sample" if X.shape[0] == 0 else "feature"
@@ -224,7 +224,7 @@ def is_plain(X):
 
 
 def row_names(X, ids):
-    """Find what identifies every row: columns of ``X`` called ``ids``, or one entry a row."""
+    """Find what identifies every row: columns of ``X`` called ``ids``, or one entry per row."""
     if ids is None:
         return {}
     if isinstance(ids, str) or (len(ids) and all(isinstance(name, str) for name in ids)):

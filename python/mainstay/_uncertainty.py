@@ -38,7 +38,7 @@ class GroupedUncertainty:
     def __init__(self, group, shapes):
         group = np.asarray(group)
         if group.ndim != 1:
-            raise ValueError(f"group has shape {group.shape}, expected one index a row: (n,)")
+            raise ValueError(f"group has shape {group.shape}, expected one index per row: (n,)")
         if not np.array_equal(group, group.astype(np.int64)):
             raise ValueError("group must hold integers: the index of every row's ellipsoid")
         self.group = group.astype(np.int64)
@@ -146,7 +146,7 @@ class UncertainClassifier(WeightedClassifier):
         uncertainty : array-like, tuple or GroupedUncertainty, default=None
             The ellipsoid around every row: radii of shape (n_samples,), semi-axis lengths of shape
             (n_samples, n_features), or matrices P of shape (n_samples, n_features, n_features);
-            or a tuple of the group index of every row and a list with one uncertainty a group
+            or a tuple of the group index of every row and a list with one uncertainty per group
             (inside cross-validation a ``GroupedUncertainty``, which can be split).
             None takes the parameter ``uncertainty`` for all rows.
 

@@ -1,4 +1,4 @@
-"""Damage done to data on purpose, one function a threat.
+"""Damage done to data on purpose, one function per threat.
 
 Four damage the rows a classifier learns from: `few_samples`, `label_noise`, `outliers`,
 `unlucky_split`. Four damage the rows it is judged on: `missing_features`, `corrupted_features`,

@@ -1,8 +1,12 @@
 """Dask frames and arrays: the same answers and the same bits, wherever they are looked at."""
 
+import os
+import signal
 import subprocess
 import sys
+import threading
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +21,7 @@ from mainstay import (
     StableLogisticRegression,
     StableSVC,
     StableSVCCV,
+    _dask,
 )
 
 dask = pytest.importorskip("dask")
@@ -217,7 +222,6 @@ def test_a_checkpoint_is_resumed_and_another_is_refused(tmp_path):
 
 def _stop_after(passes, model, ddf, path):
     """Fit until the given pass and break off there; the checkpoint that is left."""
-    from mainstay import _dask
 
     class StopError(Exception):
         pass
@@ -244,6 +248,68 @@ def test_a_thousand_small_partitions():
     ddf = dd.from_pandas(data, npartitions=1000)
     model = PenalizedClassifier(alpha=1e-2).fit(ddf, "label")
     agree(model, PenalizedClassifier(alpha=1e-2).fit(data[NAMES], data.label))
+
+
+def test_certificates_of_dask_data_are_lazy_and_the_same():
+    data = frame().assign(who=lambda d: d.index + 7)
+    model = PenalizedClassifier(alpha=1e-2).fit(data[NAMES], data.label)
+    ddf = dd.from_pandas(data, npartitions=3)
+    ddf = dd.concat([ddf[ddf.a > 1e9], ddf])
+    found = mainstay.certify(model, ddf, ids="who", uncertainty=[1.0, 0.1, 2.0, 1.0], witness="l2")
+    assert isinstance(found, dd.DataFrame)
+    shared = (np.zeros(len(data), int), [[1.0, 0.1, 2.0, 1.0]])
+    known = mainstay.certify(model, data[NAMES], uncertainty=shared, witness="l2")
+    assert found.columns.tolist() == ["who", *known.columns]
+    done = found.compute()
+    pd.testing.assert_frame_equal(done[known.columns], known)
+    assert (done.who == data.who).all()
+    plain = PenalizedClassifier(alpha=1e-2).fit(data[NAMES].to_numpy(), data.label)
+    X = da.from_array(data[NAMES].to_numpy(), chunks=(900, 2))
+    pd.testing.assert_frame_equal(
+        mainstay.certify(plain, X).compute(), mainstay.certify(plain, data[NAMES].to_numpy())
+    )
+    with pytest.raises(ValueError, match="names of columns"):
+        mainstay.certify(model, ddf, ids="whom")
+    with pytest.raises(ValueError, match="one uncertainty for all rows"):
+        mainstay.certify(model, ddf, uncertainty=shared)
+
+
+def test_curvature_of_some_rows_proves_the_same():
+    data = frame(30_000)
+    ddf = dd.from_pandas(data, npartitions=5)
+    whole = PenalizedClassifier(alpha=1e-3).fit(ddf, "label")
+    with mainstay.config(curvature_rows=100):
+        some = PenalizedClassifier(alpha=1e-3).fit(ddf, "label")
+    agree(some, whole)
+    assert (some.coef_ != whole.coef_).any()
+    assert some.n_iter_ <= whole.n_iter_ + 3
+    with pytest.raises(ValueError, match="at least 20"), mainstay.config(curvature_rows=3):
+        pass
+
+
+@pytest.mark.parametrize("many", [1, 7, 8, 9, 40, 129, 1000, 5000])
+@pytest.mark.parametrize("tasks", [2, 4, 16])
+def test_partitions_are_shared_out_in_one_tree(many, tasks):
+    """However many partitions a task takes, the tree of merges is that of one for each."""
+
+    def merge(messages):
+        return messages[0] if len(messages) == 1 else tuple(messages)
+
+    def answer(ask, index, block, classes):
+        return index
+
+    tree = list(range(many))
+    while len(tree) > 1:
+        tree = [merge(tree[i : i + 8]) for i in range(0, len(tree), 8)]
+    engine = _dask._Engine([(None, None, None, None)] * many, 1)
+    size, depth = _dask._bundle(many, tasks, 0)
+    assert -(-many // size) <= tasks
+    engine._share_out(size, depth)
+    engine.units = [[(i, None) for i in range(many)][j : j + size] for j in range(0, many, size)]
+    with dask.config.set(scheduler="synchronous"):
+        assert engine.run(None, None, answer, merge) == tree[0]
+    # Rows that are too many for a task are not put into one.
+    assert _dask._bundle(many, tasks, many * 256e6) == (1, 0)
 
 
 def test_verbose_tells_every_pass(capsys):
@@ -302,3 +368,57 @@ def test_regec_needs_sums_alone():
         ReGEC().fit(ddf, "label")
     with pytest.raises(ValueError, match="give factors"):
         ReGEC(class_weight="balanced").fit(ddf, "label")
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Two worker processes."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def _made_on_workers(parts, rows):
+    """Partitions that workers make themselves: their recipe outlives the worker."""
+
+    def part(seed):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(rows, 4))
+        y = (X[:, 0] + 0.5 * rng.normal(size=rows) > 0).astype(int)
+        return pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(label=y)
+
+    return dd.from_map(part, range(parts), meta=part(0).iloc[:0])
+
+
+def test_a_killed_worker_changes_no_bit(processes, monkeypatch):
+    ddf = _made_on_workers(6, 20_000)
+    undisturbed = StableSVC(k=0.7, C=1e-4).fit(ddf, "label")
+    run, passes = _dask._Engine.run, []
+
+    def disturbed(self, *args):
+        passes.append(len(passes))
+        if len(passes) == 3:
+            victim = min(processes.run(os.getpid).values())
+            threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
+        return run(self, *args)
+
+    monkeypatch.setattr(_dask._Engine, "run", disturbed)
+    again = StableSVC(k=0.7, C=1e-4).fit(ddf, "label")
+    assert len(passes) >= 3
+    assert again.n_iter_ == undisturbed.n_iter_
+    assert (again.coef_ == undisturbed.coef_).all()
+    assert again.dual_gap_ == undisturbed.dual_gap_
+
+
+def test_stress_on_a_cluster_gives_the_same_table(processes):
+    X, y = rows(300)
+    ask = {"threats": ["label_noise"], "levels": {"label_noise": [0.1]}, "repeats": 2}
+    models = {"l2": PenalizedClassifier(), "stable": StableSVC(k=0.7)}
+    here = mainstay.stress(models, X, y, random_state=0, **ask)
+    with joblib.parallel_config(backend="dask"):
+        there = mainstay.stress(models, X, y, random_state=0, n_jobs=2, **ask)
+    pd.testing.assert_frame_equal(here, there)

@@ -160,7 +160,7 @@ def test_groups_are_split_by_cross_validation(rows, model):
         params = {"uncertainty": (group, shapes)}
         with pytest.raises(ValueError, match="GroupedUncertainty"):
             cross_val_score(routed, X, y, params=params, cv=3, error_score="raise")
-    for bad, text in (([0.5] * 80, "integers"), (np.zeros((80, 2)), "one index a row")):
+    for bad, text in (([0.5] * 80, "integers"), (np.zeros((80, 2)), "one index per row")):
         with pytest.raises(ValueError, match=text):
             GroupedUncertainty(bad, shapes)
 

@@ -43,5 +43,6 @@ def main(folder: Path) -> str:
     search = RobustCV(StableSVC(k=0.5), {"C": [0.1, 1.0]}).fit(X, y)
     best: dict[str, Any] = search.best_params_
     print(certificates, table, names, best)
-    text: str = found.recommend()
+    with mainstay.config(checkpoint=folder / "fit.ckpt", curvature_rows=100):
+        text: str = found.recommend()
     return text

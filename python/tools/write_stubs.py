@@ -26,6 +26,7 @@ _Rows = Any  # array-like, scipy sparse matrix, or a pandas, polars or pyarrow f
 '''
 IMPORTS = """import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Literal
 
@@ -60,6 +61,7 @@ WORDS = [
     (r"^GroupedUncertainty", "GroupedUncertainty"),
     (r"^TableEncoder", "TableEncoder"),
     (r"^tuple", "tuple[Any, ...]"),
+    (r"^context manager", "AbstractContextManager[None]"),
 ]
 ROWS = {"X": "_Rows", "y": "npt.ArrayLike", "sample_weight": "npt.ArrayLike | None"}
 

@@ -115,7 +115,7 @@ impl Study {
         self.methods.iter().map(one).collect()
     }
 
-    /// Trimmed mean test losses: one row a set, one column a method.
+    /// Trimmed mean test losses: one row per set, one column per method.
     fn losses(&self, sets: &[Set], n: usize) -> Vec<Vec<f64>> {
         let mut table = Vec::new();
         for set in sets.iter().filter(|set| set.rows.len() >= n + 30) {

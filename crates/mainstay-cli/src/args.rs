@@ -280,7 +280,7 @@ Threats (level 0 changes nothing):
   measurement_error     error of every feature of a test row, in standard deviations
 
 Every repeat is a new split, two thirds to learn from; all methods see the same splits and the same damage.
-Features are standardised by what the training rows say. The table has one row a cell: method, threat, level,
+Features are standardised by what the training rows say. The table has one row per cell: method, threat, level,
 repeat, accuracy, log_loss, auc, balanced_accuracy, brier, problem (why a cell is empty). With -o finished cells survive Ctrl-C: the same command
 goes on where it stopped. docs/workbench.md has the exact definitions.")]
 pub(crate) struct Stress {
@@ -304,7 +304,7 @@ pub(crate) struct Stress {
     /// Training and test sets are cut to this many rows, every class by its share
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_rows: usize,
-    /// Where to write one row a cell, as CSV
+    /// Where to write one row per cell, as CSV
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// What methods are judged by: accuracy, balanced_accuracy, auc, pr_auc, log_loss, brier, brier_skill, f1, mcc,

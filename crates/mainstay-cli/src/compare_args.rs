@@ -27,7 +27,7 @@ pub(crate) struct Compare {
     /// Where to write the report, one HTML file
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Where to write one row a cell, as CSV
+    /// Where to write one row per cell, as CSV
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Time to stay within, in seconds: decides the number of splits; methods too slow for it are left out

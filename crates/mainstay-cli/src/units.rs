@@ -76,7 +76,7 @@ pub(crate) fn stand_ins(file: &ModelFile) -> Outcome<Vec<f64>> {
     Ok(training.and_then(|t| t.features.as_ref()).map_or(zero, |f| f.means.clone()))
 }
 
-/// One size a feature, 0 for columns that are not named.
+/// One size per feature, 0 for columns that are not named.
 pub(crate) fn error_sizes(
     names: &[String],
     columns: &[Column],

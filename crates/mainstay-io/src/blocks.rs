@@ -123,7 +123,7 @@ impl<'a, R: Read> Blocks<'a, R> {
                 let size = self.limits.record >> 20;
                 let problem = format!(
                     "the record is longer than {size} MB; is a quote not closed, \
-                     or is this not a text file with one record a line?"
+                     or is this not a text file with one record per line?"
                 );
                 return Err(Error::line(self.name, self.line, problem));
             }

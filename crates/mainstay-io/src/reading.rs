@@ -14,7 +14,7 @@ use crate::{csv, encoding};
 /// The formats that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Text with one record a line, cells apart by a delimiter.
+    /// Text with one record per line, cells apart by a delimiter.
     Csv,
     /// `label index:value index:value ...`.
     Libsvm,

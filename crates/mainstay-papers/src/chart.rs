@@ -8,7 +8,7 @@ pub enum Kind {
     Lines,
     /// Groups of bars; x counts the groups.
     Bars,
-    /// A grid of coloured cells: one series a row, the last on top.
+    /// A grid of coloured cells: one series per row, the last on top.
     Heat,
 }
 

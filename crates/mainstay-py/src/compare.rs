@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Sums up the finished repeats.
-    /// `ids` has one text a row.
+    /// `ids` has one text per row.
     #[pyo3(signature = (command, *, ids=None, n_jobs=None))]
     fn finish(
         &self,

@@ -179,7 +179,7 @@ pub(crate) fn uncertainty(value: &Bound<'_, PyAny>) -> PyResult<RowUncertainty> 
                 "uncertainty has shape ({rows}, {height}, {width}), expected square matrices: (n, p, p)"
             )));
         }
-        // A view of one matrix a row, where the layout allows it.
+        // A view of one matrix per row, where the layout allows it.
         let flat = value.call_method1("reshape", (rows, height * width))?;
         let flat: PyReadonlyArray2<'_, f64> = flat.extract()?;
         return Ok(RowUncertainty::Matrices(dense(&flat)));

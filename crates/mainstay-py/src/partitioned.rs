@@ -29,12 +29,19 @@ impl Driver {
 
 #[pymethods]
 impl Driver {
-    /// A fit of the method called `method`; `checkpoint` is where an earlier one was.
+    /// A fit of the method called `method`; `checkpoint` is where an earlier one was, `curvature_rows` how many rows per
+    /// column tell the curvature.
     #[new]
-    #[pyo3(signature = (method, params, checkpoint=None))]
-    fn new(method: &str, params: &Bound<'_, PyDict>, checkpoint: Option<&[u8]>) -> PyResult<Self> {
+    #[pyo3(signature = (method, params, checkpoint=None, curvature_rows=None))]
+    fn new(
+        method: &str,
+        params: &Bound<'_, PyDict>,
+        checkpoint: Option<&[u8]>,
+        curvature_rows: Option<usize>,
+    ) -> PyResult<Self> {
         let params = convert::dict_to_json(params)?;
-        let driver = mainstay::methods::driver(method, &params);
+        let driver = mainstay::methods::driver(method, &params)
+            .and_then(|d| d.with_curvature_rows(curvature_rows));
         let driver = match checkpoint {
             Some(bytes) => driver.and_then(|d| d.resume(bytes)),
             None => driver,

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::run::to_python;
 
-/// Algorithm 2 of the ROLIN paper on losses with one row a setting and one column a split; the last
+/// Algorithm 2 of the ROLIN paper on losses with one row per setting and one column per split; the last
 /// `n_baseline` settings are the baseline of line 9. Returns the winning row, and loss_avg, loss_max,
 /// loss_ratio and cost of every row.
 #[pyfunction]

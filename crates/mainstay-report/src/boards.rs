@@ -16,7 +16,7 @@ const OTHERS: [Metric; 6] = [
     Metric::Mcc,
 ];
 
-/// One row a method, one column a threat.
+/// One row per method, one column per threat.
 #[derive(Debug, Serialize)]
 pub(crate) struct Board {
     title: String,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::story::{Part, Story};
 use crate::text;
 
-/// One row a method, one column a threat at the level where the baseline is worst.
+/// One row per method, one column per threat at the level where the baseline is worst.
 #[derive(Debug, Serialize)]
 pub(crate) struct Scoreboard {
     columns: Vec<Column>,

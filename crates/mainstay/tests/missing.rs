@@ -372,7 +372,7 @@ fn difficult_data_end_well() {
     let labels = |n: usize| (0..n).map(|i| i % 2).collect::<Vec<_>>();
     let base = |n, p| Dense::from_rows(n, p, two_clouds(2, n, p, 2.0).0);
     let defaults = MissingFeatureSvcParams::default;
-    // Two rows; one row a class thrice; constant, zero and repeated columns; tiny features.
+    // Two rows; one row per class thrice; constant, zero and repeated columns; tiny features.
     certified(base(2, 2), labels(2), defaults());
     certified(base(3, 40), labels(3), defaults());
     let columns = base(30, 6);

@@ -71,7 +71,7 @@ fn penalised(rows: &[Vec<f64>], y: &[f64], strength: f64) -> Linear {
     linear(&fit.fit(&dataset(rows, y), &Control::new()).unwrap())
 }
 
-/// One candidate: out-of-fold scores (one list a row) and the fit to all rows.
+/// One candidate: out-of-fold scores (one list per row) and the fit to all rows.
 struct Candidate<'a> {
     group: &'a FamilyConstants,
     out_of_fold: Vec<Vec<f64>>,

@@ -162,7 +162,7 @@ fn weak_fits_are_not_taken_for_the_classical_one() {
     }
 }
 
-/// Where every row counts the joint squared hinges are one problem a class.
+/// Where every row counts the joint squared hinges are one problem per class.
 #[test]
 fn joint_squared_hinges_of_all_rows_add_up_over_the_classes() {
     for unit in [1.0, 1e4] {

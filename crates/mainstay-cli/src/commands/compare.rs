@@ -185,7 +185,7 @@ fn text(found: &Comparison, notes: &[String]) -> String {
     text
 }
 
-/// The metric, averaged over the levels of a threat: one line a method, one column a threat.
+/// The metric, averaged over the levels of a threat: one line per method, one column per threat.
 fn scoreboard(found: &Comparison) -> String {
     let metric = found.settings.metric;
     let threats: Vec<&str> =

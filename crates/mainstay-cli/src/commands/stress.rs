@@ -186,7 +186,7 @@ pub(crate) fn fingerprint(labelled: &Labelled) -> Value {
     json!({"rows": data.len(), "features": data.n_features(), "hash": format!("{hash:016x}")})
 }
 
-/// One row a cell.
+/// One row per cell.
 pub(crate) fn tidy(cells: &[Cell]) -> Outcome<Table> {
     let number = |of: fn(&Cell) -> Option<f64>| -> Vec<f64> {
         cells.iter().map(|c| of(c).unwrap_or(f64::NAN)).collect()
@@ -205,7 +205,7 @@ pub(crate) fn tidy(cells: &[Cell]) -> Outcome<Table> {
     ])?)
 }
 
-/// Mean of the metric, one line a threat and level, one column a method.
+/// Mean of the metric, one line per threat and level, one column per method.
 pub(crate) fn summary(cells: &[Cell], plan: &Plan, metric: Metric) -> String {
     let mut names: Vec<&str> = Vec::new();
     for cell in cells {

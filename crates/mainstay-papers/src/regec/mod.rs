@@ -13,7 +13,7 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         id: "regec-figure-2",
         paper: Paper::Regec,
-        title: "Section 4.1 and Figure 2: three points a class",
+        title: "Section 4.1 and Figure 2: three points per class",
         what: "The two classes of Eq. (33), three points each, with ellipses of semi-axes alpha and beta; the objective of the \
                nominal and of the robust planes over 1000 random realisations of the points.",
         run: case_study::figure_2,

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::outcome::{Measured, Outcome, Row, Unit};
 use crate::stats::{mean, quantile};
 
-/// Trimmed means: for every loss and n, one row a data set, one column a method.
+/// Trimmed means: for every loss and n, one row per data set, one column per method.
 struct Table {
     ns: Vec<usize>,
     /// Indexed by loss, then n.

@@ -95,7 +95,7 @@ fn zero_one(train: &Dataset, penalty: Penalty, seed: u64, control: &Control) -> 
     fit(train, best.1, best.2)
 }
 
-/// Trimmed means: for every n, one row a data set.
+/// Trimmed means: for every n, one row per data set.
 fn run(context: &Context<'_>) -> Result<(Vec<usize>, Vec<Repetitions>)> {
     let tasks = tasks(context, usize::MAX)?;
     let ns = sizes(context);

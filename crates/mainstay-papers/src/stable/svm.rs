@@ -258,7 +258,7 @@ fn choices(context: &Context<'_>, out: &mut Outcome) {
     ));
     split_choices(context, out);
     out.choice(
-        "Glass: the joint problem (10) with one intercept a class; its classical form is k = n.",
+        "Glass: the joint problem (10) with one intercept per class; its classical form is k = n.",
     );
 }
 

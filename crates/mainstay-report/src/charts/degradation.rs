@@ -1,4 +1,4 @@
-//! The metric against the amount of damage, one chart a threat.
+//! The metric against the amount of damage, one chart per threat.
 
 use mainstay::compare::{Interval, ThreatInfo};
 use mainstay::metrics::Metric;

@@ -31,9 +31,9 @@ pub struct Subject {
     pub data: Dataset,
     /// File name, or what the user calls it.
     pub name: String,
-    /// One name a feature.
+    /// One name per feature.
     pub features: Vec<String>,
-    /// One name a class.
+    /// One name per class.
     pub classes: Vec<String>,
     /// Number of every row in the user's table, from 1.
     pub rows: Vec<usize>,

@@ -101,7 +101,7 @@ impl Dataset {
         Ok(self)
     }
 
-    /// The features, one row a sample.
+    /// The features, one row per sample.
     pub fn features(&self) -> &Matrix {
         &self.features
     }

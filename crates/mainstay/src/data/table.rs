@@ -19,7 +19,7 @@ pub enum Cells {
 pub struct Column {
     /// From the header, or `column1`, `column2`, ... where there is none.
     pub name: String,
-    /// One cell a row.
+    /// One cell per row.
     pub cells: Cells,
 }
 

@@ -20,11 +20,11 @@ pub enum Shape {
 /// Ellipsoids around the rows of a data set, one way or the other.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RowUncertainty {
-    /// One radius a row.
+    /// One radius per row.
     Radii(Vec<f64>),
-    /// Semi-axis lengths, one row a sample.
+    /// Semi-axis lengths, one row per sample.
     Axes(Dense),
-    /// $P$ of every row, row-major, one row a sample (p^2 columns).
+    /// $P$ of every row, row-major, one row per sample (p^2 columns).
     Matrices(Dense),
     /// Rows that share ellipsoids (the matrix E of the paper's (34)).
     Groups {

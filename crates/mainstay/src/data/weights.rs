@@ -46,7 +46,7 @@ impl ClassWeight {
         data.clone().with_weights(weights).map(Cow::Owned)
     }
 
-    /// One factor a class; `None` if every class counts as it is.
+    /// One factor per class; `None` if every class counts as it is.
     pub fn factors(&self, data: &Dataset) -> Result<Option<Vec<f64>>> {
         let mut totals = vec![0.0; data.n_classes()];
         for (i, &label) in data.labels().iter().enumerate() {

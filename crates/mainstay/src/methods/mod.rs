@@ -134,7 +134,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "regec",
         class: "ReGEC",
-        summary: "one plane a class by generalized eigenvalues",
+        summary: "one plane per class by generalized eigenvalues",
         nan: NanRule::Refuse,
         build: |params| Ok(Box::new(parse::<RegecParams>(params)?.check()?)),
         defaults: || to_json(&RegecParams::default()),

@@ -29,7 +29,7 @@ pub struct Evaluation {
     pub undefined: Vec<Measured>,
     /// `confusion[i][j]`: rows of class i predicted as j, each counted once whatever its weight.
     pub confusion: Vec<Vec<usize>>,
-    /// One entry a class.
+    /// One entry per class.
     pub per_class: Vec<ClassEvaluation>,
 }
 

@@ -15,7 +15,7 @@ pub struct Predictions {
     pub predicted: Vec<usize>,
     /// One column for two classes (positive means class 1), else one per class.
     pub scores: Option<Dense>,
-    /// One column a class.
+    /// One column per class.
     pub probabilities: Option<Dense>,
 }
 

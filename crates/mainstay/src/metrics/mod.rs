@@ -4,7 +4,7 @@
 //! use mainstay::linalg::Dense;
 //! use mainstay::metrics::{Judged, Metric, Predictions};
 //!
-//! // Two classes: one score a row, positive for class 1, and no probabilities.
+//! // Two classes: one score per row, positive for class 1, and no probabilities.
 //! let scores = Dense::from_rows(4, 1, vec![-2.0, 0.5, -0.1, 3.0]);
 //! let made = Predictions { predicted: vec![0, 1, 0, 1], scores: Some(scores), probabilities: None };
 //! let judged = Judged::new(&[0, 0, 1, 1], 2, &made)?;

@@ -40,7 +40,7 @@ impl Calibrated {
         }))
     }
 
-    /// One column a class; rows sum to 1 and their first largest entry is the predicted class.
+    /// One column per class; rows sum to 1 and their first largest entry is the predicted class.
     pub(super) fn probabilities(&self, x: &Matrix) -> Result<Dense> {
         let scores = self.model.decision(x)?;
         let chosen = choose(&self.decision(x)?);

@@ -23,7 +23,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// One column a class; rows sum to 1 and their first largest entry is the predicted class.
+    /// One column per class; rows sum to 1 and their first largest entry is the predicted class.
     pub fn probabilities(self, scores: &Dense) -> Option<Dense> {
         let link = match self {
             Self::None => return None,

@@ -52,7 +52,7 @@ pub enum Model {
     Kernel(Kernel),
     /// Another model, on standardised features.
     Standardized(Standardized),
-    /// One plane a class, the nearest decides.
+    /// One plane per class, the nearest decides.
     Planes(Planes),
     /// Hyperplanes and a Gaussian model of the features, for rows with missing and inexact cells.
     GaussianLinear(GaussianLinear),
@@ -144,7 +144,7 @@ impl Model {
         Ok(choose(&self.decision(x)?))
     }
 
-    /// Class probabilities, one column a class; `None` where the model defines none.
+    /// Class probabilities, one column per class; `None` where the model defines none.
     pub fn probabilities(&self, x: &Matrix) -> Result<Option<Dense>> {
         if let Self::GaussianLinear(model) = self {
             self.check_width(x)?;

@@ -30,7 +30,7 @@ pub struct TrainingSummary {
     pub classes: Vec<usize>,
     /// Whether the features were standardised before the fit.
     pub standardized: bool,
-    /// One entry a feature; absent for models of more than 10,000 features.
+    /// One entry per feature; absent for models of more than 10,000 features.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<FeatureRanges>,
     /// How the features vary together; absent for models of more than 64 features.
@@ -38,7 +38,7 @@ pub struct TrainingSummary {
     pub spread: Option<Spread>,
 }
 
-/// Where the training rows lay, one entry a feature.
+/// Where the training rows lay, one entry per feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureRanges {
@@ -103,14 +103,14 @@ impl TrainingSummary {
     pub(super) fn validate(&self, n_features: usize, n_classes: usize) -> Result<()> {
         let bad = |what: &str| Err(Error::BadModel(format!("training summary: {what}")));
         if self.classes.len() != n_classes {
-            return bad("one count a class is needed");
+            return bad("one count per class is needed");
         }
         if let Some(f) = &self.features {
             let lists = [&f.means, &f.deviations, &f.minima, &f.maxima];
             let told = f.minima.len() + f.maxima.len() > 0;
             let whole = |list: &&Vec<f64>| list.len() == n_features && vector::all_finite(list);
             if !lists.iter().take(if told { 4 } else { 2 }).all(whole) {
-                return bad("one finite number a feature is needed");
+                return bad("one finite number per feature is needed");
             }
             if f.deviations.iter().any(|d| *d <= 0.0) {
                 return bad("a deviation is not positive");

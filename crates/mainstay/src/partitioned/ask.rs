@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::loss::Loss;
 
 /// Tag and version of an ask.
-const TAG: [u8; 8] = *b"msask\0\0\x01";
+const TAG: [u8; 8] = *b"msask\0\0\x02";
 
 /// One question to all partitions; the answers are merged into one [`Message`](super::Message).
 #[derive(Debug, Clone, PartialEq)]
@@ -40,11 +40,13 @@ pub(super) struct PassAsk {
     pub means: Vec<f64>,
     /// Factor on the weight of every row of a class.
     pub class_factors: Vec<f64>,
+    /// One row in so many, chosen by its place, tells the curvature of losses without a threshold; 1 is all rows.
+    pub thin: u64,
     /// One for every binary problem that is still open.
     pub questions: Vec<Question>,
 }
 
-wire!(PassAsk { factors, means, class_factors, questions });
+wire!(PassAsk { factors, means, class_factors, thin, questions });
 
 /// A point of one binary problem, in solver units.
 #[derive(Debug, Clone, PartialEq, Default)]

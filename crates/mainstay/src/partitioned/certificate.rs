@@ -181,6 +181,7 @@ mod tests {
                 factors: vec![1.0; 2],
                 means: Vec::new(),
                 class_factors: vec![1.0; 2],
+                thin: 1,
                 questions: vec![question],
             };
             certify(problem, &point, &look_at(&block, &ask).unwrap()[0])

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::ask::{BACK, Counting, PassAsk, Question};
 use super::block::Block;
+use super::first_look::draw;
 use super::message::{Curvature, NearRows, Side, Sums};
 use super::row_terms::{Losses, share, smoothed_sum};
 use super::wire::Symmetric;
@@ -19,6 +20,15 @@ struct Chunk {
     z: Matrix,
     labels: Vec<usize>,
     weights: Vec<f64>,
+    thinned: Option<Thinned>,
+}
+
+/// The rows of a chunk that tell the curvature for all of them.
+struct Thinned {
+    /// One row in so many.
+    thin: u64,
+    rows: Vec<usize>,
+    z: Matrix,
 }
 
 /// Answers every question from the rows of one block, chunk by chunk, in row order.
@@ -106,7 +116,12 @@ impl Chunk {
                 block.partition
             )));
         }
-        Ok(Self { z, labels, weights })
+        let thinned = (ask.thin > 1).then(|| {
+            let chosen = |row: &usize| draw(block.partition, rows.start + row) % ask.thin == 0;
+            let chosen: Vec<usize> = (0..rows.len()).filter(chosen).collect();
+            Thinned { thin: ask.thin, z: z.select_rows(&chosen), rows: chosen }
+        });
+        Ok(Self { z, labels, weights, thinned })
     }
 
     /// Adds what the chunk says to the answer.
@@ -210,7 +225,15 @@ impl Chunk {
                 any = true;
             }
         }
-        self.add_gram(&bends, &mut out.matrix.0);
+        match &self.thinned {
+            // Rows on a threshold may be few: none of them is left out.
+            Some(thinned) if question.counting != Counting::Above => {
+                let factor = thinned.thin as f64;
+                let bends: Vec<f64> = thinned.rows.iter().map(|&i| factor * bends[i]).collect();
+                add_gram(&thinned.z, &bends, &mut out.matrix.0);
+            }
+            _ => add_gram(&self.z, &bends, &mut out.matrix.0),
+        }
         if any {
             self.add_weighted(&cross, &mut out.cross);
         }
@@ -237,7 +260,7 @@ impl Chunk {
         }
         self.add_weighted(&slopes, &mut out.slope);
         if let Some(bend) = &mut out.bend {
-            self.add_gram(&bends, &mut bend.0);
+            add_gram(&self.z, &bends, &mut bend.0);
         }
     }
 
@@ -246,22 +269,6 @@ impl Chunk {
         let p = self.z.ncols();
         vector::axpy(1.0, &self.z.tr_mul_vec(r), &mut out[..p]);
         out[p] += r.iter().sum::<f64>();
-    }
-
-    /// Adds $\sum \omega_i (z_i, 1)(z_i, 1)^\top$.
-    fn add_gram(&self, weights: &[f64], out: &mut Dense) {
-        if weights.iter().all(|w| *w == 0.0) {
-            return;
-        }
-        let p = self.z.ncols();
-        let gram = self.z.weighted_gram(weights);
-        let sums = self.z.tr_mul_vec(weights);
-        for i in 0..p {
-            vector::axpy(1.0, gram.row(i), &mut out.row_mut(i)[..p]);
-            out[(i, p)] += sums[i];
-            out[(p, i)] += sums[i];
-        }
-        out[(p, p)] += weights.iter().sum::<f64>();
     }
 }
 
@@ -283,6 +290,22 @@ fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk) -> Dense {
     Dense::from_rows(height, p, data)
 }
 
+/// Adds $\sum \omega_i (z_i, 1)(z_i, 1)^\top$.
+fn add_gram(z: &Matrix, weights: &[f64], out: &mut Dense) {
+    if weights.iter().all(|w| *w == 0.0) {
+        return;
+    }
+    let p = z.ncols();
+    let gram = z.weighted_gram(weights);
+    let sums = z.tr_mul_vec(weights);
+    for i in 0..p {
+        vector::axpy(1.0, gram.row(i), &mut out.row_mut(i)[..p]);
+        out[(i, p)] += sums[i];
+        out[(p, i)] += sums[i];
+    }
+    out[(p, p)] += weights.iter().sum::<f64>();
+}
+
 /// The weighted mean of $(z, 1)(z, 1)^\top$ over the rows of a block, whose total weight is given.
 pub(super) fn mean_gram(block: &Block<'_>, ask: &PassAsk, total: f64) -> Result<Dense> {
     let p = ask.factors.len();
@@ -291,7 +314,7 @@ pub(super) fn mean_gram(block: &Block<'_>, ask: &PassAsk, total: f64) -> Result<
     for first in (0..block.len()).step_by(height) {
         let chunk = Chunk::new(block, first..block.len().min(first + height), ask)?;
         let shares: Vec<f64> = chunk.weights.iter().map(|w| w / total).collect();
-        chunk.add_gram(&shares, &mut gram);
+        add_gram(&chunk.z, &shares, &mut gram);
     }
     Ok(gram)
 }

@@ -61,6 +61,7 @@ impl Units {
             factors: self.factors.clone(),
             means: self.means.clone(),
             class_factors: self.class_factors.clone(),
+            thin: 1,
             questions: Vec::new(),
         }
     }

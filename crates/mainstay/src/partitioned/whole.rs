@@ -63,6 +63,7 @@ impl Rows<'_> {
             factors: vec![1.0; self.program.z.ncols()],
             means: Vec::new(),
             class_factors: vec![1.0; 2],
+            thin: 1,
             questions: Vec::new(),
         }
     }

@@ -44,7 +44,7 @@ pub struct ClassCoefficients {
     pub intercept_steadiness: Option<Steadiness>,
     /// Score of the mean training row.
     pub at_the_mean: Option<f64>,
-    /// One entry a feature, in their order.
+    /// One entry per feature, in their order.
     pub features: Vec<Coefficient>,
 }
 

@@ -1,4 +1,4 @@
-//! May I believe this prediction? One answer a row, in numbers and in a word.
+//! May I believe this prediction? One answer per row, in numbers and in a word.
 
 use super::conformal;
 use super::refits::{Refit, bootstrap, quantile};
@@ -25,7 +25,7 @@ pub struct Known<'a> {
     pub units: Option<&'a Units>,
 }
 
-/// The answers, one entry a row; an entry that cannot be given is NaN, a list that cannot is absent.
+/// The answers, one entry per row; an entry that cannot be given is NaN, a list that cannot is absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowTrust {
     /// The predicted class index.

@@ -70,7 +70,7 @@ pub struct RowInstability {
 /// The same over all rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Instability {
-    /// One entry a row.
+    /// One entry per row.
     pub rows: Vec<RowInstability>,
     /// Mean of the rows' mean absolute errors.
     pub mean_absolute_error: Option<f64>,
