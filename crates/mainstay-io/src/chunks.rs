@@ -67,6 +67,7 @@ impl ChunkOptions {
     }
 
     /// Makes the columns text that are to be categories.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for binary formats"))]
     pub(crate) fn make_text(&self, table: &mut Table) -> Result<()> {
         for column in &self.read.categorical {
             if table.names().any(|name| name == column) {
