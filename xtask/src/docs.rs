@@ -30,7 +30,7 @@ pub(crate) fn docs(args: &[&str]) -> Outcome {
 fn rustdoc(modules: &str) -> Outcome {
     let header = root().join("docs/_tools/rustdoc-header.html");
     let header = header.to_string_lossy();
-    for name in ["mainstay", "mainstay-io", "mainstay-report"] {
+    for name in ["mainstay", "mainstay-io", "mainstay-report", "mainstay-verify"] {
         let flags = ["--", "--html-in-header", &header];
         run("cargo", &[&["rustdoc", "--package", name, "--lib"], &flags[..]].concat())?;
     }

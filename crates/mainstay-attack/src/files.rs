@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use mainstay_testkit::generate::rng;
@@ -129,25 +129,25 @@ fn answer_fault(binary: &Path, args: &[&str]) -> Option<String> {
         let _ = pipe.read_to_end(&mut text);
         text
     });
-    let Some(code) = ended(&mut child, PATIENCE) else {
+    let Some(status) = ended(&mut child, PATIENCE) else {
         let _ = child.kill();
         return Some(format!("{args:?} hangs"));
     };
     let text = reader.join().unwrap_or_default();
     let told = String::from_utf8_lossy(&text).trim_end().to_owned();
-    match code {
+    match status.code() {
         Some(0 | 1) if !told.contains("panicked") => None,
         Some(2) if told.lines().count() == 1 && !told.contains('\u{1b}') => None,
         code => Some(format!("{args:?} ended with {code:?} and {told:?}")),
     }
 }
 
-/// The exit code of a process that ends in time; no code after a signal.
-pub(crate) fn ended(child: &mut Child, patience: Duration) -> Option<Option<i32>> {
+/// How a process ended, if it did in time.
+pub(crate) fn ended(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let begun = Instant::now();
     while begun.elapsed() < patience {
         match child.try_wait() {
-            Ok(Some(status)) => return Some(status.code()),
+            Ok(Some(status)) => return Some(status),
             Ok(None) => std::thread::sleep(Duration::from_millis(3)),
             Err(_) => return None,
         }

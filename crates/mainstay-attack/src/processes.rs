@@ -76,7 +76,7 @@ impl Scene<'_> {
         let begun = Instant::now();
         let mut child = self.fit()?;
         match ended(&mut child, Duration::from_secs(120)) {
-            Some(Some(0)) => {}
+            Some(status) if status.success() => {}
             other => return Err(format!("an undisturbed fit ended with {other:?}")),
         }
         self.usual = begun.elapsed();
@@ -155,7 +155,7 @@ impl Scene<'_> {
         if let Some(mut pipe) = child.stdout.take() {
             let _ = pipe.read_exact(&mut some);
         }
-        let Some(code) = ended(&mut child, PATIENCE) else {
+        let Some(status) = ended(&mut child, PATIENCE) else {
             let _ = child.kill();
             return Err("predict hangs at a closed pipe".into());
         };
@@ -163,10 +163,10 @@ impl Scene<'_> {
         if let Some(mut pipe) = child.stderr.take() {
             let _ = pipe.read_to_string(&mut told);
         }
-        if code == Some(0) && told.is_empty() {
+        if status.success() && told.is_empty() {
             return Ok(());
         }
-        Err(format!("{} bytes read, then closed: {code:?} {told:?}", some.len()))
+        Err(format!("{} bytes read, then closed: {:?} {told:?}", some.len(), status.code()))
     }
 
     /// No room for the predictions, and none for a model in a small file system where one may be mounted.

@@ -91,7 +91,9 @@ fn row_weights(rows: &Input, name: &str) -> Outcome<Vec<f64>> {
         return Err(Failure::say("--weights names a column; a LIBSVM file has none"));
     };
     match &table.column(name)?.cells {
-        Cells::Numbers(values) => Ok(values.to_vec()),
-        _ => Err(Failure::say(format!("column `{name}` holds no numbers: it cannot be --weights"))),
+        Cells::Numbers(values) => Ok(values.clone()),
+        Cells::Words(_) => {
+            Err(Failure::say(format!("column `{name}` holds no numbers: it cannot be --weights")))
+        }
     }
 }

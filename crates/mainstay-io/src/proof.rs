@@ -88,7 +88,7 @@ mod tests {
             let middle = if i % classes == j { 0.4 } else { 0.0 };
             let far = if j == 3 && !sparse { 1000.0 } else { 0.0 };
             let value = 2.0 * noise(i * p + j) + middle + far;
-            if sparse && (i + j) % 3 == 0 { 0.0 } else { value }
+            if sparse && (i + j).is_multiple_of(3) { 0.0 } else { value }
         };
         let labels: Vec<usize> =
             (0..n).map(|i| (if i % 7 == 6 { i - 1 } else { i }) % classes).collect();
@@ -118,7 +118,7 @@ mod tests {
         } else {
             plain.fit(data, &control)
         };
-        let names = (0..data.n_classes()).map(|k| Label::Integer(k as i64)).collect();
+        let names = (0..data.n_classes()).map(|k| Label::Text(k.to_string())).collect();
         ModelFile {
             method: method.name.into(),
             params: method.all_params(params),

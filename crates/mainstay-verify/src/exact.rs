@@ -252,7 +252,9 @@ mod tests {
         #[test]
         fn a_sum_is_the_sum_of_its_floats(values in prop::collection::vec(floats(), 1..6)) {
             let mut sum = Exact::default();
-            values.iter().for_each(|v| sum.add(*v));
+            for v in &values {
+                sum.add(*v);
+            }
             prop_assert!(!sum.has_rest_below());
             for value in sum.floats() {
                 sum.add(-value);

@@ -56,13 +56,13 @@ impl Draw {
         if self.fit_intercept { self.b.clone() } else { vec![0.0; 3] }
     }
 
-    fn y(&self, class: usize) -> Vec<f64> {
-        (0..N).map(|i| if i % 3 == class { 1.0 } else { -1.0 }).collect()
-    }
-
     fn k(&self) -> Interval {
         Interval::point(self.strengths.2 * self.weights.iter().sum::<f64>())
     }
+}
+
+fn signs(class: usize) -> Vec<f64> {
+    (0..N).map(|i| if i % 3 == class { 1.0 } else { -1.0 }).collect()
 }
 
 proptest! {
@@ -74,7 +74,7 @@ proptest! {
         let lasso = ratio > 0.7;
         let problem = Margins {
             rows: Rows::Dense { values: &values, columns: P },
-            y: (0..q).map(|class| draw.y(class)).collect(),
+            y: (0..q).map(signs).collect(),
             weights: draw.weights.clone(),
             loss: LOSSES[draw.which],
             k: worst.then(|| draw.k()),
@@ -122,7 +122,7 @@ proptest! {
             _ => Shape::Full(vec![vec![0.5, 0.2], vec![0.2, 0.1]]),
         };
         let rows = Rows::Dense { values: &values, columns: P };
-        let problem = Ellipsoid { rows, y: draw.y(0), caps: draw.weights.clone(), shape };
+        let problem = Ellipsoid { rows, y: signs(0), caps: draw.weights.clone(), shape };
         let objective = problem.objective(&draw.w[0], draw.b[0]);
         for direction in &draw.w {
             let bound = problem.bound(&draw.multipliers[..N], direction);
@@ -135,7 +135,7 @@ proptest! {
         // No intercept makes up for a feature that counts as zero: near zero only.
         let problem = Missing {
             rows: Rows::Dense { values: &draw.x, columns: P },
-            y: draw.y(1),
+            y: signs(1),
             weights: draw.weights.clone(),
             values: vec![1.0, 0.5],
             budget: draw.strengths.1,
