@@ -117,7 +117,8 @@ impl Chunk {
             )));
         }
         let thinned = (ask.thin > 1).then(|| {
-            let chosen = |row: &usize| draw(block.partition, rows.start + row) % ask.thin == 0;
+            let chosen =
+                |row: &usize| draw(block.partition, rows.start + row).is_multiple_of(ask.thin);
             let chosen: Vec<usize> = (0..rows.len()).filter(chosen).collect();
             Thinned { thin: ask.thin, z: z.select_rows(&chosen), rows: chosen }
         });
