@@ -2,7 +2,7 @@
 
 Every method is told the threat and judged on rows it has not seen. Sets, damage and splits are those of
 ``docs/methods/robust_logistic_table.py``; the few rows of ROLIN come from sets that did not choose its constants. Results go to
-``benches/results/guide.json``, and from there into the pages (``docs/_tools/numbers.py``).
+``benches/results/guide.json``, and from there into the pages (``docs/_tools/numbers_in_pages.py``).
 """
 
 import json

@@ -2,7 +2,7 @@
 Is plain logistic regression enough?
 ====================================
 
-``compare`` damages the data in eight ways, fits ten methods to every version and answers in words. Here on five splits of at most 80
+``compare`` damages the data in eight ways, fits twelve methods to every version and answers in words. Here on five splits of at most 80
 training rows, to be quick; on your own data leave both settings out and give it a minute.
 """
 

@@ -328,11 +328,13 @@ def compare(
         X = drop_columns(X, [name for name in named if name in frame_names(X)])
     names = [", ".join(map(str, row)) for row in zip(*named.values(), strict=True)] or None
     if expect is not None:
-        given = {"metric": metric, "threats": threats, "groups": groups}
-        if few_levels or any(value is not None for value in given.values()):
-            raise ValueError(
-                "expect: metric, threats, groups and few_levels are for comparisons without it"
-            )
+        given = {"metric": metric, "threats": threats, "groups": groups, "ids": ids}
+        given |= {"estimators": estimators, "max_rows": max_rows}
+        lists = {"include": include, "without": without, "few_levels": few_levels}
+        idle = [name for name, value in given.items() if value is not None]
+        idle += [name for name, value in lists.items() if value]
+        if idle:
+            raise ValueError(f"expect: {', '.join(idle)} are for comparisons without it")
         rows, codes, classes = _rows(X, y, encoder)[:3]
         return told(rows, codes, len(classes), expect, repeats, seed, n_jobs, verbose)
     guests = [] if estimators is None else checked(estimators)

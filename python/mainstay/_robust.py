@@ -5,7 +5,9 @@ from sklearn.utils.metaestimators import available_if
 
 from mainstay import _core
 from mainstay._base import WeightedClassifier
+from mainstay._dask import is_dask
 from mainstay._imputer import core_errors
+from mainstay._scan import is_scan
 
 
 def _has_probabilities(estimator):
@@ -234,6 +236,10 @@ class RobustLogisticRegression(WeightedClassifier):
             The fitted estimator.
         """
         if errors is not None:
+            if is_dask(X) or is_scan(X):
+                raise ValueError(
+                    "`errors` of rows have no fit over partitions; fit a sample of the rows in memory"
+                )
             n, p = np.shape(X)
             errors = core_errors(errors, n, p)
             errors = np.ascontiguousarray(np.broadcast_to(errors, (n, p)))

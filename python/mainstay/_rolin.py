@@ -1,17 +1,25 @@
 """Few samples: ROLIN and its part on the top principal components."""
 
+import numbers
+
 from mainstay._base import WeightedClassifier
 from mainstay._splits import split_pairs
 
 
 class _FewSamples(WeightedClassifier):
     def _before_fit(self, X, y):
-        self._splits = None if isinstance(self.cv, str) else split_pairs(self.cv, X, y)
+        dealt = isinstance(self.cv, (str, numbers.Integral))
+        self._splits = None if dealt else split_pairs(self.cv, X, y)
 
     def _core_params(self):
         params = super()._core_params()
-        if not isinstance(self.cv, str):
+        if isinstance(self.cv, numbers.Integral):
+            del params["cv"]  # the default rule, on so many folds of distinct rows
+            params["n_folds"], params["n_repeats"] = int(self.cv), 1
+        elif getattr(self, "_splits", None) is not None:
             params["cv"] = self._splits
+        elif not isinstance(self.cv, str):
+            del params["cv"]
         return params
 
     def _gives_probabilities(self):

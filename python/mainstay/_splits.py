@@ -23,4 +23,6 @@ class CrossValidated:
         params = super()._core_params()
         if getattr(self, "_splits", None) is not None:
             params["cv"] = self._splits
+        elif not isinstance(self.cv, numbers.Integral):
+            del params["cv"]  # made from the rows, which are not there yet
         return params

@@ -350,10 +350,16 @@ def _bound(X, codes, n_classes, groups):
         kinds = np.unique([repr(row.tolist()) for row in cells], return_inverse=True)[1]
         rows = kinds.reshape(-1, 1)
     rows = rows.astype(np.float64)
-    if not sparse.issparse(rows):
-        # Only equality counts: cells that are missing alike are alike.
-        rows = np.nan_to_num(rows, nan=1e300, posinf=1e301, neginf=-1e301)
+    # Only equality counts: cells that are missing alike are alike.
+    if sparse.issparse(rows):
+        rows.data = _known(rows.data)
+    else:
+        rows = _known(rows)
     return rows_together(core_matrix(rows), codes, n_classes, groups)
+
+
+def _known(cells):
+    return np.nan_to_num(cells, nan=1e300, posinf=1e301, neginf=-1e301)
 
 
 def _finish(validation, n_jobs, notes):

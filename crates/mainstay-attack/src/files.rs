@@ -39,6 +39,7 @@ pub fn run(target: &Target<'_>, seed: u64, limit: Limit) -> Tally {
     let seeds = corpus(target.corpus);
     if seeds.is_empty() {
         tally.failures.push(format!("{} holds no files", target.corpus.display()));
+        return tally;
     }
     let table = target.folder.join("rows.csv");
     if let Err(problem) = fs::write(&table, "a,b\n1,2\n3,4\n") {

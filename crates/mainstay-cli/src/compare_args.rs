@@ -57,7 +57,7 @@ pub(crate) struct Compare {
     pub(crate) without: Vec<String>,
     /// What to expect, as in `fit`: every method is told, and judged if it is true, absent, half or double (may be
     /// repeated)
-    #[arg(long, value_name = "THREAT=LEVEL", conflicts_with_all = ["metric", "threats", "few_levels", "sample"])]
+    #[arg(long, value_name = "THREAT=LEVEL", conflicts_with_all = ["metric", "threats", "few_levels", "sample", "with", "max_rows"])]
     pub(crate) expect: Vec<String>,
     /// One level of every threat to the training rows: what a short budget chooses
     #[arg(long)]

@@ -60,7 +60,9 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "K")]
     pub(crate) cv: Option<usize>,
     /// Read the rows in passes and never hold them as a whole (l1, l2, elasticnet, stable-svm,
-    /// stable-logistic, regec, norm-robust-regec, robust-regec, missing-perceptron, conic, robust-logistic); done by itself for folders, patterns and files larger than a third of the free memory
+    /// stable-logistic, regec, norm-robust-regec, robust-regec, missing-lp, missing-perceptron,
+    /// ellipsoid-svm, conic, robust-logistic); done by itself for folders, patterns and files larger than a third of the
+    /// free memory
     #[arg(long)]
     pub(crate) stream: bool,
     /// Memory that --stream may take for rows, such as 500M or 2G [default: a third of what is free]

@@ -67,7 +67,7 @@ pub(crate) fn training_rows(
         labels = kept.iter().map(|&i| labels[i]).collect();
         weights = weights.map(|all| kept.iter().map(|&i| all[i]).collect());
     }
-    let nan = methods::find(&file.method)?.nan;
+    let nan = methods::find(&file.method)?.nan_rule(&file.params);
     let mut data = nan.dataset(rows.features, labels, file.classes.names().len())?;
     if let Some(weights) = weights {
         data = data.with_weights(weights)?;

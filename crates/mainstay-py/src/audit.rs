@@ -56,7 +56,7 @@ pub(crate) fn audit(
     let params = convert::dict_to_json(params)?;
     let method = method.map(mainstay::methods::find).transpose().map_err(|e| to_python(&e))?;
     let own = method.map(|m| m.estimator(&params)).transpose().map_err(|e| to_python(&e))?;
-    let nan = method.map_or(NanRule::Refuse, |m| m.nan);
+    let nan = method.map_or(NanRule::Refuse, |m| m.nan_rule(&params));
     let rows = Rows::new(x, &y, n_classes, None, None)?.with_nan(nan);
     let plan = AuditPlan { repeats, planted, precision, seed, ..AuditPlan::default() };
     let found = run(py, threads(n_jobs)?, progress, move |control| {

@@ -36,14 +36,16 @@ impl Answer {
 fn facts(story: Story<'_>) -> Vec<Fact> {
     let advice = &story.0.advice;
     let mut facts = vec![Fact {
-        label: if story.no_better_than_constant() { "Nothing is advised" } else { "Use" }.into(),
-        value: if story.no_better_than_constant() {
+        label: if story.nothing_advised() { "Nothing is advised" } else { "Use" }.into(),
+        value: if story.nothing_advised() {
             text::DASH.into()
         } else {
             story.method(&advice.method)
         },
         note: if story.no_better_than_constant() {
             "no method beats a constant answer".into()
+        } else if story.nothing_advised() {
+            "no plain method could be fitted".into()
         } else if story.plain_is_enough() && story.0.settings.repeats < SURE {
             "for now: too few splits to call a gain sure".into()
         } else if story.plain_is_enough() {

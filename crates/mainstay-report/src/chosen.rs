@@ -6,7 +6,7 @@ use mainstay::validate::MetricRow;
 use serde::Serialize;
 
 use crate::charts::{Chart, Table, forest, square};
-use crate::story::Story;
+use crate::story::{Part, Story};
 use crate::text;
 
 /// Classes whose curves are in sight before a fold.
@@ -71,12 +71,9 @@ impl ChosenPage {
 
     fn of(story: Story<'_>, chosen: &Chosen, title: String) -> Self {
         let part = story.part(&chosen.method);
-        let mut curves = curves(story, chosen);
-        let more_curves = if chosen.curves.len() > CLASSES {
-            curves.split_off(curves.len().min(2 * CLASSES))
-        } else {
-            Vec::new()
-        };
+        let mut curves = class_curves(chosen, part);
+        let more_curves = curves.split_off(curves.len().min(2 * CLASSES));
+        curves.extend(probability_curves(story, chosen));
         let each = chosen.coefficients.iter().enumerate();
         let mut weights: Vec<Chart> = each
             .map(|(k, c)| forest::chart(c, chosen.refits, part, &format!("chosen-weights-{k}")))
@@ -137,16 +134,25 @@ fn lead(story: Story<'_>, chosen: &Chosen) -> String {
     )
 }
 
-fn curves(story: Story<'_>, chosen: &Chosen) -> Vec<Chart> {
+/// Two charts for every class that is told from the others.
+fn class_curves(chosen: &Chosen, part: Part) -> Vec<Chart> {
+    let each = chosen.curves.iter().enumerate();
+    let both = |(k, curves)| {
+        [
+            square::roc(curves, part, &format!("roc-{k}")),
+            square::precision_recall(curves, part, &format!("pr-{k}")),
+        ]
+    };
+    each.flat_map(both).collect()
+}
+
+/// Whether probabilities are right, and what acting on them gains.
+fn probability_curves(story: Story<'_>, chosen: &Chosen) -> Vec<Chart> {
     let part = story.part(&chosen.method);
-    let mut charts = Vec::new();
-    for (k, curves) in chosen.curves.iter().enumerate() {
-        charts.push(square::roc(curves, part, &format!("roc-{k}")));
-        charts.push(square::precision_recall(curves, part, &format!("pr-{k}")));
-    }
     let calibration = chosen.calibration.as_ref();
-    charts
-        .extend(calibration.map(|c| square::calibration(c, &positive(story), part, "calibration")));
+    let calibration =
+        calibration.map(|c| square::calibration(c, &positive(story), part, "calibration"));
+    let mut charts: Vec<Chart> = calibration.into_iter().collect();
     if !chosen.thresholds.is_empty() {
         charts.push(square::net_benefit(&chosen.thresholds, part, "net-benefit"));
     }

@@ -1,6 +1,6 @@
 //! The comparison with its names looked up: who plays which part, and where the numbers are.
 
-use mainstay::compare::{Comparison, Interval, Point, ThreatInfo};
+use mainstay::compare::{Comparison, Interval, MethodInfo, Point, Role, ThreatInfo};
 use mainstay::metrics::Metric;
 
 use crate::scale::Scale;
@@ -70,6 +70,13 @@ impl<'a> Story<'a> {
     /// Whether the comparison found nothing better than always answering the same.
     pub(crate) fn no_better_than_constant(self) -> bool {
         self.plain_is_enough() && self.0.advice.nothing_beats_constant
+    }
+
+    /// Whether no method is advised: nothing beats a constant answer, or no plain method could be fitted to compare with.
+    pub(crate) fn nothing_advised(self) -> bool {
+        let baseline = |m: &MethodInfo| m.name == self.0.advice.baseline;
+        let known = self.0.methods.iter().any(|m| baseline(m) && m.role == Role::Baseline);
+        self.no_better_than_constant() || !known
     }
 
     /// The part a method plays everywhere.

@@ -115,17 +115,19 @@ impl<'a> Claim<'a> {
         &self.params[name]
     }
 
-    /// A parameter that is a number, as the fit settled it: a result of the same name comes first.
+    /// A parameter that is a number, or that the fit settled: where the parameter is a number no result may replace it.
     pub(crate) fn number(&self, name: &str) -> Result<f64> {
-        let found = &self.outputs[name]["number"];
-        let settled = if found.is_null() { &self.params[name] } else { found };
-        as_number(settled).ok_or_else(|| Error::File(format!("`{name}` is not a number")))
+        let given = &self.params[name];
+        let settled = if given.is_number() { given } else { &self.outputs[name]["number"] };
+        as_number(settled)
+            .filter(|value| *value >= 0.0)
+            .ok_or_else(|| Error::File(format!("`{name}` is no number of at least 0")))
     }
 
     /// A parameter that is true or false.
     pub(crate) fn flag(&self, name: &str) -> Result<bool> {
-        let found = &self.outputs[name]["flag"];
-        let settled = if found.is_null() { &self.params[name] } else { found };
+        let given = &self.params[name];
+        let settled = if given.is_boolean() { given } else { &self.outputs[name]["flag"] };
         settled.as_bool().ok_or_else(|| Error::File(format!("`{name}` is neither true nor false")))
     }
 
@@ -141,9 +143,11 @@ impl<'a> Claim<'a> {
 
     /// `k` as given or chosen: (number, whether it is a count).
     pub(crate) fn k(&self) -> Result<(f64, bool)> {
-        let settled = match &self.outputs["k"] {
-            Value::Null => &self.params["k"],
-            found => found.get("number").or_else(|| found.get("integer")).unwrap_or(&Value::Null),
+        let (given, found) = (&self.params["k"], &self.outputs["k"]);
+        let settled = if given.is_number() {
+            given
+        } else {
+            found.get("number").or_else(|| found.get("integer")).unwrap_or(&Value::Null)
         };
         let number = settled.as_f64().ok_or_else(|| Error::File("`k` is not a number".into()))?;
         Ok((number, settled.is_u64()))
@@ -164,7 +168,7 @@ impl<'a> Claim<'a> {
             list => parsed(list, "class_weight")?,
         };
         if factors.len() != self.classes {
-            return Err(Error::File("`class_weight` has not one factor a class".into()));
+            return Err(Error::File("`class_weight` has not one factor per class".into()));
         }
         Ok(data.labels.iter().zip(&given).map(|(&label, w)| factors[label] * w).collect())
     }
@@ -179,6 +183,11 @@ impl<'a> Claim<'a> {
             return Err(Error::Rows("a label that is none of the model's classes".into()));
         }
         let planes = self.coef.len();
+        let wanted = if self.classes == 2 { 1 } else { self.classes };
+        if planes != wanted {
+            let text = format!("{planes} hyperplanes for {} classes", self.classes);
+            return Err(Error::File(text));
+        }
         if self.coef.iter().any(|w| w.len() != p) || self.intercept.len() != planes {
             return Err(Error::Rows(format!("the model does not have {p} features")));
         }

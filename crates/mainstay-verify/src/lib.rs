@@ -69,7 +69,8 @@ impl Report {
 
     /// Whether every problem is solved to the gap that had to be proved.
     pub fn proved(&self) -> bool {
-        !self.problems.is_empty() && self.problems.iter().all(|found| found.gap <= self.tol)
+        !self.problems.is_empty()
+            && self.problems.iter().all(|found| found.gap.is_finite() && found.gap <= self.tol)
     }
 
     /// Whether every objective is the one that the file claims, to nine digits.
@@ -99,7 +100,12 @@ pub fn verify(model: &Value, data: &Data<'_>, tol: Option<f64>) -> Result<Report
                 objective_low: objective.low,
                 objective: objective.high,
                 bound,
-                gap: if gap.is_nan() { f64::INFINITY } else { gap.max(0.0) },
+                // A bound above the objective is a contradiction, not a proof.
+                gap: if gap.is_nan() || bound > objective.high {
+                    f64::INFINITY
+                } else {
+                    gap.max(0.0)
+                },
                 claimed_objective: claimed.primal,
                 claimed_gap,
             }

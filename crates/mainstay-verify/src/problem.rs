@@ -234,6 +234,15 @@ fn ellipsoid(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends
         .or_else(|| numbers(given).map(Shape::Axes))
         .or_else(|| rows(given).map(Shape::Full))
         .ok_or_else(|| Error::File("`uncertainty` is no shape".into()))?;
+    let p = data.rows.columns();
+    let fits = match &shape {
+        Shape::Ball(_) => true,
+        Shape::Axes(axes) => axes.len() == p,
+        Shape::Full(rows) => rows.len() == p && rows.iter().all(|row| row.len() == p),
+    };
+    if !fits {
+        return Err(Error::File(format!("`uncertainty` is no shape of {p} features")));
+    }
     let caps = claim.weights(data)?.iter().map(|w| c * w).collect();
     let problem = Ellipsoid { rows: data.rows, y: one.y, caps, shape };
     let shares = Claim::dual(one.dual, "multipliers", &problem.caps, |_| 1)?;
@@ -243,7 +252,7 @@ fn ellipsoid(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends
 fn missing(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends> {
     let values = claim.vector("values")?;
     if values.len() != data.rows.columns() {
-        return Err(Error::File("`values` has not one number a feature".into()));
+        return Err(Error::File("`values` has not one number per feature".into()));
     }
     let problem = Missing {
         rows: data.rows,

@@ -28,7 +28,10 @@ pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
         weights: None,
         encoding: &args.input.encoding,
         impute: args.input.impute,
-        nan: method.map_or(NanRule::Refuse, |m| m.nan),
+        nan: method.map_or(NanRule::Refuse, |m| {
+            let params = params.clone().map_or(Value::Null, Value::Object);
+            m.nan_rule(&params)
+        }),
         standardise: true,
         errors: measurement::Wanted { columns: &[], scale: 1.0 },
         reading: &args.input.reading,

@@ -123,7 +123,11 @@ impl Session {
 
     /// Goes on with one level of every threat to the training rows, and forgets the others.
     fn give_up_levels(&mut self) {
+        let before = self.plan.fits_each();
         self.plan.thin();
+        if self.plan.fits_each() == before {
+            return;
+        }
         self.few_levels = true;
         let trials = &self.plan.trials;
         self.cells.retain(|cell| {

@@ -33,18 +33,8 @@ impl Fits<'_> {
 
     /// The rows of the first split, cut as those of the comparison are.
     fn first_split(&self) -> Result<(Dataset, Dataset)> {
-        let (data, plan) = (&self.subject.data, self.plan);
-        let split = plan.split(data.labels(), 0);
-        let cut = |rows: &[usize]| rows[..rows.len().min(plan.max_test_rows)].to_vec();
-        let (train, test) = if split.train.len() > plan.max_training_rows {
-            let rows = self.rows()?;
-            let keep = |part: &[usize]| -> Vec<usize> {
-                part.iter().copied().filter(|i| rows.binary_search(i).is_ok()).collect()
-            };
-            (keep(&split.train), cut(&keep(&split.holdout)))
-        } else {
-            (split.train, cut(&split.holdout))
-        };
+        let data = &self.subject.data;
+        let (train, test) = self.plan.rows(data.labels(), 0)?;
         Ok((data.select_rows(&train), data.select_rows(&test)))
     }
 }

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::estimator::{ConicParams, ConicSvc, Gamma, GammaRule, KernelKind, check_kappa};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
-use crate::error::{Result, require};
+use crate::error::{Error, Result, require};
 use crate::folds::{Cv, Split, linear_grid};
 use crate::linalg::Dense;
 use crate::model::{Estimator, Fitted};
+use crate::optim::grid::TIE;
 use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
 
 /// Which budgets compete.
@@ -159,7 +160,7 @@ impl ConicSvcCv {
         let weights = one.params().class_weight.weights_of(holdout)?;
         let score = |(k, fitted): (usize, &Fitted)| {
             let scores = fitted.model.decision(holdout.features())?;
-            collapsed.note(k, &crate::model::choose(&scores));
+            collapsed.note(k, holdout.labels(), &crate::model::choose(&scores));
             let score = self.params.scoring.of(holdout.labels(), scores, weights.as_deref());
             Ok(score.unwrap_or(f64::NAN))
         };
@@ -167,17 +168,16 @@ impl ConicSvcCv {
     }
 }
 
-/// Mean accuracies that differ by less are ties: they are sums of counts.
-const TIE: f64 = 1e-12;
-
 /// The middle of the positions with the largest score, by ascending `kappas`, among those that are `lively` if any is.
-fn choose(kappas: &[f64], scores: &[f64], lively: impl Fn(usize) -> bool) -> usize {
-    let any = (0..kappas.len()).any(&lively);
-    let pool: Vec<usize> = (0..kappas.len()).filter(|&k| lively(k) || !any).collect();
+/// None if nothing could be scored.
+fn choose(kappas: &[f64], scores: &[f64], lively: impl Fn(usize) -> bool) -> Option<usize> {
+    let usable: Vec<usize> = (0..kappas.len()).filter(|&k| !scores[k].is_nan()).collect();
+    let any = usable.iter().any(|&k| lively(k));
+    let pool: Vec<usize> = usable.into_iter().filter(|&k| lively(k) || !any).collect();
     let best = pool.iter().fold(f64::NEG_INFINITY, |m, &k| m.max(scores[k]));
     let mut tied: Vec<usize> = pool.into_iter().filter(|&k| scores[k] >= best - TIE).collect();
     tied.sort_by(|&i, &j| kappas[i].total_cmp(&kappas[j]));
-    tied[(tied.len() - 1) / 2]
+    tied.get(tied.len().checked_sub(1)? / 2).copied()
 }
 
 impl Estimator for ConicSvcCv {
@@ -197,7 +197,10 @@ impl Estimator for ConicSvcCv {
         })?;
         let lively = |k: usize| collapsed.is_lively(k, splits.len());
         let best = match self.params.rule {
-            Rule::Min => choose(&kappas, scores.means(), lively),
+            Rule::Min => choose(&kappas, scores.means(), lively).ok_or_else(|| {
+                let text = "no setting could be scored: held-out rows are of one class; use fewer folds or another scoring";
+                Error::BadData(text.into())
+            })?,
             Rule::OneSe => {
                 scores.take(Rule::OneSe, lively, |a, b| kappas[a].total_cmp(&kappas[b]))?
             }
@@ -216,10 +219,12 @@ mod tests {
     #[test]
     fn ties_go_to_the_middle_in_ascending_order() {
         let all = |_: usize| true;
-        assert_eq!(choose(&[0.4, 0.1, 0.2, 0.3], &[0.9, 0.9, 0.9, 0.8], all), 2);
-        assert_eq!(choose(&[0.1, 0.2], &[0.0, 0.0], all), 0);
-        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], all), 1);
-        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], |k| k == 0), 0);
-        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], |_| false), 1);
+        assert_eq!(choose(&[0.4, 0.1, 0.2, 0.3], &[0.9, 0.9, 0.9, 0.8], all), Some(2));
+        assert_eq!(choose(&[0.1, 0.2], &[0.0, 0.0], all), Some(0));
+        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], all), Some(1));
+        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], |k| k == 0), Some(0));
+        assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], |_| false), Some(1));
+        assert_eq!(choose(&[0.1, 0.2], &[f64::NAN, 0.5], all), Some(1));
+        assert_eq!(choose(&[0.1, 0.2], &[f64::NAN, f64::NAN], all), None);
     }
 }

@@ -170,7 +170,7 @@ impl EllipsoidCvParams {
         // Merged: copies of a row and its weight get the same noise.
         let holdout = Merged::new(holdout).data;
         for (k, fitted) in fits.iter().enumerate() {
-            collapsed.note(k, &fitted.model.predict(holdout.features())?);
+            collapsed.note(k, holdout.labels(), &fitted.model.predict(holdout.features())?);
         }
         let weights = self.class_weight.weights_of(&holdout)?;
         let noise = Ellipsoids::new(&holdout, &self.uncertainty)?;

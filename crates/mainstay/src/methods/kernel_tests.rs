@@ -58,15 +58,15 @@ fn cases() -> Vec<(&'static str, Value)> {
         ("conic", json!({"kappa": 0.3, "class_weight": [1.0, 2.0], "fit_intercept": false})),
         ("conic", json!({"C": 0.01})),
         ("conic", json!({"C": 1e-6})),
-        ("robust-logistic", json!({"alpha": 1e-2, "missing": 0.2})),
+        ("robust-logistic", json!({"alpha": 1e-2, "missing": 0.2, "feature_model": false})),
         (
             "robust-logistic",
-            json!({"alpha": 1e-3, "wrong_labels": 0.1, "class_weight": "balanced"}),
+            json!({"alpha": 1e-3, "wrong_labels": 0.1, "correction": "after", "class_weight": "balanced"}),
         ),
         (
             "robust-logistic",
             json!({"alpha": 1e-2, "wrong_labels": 0.05, "correction": "backward",
-                                   "missing": 0.1, "fit_intercept": false}),
+                                   "missing": 0.1, "feature_model": false, "fit_intercept": false}),
         ),
     ]
 }
@@ -114,7 +114,7 @@ fn passes_are_those_of_the_documentation() {
         ("missing-perceptron", json!({"n_passes": 3}), 4),
         ("conic", json!({"kappa": 0.1}), 17),
         ("conic", json!({"C": 1e-3}), 17),
-        ("robust-logistic", json!({"alpha": 1e-3, "missing": 0.2}), 6),
+        ("robust-logistic", json!({"alpha": 1e-3, "missing": 0.2, "feature_model": false}), 6),
     ] {
         let found = over(&InMemory::new(&data), method, &params).unwrap();
         println!("{method} {params}: {} passes, gap {:?}", found.n_iter, found.dual_gap());
@@ -132,7 +132,7 @@ fn more_than_two_classes_share_a_pass() {
         ("robust-regec", json!({"uncertainty": 0.05, "xi": 0.5})),
         ("missing-perceptron", json!({"shuffle": false})),
         ("conic", json!({"kappa": 0.2})),
-        ("robust-logistic", json!({"alpha": 1e-2, "missing": 0.3})),
+        ("robust-logistic", json!({"alpha": 1e-2, "missing": 0.3, "feature_model": false})),
     ] {
         let found = over(&InMemory::with_rows(&data, 900), method, &params).unwrap();
         assert_agree(&found, &in_memory(&data, method, &params), method);

@@ -1,6 +1,6 @@
 //! The batch classifier over partitions of rows.
 
-use super::estimator::MissingFeatureSvcParams;
+use super::estimator::{AtPredict, MissingFeatureSvcParams};
 use super::values::{ValueRule, Values};
 use crate::error::{Error, Result};
 use crate::partitioned::MissingPlan;
@@ -19,6 +19,13 @@ impl MissingFeatureSvcParams {
                 ));
             }
         };
+        if self.at_predict == AtPredict::Gaussian {
+            return Err(Error::param(
+                "at_predict",
+                "gaussian",
+                "\"zero\" for data in partitions: the model of the features is learned from all rows in memory",
+            ));
+        }
         if self.n_chunks != 1 {
             return Err(Error::param(
                 "n_chunks",

@@ -75,10 +75,12 @@ impl Collapsed {
         Self((0..candidates).map(|_| AtomicUsize::new(0)).collect())
     }
 
-    /// Notes what candidate `k` predicts for the held-out rows of one split.
-    pub fn note(&self, k: usize, predicted: &[usize]) {
-        let one_class = predicted.windows(2).all(|pair| pair[0] == pair[1]);
-        self.0[k].fetch_add(usize::from(one_class), atomic::Ordering::Relaxed);
+    /// Notes what candidate `k` predicts for the held-out rows of one split. Where these are of one class, so should the
+    /// predictions be.
+    pub fn note(&self, k: usize, truth: &[usize], predicted: &[usize]) {
+        let differ = |list: &[usize]| list.windows(2).any(|pair| pair[0] != pair[1]);
+        let collapsed = differ(truth) && !differ(predicted);
+        self.0[k].fetch_add(usize::from(collapsed), atomic::Ordering::Relaxed);
     }
 
     /// Whether candidate `k` tells rows apart on more than half of the `splits`.

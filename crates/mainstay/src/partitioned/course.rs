@@ -43,10 +43,12 @@ pub(super) struct ClassSide {
     pub only: Option<f64>,
 }
 
-/// Factors of all classes, and the binary problems: one for two classes, otherwise one for each.
+/// Factors of all classes, and the binary problems: one for two classes, otherwise one for each. Without an intercept no
+/// class may be without weight.
 pub(super) fn open_classes(
     look: &FirstLook,
     class_weight: &ClassWeight,
+    intercept: bool,
 ) -> Result<(Vec<f64>, Vec<ClassSide>)> {
     let classes = look.names.len();
     let weights: Vec<f64> = look.classes.iter().map(|c| c.weight).collect();
@@ -58,7 +60,15 @@ pub(super) fn open_classes(
         let only = if own <= 0.0 { Some(-1.0) } else { (own >= total).then_some(1.0) };
         ClassSide { positive, own, total, only }
     };
-    let sides = if classes == 2 { vec![side(1)] } else { (0..classes).map(side).collect() };
+    let sides: Vec<ClassSide> =
+        if classes == 2 { vec![side(1)] } else { (0..classes).map(side).collect() };
+    if let Some(side) = sides.iter().find(|side| side.only.is_some()).filter(|_| !intercept) {
+        return Err(Error::BadData(format!(
+            "class {} has no weight, and without an intercept nothing can say so: leave its rows out, or use \
+             fit_intercept=True",
+            side.positive
+        )));
+    }
     Ok((factors, sides))
 }
 

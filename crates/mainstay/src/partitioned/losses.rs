@@ -55,7 +55,8 @@ enum Class {
 impl Course for LossFit {
     fn settle(&mut self, look: &FirstLook, starts: Option<&[Place]>) -> Result<()> {
         self.spec.check_classes(look.names.len())?;
-        let (factors, sides) = open_classes(look, &self.spec.class_weight)?;
+        let (factors, sides) =
+            open_classes(look, &self.spec.class_weight, self.spec.fit_intercept)?;
         let units = Units::new(look, factors, (self.spec.fit_intercept, self.spec.normalize))?;
         let sample = Sample::new(look, &units)?;
         let mut open = Vec::with_capacity(sides.len());

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
 
 /// Tag and version of a message.
-const TAG: [u8; 8] = *b"msmsg\0\0\x01";
+const TAG: [u8; 8] = *b"msmsg\0\0\x02";
 
 /// The answer of one partition, or of several, to one [`Ask`].
 #[derive(Debug, Clone, PartialEq)]

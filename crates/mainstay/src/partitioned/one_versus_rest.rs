@@ -33,6 +33,10 @@ pub(super) trait Recipe: Debug + Clone + Send + Sync + 'static {
 
     /// Weight of each class.
     fn class_weight(&self) -> &ClassWeight;
+    /// Whether the intercept is free; otherwise it is zero.
+    fn free_intercept(&self) -> bool {
+        true
+    }
     /// Proven gap and most passes.
     fn limits(&self) -> Limits;
     /// Features in solver units.
@@ -249,7 +253,8 @@ impl<R: Recipe> OneVersusRest<R> {
 
 impl<R: Recipe> Course for OneVersusRest<R> {
     fn settle(&mut self, look: &FirstLook, starts: Option<&[Place]>) -> Result<()> {
-        let (factors, sides) = open_classes(look, self.recipe.class_weight())?;
+        let (factors, sides) =
+            open_classes(look, self.recipe.class_weight(), self.recipe.free_intercept())?;
         let units = self.recipe.units(look, factors)?;
         let sample = Sample::new(look, &units)?;
         let mut limits = self.recipe.limits();

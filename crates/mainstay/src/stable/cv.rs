@@ -219,7 +219,7 @@ impl Search<'_> {
             let weights = self.path_spec.class_weight.weights_of(&holdout)?;
             let score = |(k, fitted): (usize, &Fitted)| {
                 let made = Predictions::of(&fitted.model, holdout.features())?;
-                collapsed.note(k, &made.predicted);
+                collapsed.note(k, holdout.labels(), &made.predicted);
                 score(&made, &holdout, weights.as_deref())
             };
             path.iter().enumerate().map(score).collect::<Result<_>>().map(Some)

@@ -128,6 +128,9 @@ impl Task for ConicTask {
     }
 
     fn gap(&self) -> f64 {
+        if self.classes.is_empty() {
+            return f64::INFINITY;
+        }
         self.classes.iter().map(|class| self.certificate(class).gap()).fold(0.0, f64::max)
     }
 

@@ -201,6 +201,13 @@ pub(super) fn misplaced() -> Error {
 
 impl Task for PlanesTask {
     fn settle(&mut self, look: &FirstLook, resume: Option<&[Place]>) -> Result<()> {
+        if look.errors > 0 {
+            return Err(Error::BadParams(
+                "an uncertainty per row has no fit of planes over partitions: give one `uncertainty` for all rows, use \
+                 EllipsoidSVC, or fit a sample of the rows in memory"
+                    .into(),
+            ));
+        }
         let classes = look.names.len();
         match &self.planes {
             Planes::Regec(params) => check_rule(params.rule, classes)?,

@@ -238,9 +238,18 @@ impl MissingPerceptron {
     }
 }
 
+/// Most rounds of a pass: hours of work. A weight beyond 2^53 would never be used up.
+const MOST_ROUNDS: f64 = 1e9;
+
 /// Every row as often as its weight says, the last time for the rest of it.
 fn rounds(rows: &[Round], control: &Control) -> Result<Vec<Round>> {
     let total: f64 = rows.iter().map(|(_, weight)| weight.ceil()).sum();
+    if total > MOST_ROUNDS {
+        return Err(Error::BadData(format!(
+            "weights of {total:.1e} in all, each unit of which is a round of the perceptron: at most {MOST_ROUNDS:.0e} are \
+             taken; divide all weights by the same number"
+        )));
+    }
     let bytes = total * size_of::<Round>() as f64;
     control.afford(bytes, &format!("{total:.0} rounds, one for every unit of weight,"))?;
     let mut order = Vec::new();

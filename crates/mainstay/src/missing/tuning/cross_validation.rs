@@ -155,8 +155,8 @@ impl MissingFeatureCv {
         let one = |c: &Candidate, split: &Split| self.judge(data, *c, split, control);
         let collapsed = Collapsed::new(candidates.len());
         let score = |(k, c): (usize, &Candidate), split: &Split| {
-            let (score, intact) = one(c, split)?;
-            collapsed.note(k, &intact);
+            let (score, truth, intact) = one(c, split)?;
+            collapsed.note(k, &truth, &intact);
             Ok(score)
         };
         // One fit after the other where several at once would multiply the memory.
@@ -202,14 +202,14 @@ impl MissingFeatureCv {
             .with("cv_results", scores.table(named)))
     }
 
-    /// The score of the damaged held-out rows, and what is predicted for the undamaged ones.
+    /// The score of the damaged held-out rows, their classes, and what is predicted for the undamaged ones.
     fn judge(
         &self,
         data: &Dataset,
         candidate: Candidate,
         split: &Split,
         control: &Control,
-    ) -> Result<(f64, Vec<usize>)> {
+    ) -> Result<(f64, Vec<usize>, Vec<usize>)> {
         control.check()?;
         let params = &self.0;
         let train = data.select_rows(&split.train);
@@ -234,6 +234,6 @@ impl MissingFeatureCv {
         let scores = model.decision(&damaged.into());
         let score = params.scoring.of(truth, scores, weights.as_deref()).unwrap_or(f64::NAN);
         let intact = fitted.model.predict(&holdout.features().clone().nan_to_zero())?;
-        Ok((score, intact))
+        Ok((score, holdout.labels().to_vec(), intact))
     }
 }

@@ -50,7 +50,7 @@ impl PerceptronAsk {
         block.check_known(p, self.classes)?;
         if (0..block.len()).any(|i| block.weight(i) != 1.0) {
             return Err(Error::BadData(
-                "the perceptron takes rows one by one and knows no sample weights; repeat rows instead".into(),
+                "the perceptron takes no sample weights over partitions; repeat rows, or use partial_fit with sample_weight".into(),
             ));
         }
         let mut state = self.state.clone();

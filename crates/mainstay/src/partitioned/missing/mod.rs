@@ -67,6 +67,10 @@ impl Recipe for MissingPlan {
         Limits { tol: self.tol, passes: self.max_iter }
     }
 
+    fn free_intercept(&self) -> bool {
+        self.fit_intercept
+    }
+
     /// Not centred: a missing feature counts as zero.
     fn units(&self, look: &FirstLook, factors: Vec<f64>) -> Result<Units> {
         Units::new(look, factors, (false, false))

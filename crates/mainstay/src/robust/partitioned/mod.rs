@@ -7,6 +7,7 @@ use crate::certificate::Certificate;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::linalg::vector;
+use crate::loss::CERTAIN;
 use crate::model::{Fitted, GaussianLinear, Linear, Link, Model};
 use crate::optim::Budget;
 use crate::partitioned::kernels::expected::{ExpectedAsk, ExpectedQuestion};
@@ -16,15 +17,12 @@ use crate::robust::certificate::Reach;
 use crate::robust::estimator::{moved, no_minimum};
 use crate::robust::labels::{Correction, Rates};
 use crate::robust::newton::{Point, minimise};
-use crate::robust::params::{Protect, RobustLogisticParams, Strength};
+use crate::robust::params::{PerFeature, Protect, RobustLogisticParams, Strength};
 use crate::robust::problem::{Problem, growth_of};
 use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage};
 
 /// Gap to which a sample is solved.
 const SAMPLE_TOL: f64 = 1e-5;
-/// Intercept of a class that all rows have, or none.
-const CERTAIN: f64 = 40.0;
-
 impl RobustLogisticParams {
     /// The fit over partitions: random damage, complete rows without known errors.
     pub(crate) fn partitioned(self) -> Result<Box<dyn Task>> {
@@ -49,6 +47,16 @@ impl RobustLogisticParams {
         if self.correction == Correction::Forward && !self.wrong_labels.none() {
             return refuse(
                 "`correction` = \"forward\" is not convex and has no fit over partitions; use \"after\" or \"backward\"",
+            );
+        }
+        let lost = match &self.missing {
+            PerFeature::Same(share) => *share > 0.0,
+            PerFeature::Each(shares) => shares.iter().any(|share| *share > 0.0),
+        };
+        if lost && self.feature_model {
+            return refuse(
+                "`missing` with `feature_model` = true predicts lost cells from the others, which is learned from all rows in \
+                 memory; use feature_model=False, or fit a sample of the rows",
             );
         }
         self.clone().check()?;
@@ -299,6 +307,9 @@ impl Task for AverageTask {
     }
 
     fn gap(&self) -> f64 {
+        if self.known.is_none() {
+            return f64::INFINITY;
+        }
         self.classes.iter().map(|class| class.certificate.gap()).fold(0.0, f64::max)
     }
 
@@ -322,7 +333,15 @@ impl Task for AverageTask {
         let rates = if after { [known.rates.negative, known.rates.positive] } else { [0.0; 2] };
         let floor = 1.0 / (known.rows as f64 + 2.0);
         let model = GaussianLinear::new(linear, known.features.clone(), Vec::new(), rates, floor);
-        let model = model.with_base_rates(&known.base_rates)?;
+        let mut unmeasured = known.base_rates.clone();
+        if !after && known.rates.any() {
+            // The model speaks of the true classes, the shares are those of the labels.
+            for share in &mut unmeasured {
+                let own = (*share - known.rates.negative) / known.rates.kept();
+                *share = own.clamp(floor, 1.0 - floor);
+            }
+        }
+        let model = model.with_base_rates(&unmeasured)?;
         let mut fitted =
             Fitted::new(Model::GaussianLinear(model), passes).with("alpha", self.alpha);
         fitted.certificates = self.classes.iter().map(|class| class.certificate).collect();
