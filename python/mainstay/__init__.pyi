@@ -3,6 +3,7 @@
 # ruff: noqa
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Literal
 
@@ -1501,7 +1502,12 @@ def compare(
     ids: str | Sequence[str] | npt.ArrayLike | None = ...,
     encoder: TableEncoder | None = ...,
 ) -> ComparisonResult: ...
-def config(*, checkpoint: str | os.PathLike[str] | None = ..., proof: bool = ...) -> None: ...
+def config(
+    *,
+    checkpoint: str | os.PathLike[str] | None = ...,
+    curvature_rows: int | None = ...,
+    proof: bool = ...,
+) -> AbstractContextManager[None]: ...
 def load(path: str | os.PathLike[str]) -> Any: ...
 def save(model: Any, path: str | os.PathLike[str], *, proof: bool = ...) -> None: ...
 def scale_uncertainty(

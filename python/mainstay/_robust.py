@@ -238,7 +238,7 @@ class RobustLogisticRegression(WeightedClassifier):
         if errors is not None:
             if is_dask(X) or is_scan(X):
                 raise ValueError(
-                    "`errors` of rows have no fit over partitions; fit a sample of the rows in memory"
+                    "`errors` of rows have no fit over partitions; fit a sample of the rows"
                 )
             n, p = np.shape(X)
             errors = core_errors(errors, n, p)

@@ -3,6 +3,7 @@
 # ruff: noqa
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Literal
 
