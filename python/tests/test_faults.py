@@ -151,7 +151,7 @@ def test_a_model_file_cannot_ask_for_more_features_than_memory_holds(rows, tmp_p
     path = tmp_path / "model.json"
     mainstay.save(ConicSVC(kernel="precomputed").fit(X @ X.T, y), path)
     forged(path, b'"n_features":40', b'"n_features":' + count)
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match="feature"):
         mainstay.load(path)
 
 

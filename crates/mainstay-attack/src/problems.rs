@@ -189,9 +189,6 @@ fn fault_of(
     fitted.proof.as_ref()?;
     // The deviation of a nearly constant column under weights of all sizes is rounding: fit and checker state different
     // problems there (docs/reliability.md).
-    if params["normalize"] == true {
-        return None;
-    }
     let certified = fitted.dual_gap().is_some_and(|gap| gap <= fitted.tol);
     let file = file(method, params, fitted, data)?;
     let found = match file.verify(data, None) {

@@ -131,16 +131,19 @@ fn deviations(rows: Rows<'_>, weights: &[f64], all: Interval) -> Vec<f64> {
     }
     let mut squares = vec![Exact::default(); rows.columns()];
     let mut present = vec![Exact::default(); rows.columns()];
+    let mut count = vec![0_usize; rows.columns()];
     for (i, w) in weights.iter().enumerate() {
         for (j, x) in rows.row(i) {
             // In units of the largest entry: squares of tiny or huge numbers are no floats.
             let apart = if largest[j] > 0.0 { (x - means[j]) / largest[j] } else { 0.0 };
             squares[j].add_product(w * apart, apart);
             present[j].add(*w);
+            count[j] += 1;
         }
     }
     let deviation = |j: usize| {
-        let absent = (all - present[j].enclosed()).positive_part().high;
+        let some = count[j] < rows.count();
+        let absent = if some { (all - present[j].enclosed()).positive_part().high } else { 0.0 };
         let mean = if largest[j] > 0.0 { means[j] / largest[j] } else { 0.0 };
         let square = squares[j].enclosed().high + absent * mean * mean;
         let found = (square / all.high).sqrt();

@@ -186,7 +186,7 @@ pub fn deviations(x: &Matrix, shares: &[f64]) -> Vec<f64> {
     // Squares in units of the largest entry; absent entries are zeros. The mean is subtracted first: far from zero,
     // entries in those units differ in their last digits only.
     let means = x.tr_mul_vec(shares);
-    let (mut squares, mut stored) = (vec![0.0; p], vec![0.0; p]);
+    let (mut squares, mut stored, mut count) = (vec![0.0; p], vec![0.0; p], vec![0_usize; p]);
     for (row, share) in x.rows().zip(shares) {
         for (j, v) in row.entries() {
             // Halves, so that no difference overflows.
@@ -194,11 +194,13 @@ pub fn deviations(x: &Matrix, shares: &[f64]) -> Vec<f64> {
             let apart = if largest[j] > 0.0 { apart / (0.5 * largest[j]) } else { 0.0 };
             squares[j] += share * apart * apart;
             stored[j] += share;
+            count[j] += 1;
         }
     }
     (0..p)
         .map(|j| {
-            let absent = (1.0 - stored[j]).max(0.0);
+            // Far from zero, what rounding leaves of 1 would weigh more than the spread.
+            let absent = if count[j] == x.nrows() { 0.0 } else { (1.0 - stored[j]).max(0.0) };
             let mean = if largest[j] > 0.0 { means[j] / largest[j] } else { 0.0 };
             let relative = (squares[j] + absent * mean * mean).sqrt();
             if relative <= 1e-12 { 1.0 } else { relative * largest[j] }

@@ -127,6 +127,10 @@ fn remedy(method: &str, defaults: &Value, params: &Value) -> String {
     if method == "regec" && !given("regularization") {
         return "try `regularization` = \"tikhonov\"".into();
     }
+    // With as many rows given up as one class has, no weights help.
+    if params.get("kappa").and_then(Value::as_f64).is_some_and(|kappa| kappa >= 0.5) {
+        return "try a smaller `kappa`".into();
+    }
     if has("class_weight") && !given("class_weight") {
         let stable = method.starts_with("stable") && has("k");
         let more = if stable { " with `k` = 1.0" } else { "" };
