@@ -238,13 +238,14 @@ impl MissingPerceptron {
     }
 }
 
-/// Most rounds of a pass: hours of work. A weight beyond 2^53 would never be used up.
-const MOST_ROUNDS: f64 = 1e9;
+/// Most rounds of a pass, unless there are more rows: seconds of work, and 160 MB. A weight beyond 2^53 would never be used
+/// up.
+const MOST_ROUNDS: f64 = 1e7;
 
 /// Every row as often as its weight says, the last time for the rest of it.
 fn rounds(rows: &[Round], control: &Control) -> Result<Vec<Round>> {
     let total: f64 = rows.iter().map(|(_, weight)| weight.ceil()).sum();
-    if total > MOST_ROUNDS {
+    if total > MOST_ROUNDS.max(rows.len() as f64) {
         return Err(Error::BadData(format!(
             "weights of {total:.1e} in all, each unit of which is a round of the perceptron: at most {MOST_ROUNDS:.0e} are \
              taken; divide all weights by the same number"
