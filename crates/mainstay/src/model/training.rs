@@ -14,11 +14,14 @@ const MOST_FEATURES: usize = 10_000;
 /// Features beyond which their correlations are not kept: the file would hold mostly them.
 const MOST_CORRELATED: usize = 64;
 /// Multiplications spent on correlations; beyond it they come from equally spaced rows.
-const EFFORT: usize = 20_000_000;
+const EFFORT: usize = 4_000_000;
 /// Added to all variances in standard units, so that indicators that add up to 1 have a distance.
 const RIDGE: f64 = 0.01;
-/// Parts of the rows of which each is measured by the others.
-const PARTS: usize = 5;
+/// Rows below which nothing is said about distances.
+const FEWEST_ROWS: usize = 10;
+/// What a row leaves of the covariance in its own direction, at least: a row that spans a direction alone is far, not
+/// infinitely far.
+const LEAST_REST: f64 = 1e-6;
 
 /// The training rows in a few numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,7 +61,7 @@ pub struct FeatureRanges {
 pub struct Spread {
     /// Covariance in standard units, shrunk, its lower triangle row by row.
     pub covariance: Vec<f64>,
-    /// Percentiles 0, 1, ..., 100 of the distances of training rows, each measured by the other four fifths.
+    /// Percentiles 0, 1, ..., 100 of the distances of training rows, each measured without itself.
     pub distances: Vec<f64>,
 }
 
@@ -162,9 +165,9 @@ impl FeatureRanges {
 impl Spread {
     fn learn(data: &Dataset, kept: &[usize], ranges: &FeatureRanges) -> Result<Option<Self>> {
         let p = data.n_features();
-        let most = (EFFORT / (PARTS * p * p)).max(20 * p);
+        let most = (EFFORT / (p * p)).max(20 * p);
         let rows: Vec<usize> = kept.iter().copied().step_by(kept.len().div_ceil(most)).collect();
-        if rows.len() < 2 * PARTS {
+        if rows.len() < FEWEST_ROWS {
             return Ok(None);
         }
         let dense = data.features().select_rows(&rows).to_dense();
@@ -175,20 +178,15 @@ impl Spread {
         );
         let weights: Option<Vec<f64>> =
             data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
-        let covariance = covariance(&z, weights.as_deref())?;
-        let mut distances = Vec::with_capacity(rows.len());
-        for part in 0..PARTS {
-            let (held, others): (Vec<usize>, Vec<usize>) =
-                (0..rows.len()).partition(|i| i % PARTS == part);
-            let weights: Option<Vec<f64>> =
-                weights.as_ref().map(|w| others.iter().map(|&i| w[i]).collect());
-            let Some(factor) =
-                Cholesky::new(&self::covariance(&z.select_rows(&others), weights.as_deref())?)
-            else {
-                return Ok(None);
-            };
-            distances.extend(held.iter().map(|&i| length(&factor, z.row(i))));
-        }
+        let (covariance, shrinkage) = covariance(&z, weights.as_deref())?;
+        let Some(factor) = Cholesky::new(&covariance) else { return Ok(None) };
+        let total = weights.as_ref().map_or(rows.len() as f64, |w| w.iter().sum());
+        let mut distances: Vec<f64> = (0..rows.len())
+            .map(|i| {
+                let share = weights.as_ref().map_or(1.0, |w| w[i]) / total;
+                without_itself(length(&factor, z.row(i)), (1.0 - shrinkage) * share)
+            })
+            .collect();
         distances.sort_by(f64::total_cmp);
         let lower = (0..p).flat_map(|j| covariance.row(j)[..=j].to_vec()).collect();
         let spread = Self { covariance: lower, distances: percentiles(&distances) };
@@ -219,14 +217,20 @@ pub fn length(factor: &Cholesky, z: &[f64]) -> f64 {
     vector::dot(z, &factor.solve(z)).max(0.0).sqrt()
 }
 
-/// The shrunk covariance of rows in standard units.
-fn covariance(z: &Dense, weights: Option<&[f64]>) -> Result<Dense> {
+/// The distance of a row by the covariance without it. The row adds `part` times its outer product to the covariance, so that
+/// by Sherman and Morrison its squared distance grows from $q$ to $q/(1 - \mathrm{part}\, q)$.
+fn without_itself(length: f64, part: f64) -> f64 {
+    length / (1.0 - part * length * length).max(LEAST_REST).sqrt()
+}
+
+/// The shrunk covariance of rows in standard units, and how far it was shrunk.
+fn covariance(z: &Dense, weights: Option<&[f64]>) -> Result<(Dense, f64)> {
     let rows = Rows { x: z, weights, errors: None };
     let shrinkage = Shrinkage::Rule(ShrinkageRule::Auto);
     let model = FeatureModel::learn(rows, shrinkage, &crate::control::Control::new())?;
     let mut found = model.covariance();
     found.add_diagonal(RIDGE);
-    Ok(found)
+    Ok((found, model.shrinkage))
 }
 
 /// Percentiles 0 to 100 of ascending values.
@@ -261,6 +265,27 @@ mod tests {
         assert!(spread.nearer(along) < 0.99, "{along} {:?}", spread.distances);
         assert_eq!(spread.nearer(against), 1.0);
         assert_eq!(far([f64::NAN, f64::NAN, f64::NAN]), 0.0);
+    }
+
+    /// Against the covariance computed anew without the row; the mean of the others moves a little too.
+    #[test]
+    fn a_distance_without_the_row_itself_is_that_of_the_other_rows() {
+        let n = 60;
+        let z = Dense::from_fn(n, 2, |i, j| ((i * (j + 3)) as f64 * 0.7).sin() * 1.4);
+        let gram = |skipped: Option<usize>| {
+            let rows = (0..n).filter(|i| Some(*i) != skipped);
+            let mut found = Dense::zeros(2, 2);
+            for i in rows {
+                for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                    found[(a, b)] += z[(i, a)] * z[(i, b)] / n as f64;
+                }
+            }
+            Cholesky::new(&found).unwrap()
+        };
+        for i in 0..n {
+            let found = without_itself(length(&gram(None), z.row(i)), 1.0 / n as f64);
+            assert!((found - length(&gram(Some(i)), z.row(i))).abs() < 1e-9);
+        }
     }
 
     #[test]
