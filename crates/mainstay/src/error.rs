@@ -89,7 +89,11 @@ pub(crate) fn suggest(wanted: &str, names: &[&str], what: &str) -> String {
     match near.as_slice() {
         [] if names.len() <= FEW_NAMES => all,
         [] => format!("the {} {what} begin with {}", names.len(), quoted(&names[..SHOWN])),
-        near => format!("did you mean {}?", quoted(&near[..near.len().min(SHOWN)])),
+        near => {
+            let near = quoted(&near[..near.len().min(SHOWN)]);
+            let rest = if names.len() <= FEW_NAMES { format!(" {all}") } else { String::new() };
+            format!("did you mean {near}?{rest}")
+        }
     }
 }
 
