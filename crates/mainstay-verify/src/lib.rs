@@ -18,6 +18,8 @@ mod claim;
 mod ellipsoid;
 mod error;
 mod exact;
+#[cfg(test)]
+mod forged;
 mod interval;
 mod loss;
 mod margin;
