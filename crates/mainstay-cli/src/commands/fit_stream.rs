@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use mainstay::data::Encoder;
 use mainstay::methods::{self, Method};
 use mainstay::partitioned::Driver;
-use mainstay_io::{ChunkOptions, ChunkSize, ModelFile, Scan, ScanRows, Watch};
+use mainstay_io::{ChunkOptions, ChunkSize, Scan, ScanRows, Watch};
 use serde_json::{Map, Value};
 
 use crate::args::{Fit, ImputeRule};
-use crate::commands::fit::{Told, finish};
+use crate::commands::fit::{Names, Told, finish};
 use crate::console::{Console, RowBar};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Wanted};
@@ -79,6 +78,9 @@ fn chunk_size(memory: Option<u64>) -> ChunkSize {
 
 /// What needs all rows at once.
 fn unsuitable(args: &Fit) -> Option<&'static str> {
+    if args.proof {
+        return Some("--proof: a fit to rows read in passes keeps no proof");
+    }
     if args.cv.is_some() {
         return Some("--cv needs all rows in memory; hold out a file and use `mainstay evaluate`");
     }
@@ -103,26 +105,8 @@ pub(crate) fn run(
     scan: Scan,
     console: &Console,
 ) -> Outcome {
-    let control = console.silent_control();
     let progress = Progress::new(console);
-    let wanted = Wanted {
-        target: args.target.as_deref(),
-        weights: args.weights.as_deref(),
-        encoding: &args.encoding,
-        impute: args.impute,
-        nan: method.nan,
-        standardise: !args.raw,
-        errors: measurement::Wanted { columns: &[], scale: 1.0 },
-        reading: &args.reading,
-    };
-    let wishes = input::wishes(&first_names(&scan)?, &wanted)?;
-    let memory = args.memory.or_else(|| mainstay_io::available_memory().map(|free| free / 3));
-    progress.say("learning the columns");
-    let mut rows = ScanRows::learn(scan, &wishes, memory, &control, progress.watch())?;
-    if !args.raw {
-        progress.say("means and deviations");
-        rows.standardize()?;
-    }
+    let mut rows = learn(args, method, scan, console, &progress)?;
     let params = settings::name_classes(params, rows.classes())?;
     let mut driver = methods::driver(method.name, &Value::Object(params.clone()))?;
     if let Some(path) = args.checkpoint.as_deref().filter(|path| path.exists()) {
@@ -139,28 +123,49 @@ pub(crate) fn run(
     progress.say("judging");
     let training = rows.judge(&fitted.model)?;
     progress.clear();
-    let told = Told {
-        rows: rows.rows(),
-        training,
-        folds: None,
-        left_out: None,
-        notes: rows.notes().to_vec(),
-    };
-    let file = ModelFile {
-        method: method.name.into(),
-        params: method.all_params(&Value::Object(params)),
-        feature_names: rows.encoder().map(Encoder::feature_names),
+    let notes = rows.notes().to_vec();
+    let told = Told { rows: rows.rows(), training, folds: None, left_out: None, notes };
+    let names = Names {
         classes: rows.classes().clone(),
         target: rows.encoder().and(args.target.clone()),
         encoder: rows.encoder().cloned(),
-        fitted,
     };
-    let ending = finish(args, method, file, &told, console)?;
+    let ending = finish(args, method, names.file(method, params, fitted), &told, console)?;
     if let Some(path) = &args.checkpoint {
         // The fit is done; a checkpoint that cannot be removed does no harm.
         let _ = fs::remove_file(path);
     }
     Ok(ending)
+}
+
+/// Learns what becomes of the columns, and means and deviations unless features stay as they are.
+fn learn(
+    args: &Fit,
+    method: &Method,
+    scan: Scan,
+    console: &Console,
+    progress: &Progress,
+) -> Outcome<ScanRows> {
+    let wanted = Wanted {
+        target: args.target.as_deref(),
+        weights: args.weights.as_deref(),
+        encoding: &args.encoding,
+        impute: args.impute,
+        nan: method.nan,
+        standardise: !args.raw,
+        errors: measurement::Wanted { columns: &[], scale: 1.0 },
+        reading: &args.reading,
+    };
+    let wishes = input::wishes(&first_names(&scan)?, &wanted)?;
+    let memory = args.memory.or_else(|| mainstay_io::available_memory().map(|free| free / 3));
+    progress.say("learning the columns");
+    let control = console.silent_control();
+    let mut rows = ScanRows::learn(scan, &wishes, memory, &control, progress.watch())?;
+    if !args.raw {
+        progress.say("means and deviations");
+        rows.standardize()?;
+    }
+    Ok(rows)
 }
 
 /// Names of the columns, to tell a misspelt one before all rows were read; none for LIBSVM files.

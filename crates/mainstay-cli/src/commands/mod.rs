@@ -8,6 +8,7 @@ pub(crate) mod crossval;
 pub(crate) mod evaluate;
 pub(crate) mod fit;
 pub(crate) mod fit_stream;
+mod fit_summary;
 pub(crate) mod list;
 pub(crate) mod predict;
 pub(crate) mod reproduce;

@@ -1,5 +1,6 @@
 //! Parameters of the robust classifier, their defaults and checks, and the choice of xi by cross-validation.
 
+use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::class_pairs::{Accuracy, ClassPairs};
@@ -10,7 +11,7 @@ use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Shape};
 use crate::error::{Result, require};
 use crate::folds::{generator, stratified};
-use crate::linalg::vector;
+use crate::linalg::{Dense, vector};
 use crate::model::{Estimator, Fitted};
 use crate::optim::grid::TIE;
 use crate::uncertainty::ellipsoid::Ellipsoids;
@@ -178,11 +179,7 @@ impl RobustRegec {
                 // The same draws for every xi.
                 let mut rng = generator(self.0.seed().wrapping_add(1));
                 for _ in 0..DRAWS {
-                    let mut noisy = held.clone();
-                    for (k, &i) in split.holdout.iter().enumerate() {
-                        let d = ellipsoids.row(i).sample_surface(data.n_features(), &mut rng);
-                        vector::axpy(1.0, &d, noisy.row_mut(k));
-                    }
+                    let noisy = moved(&held, &split.holdout, &ellipsoids, &mut rng);
                     let predicted = fitted.model.predict(&noisy.into())?;
                     add_hits(data, &split.holdout, &predicted, score);
                 }
@@ -193,6 +190,16 @@ impl RobustRegec {
         let last = right.iter().rposition(|r| *r >= best * (1.0 - TIE)).unwrap_or(0);
         Ok(GRID[last])
     }
+}
+
+/// Held-out rows, each moved to a place on its ellipsoid.
+fn moved(held: &Dense, holdout: &[usize], ellipsoids: &Ellipsoids, rng: &mut impl Rng) -> Dense {
+    let mut noisy = held.clone();
+    for (k, &i) in holdout.iter().enumerate() {
+        let d = ellipsoids.row(i).sample_surface(held.ncols(), rng);
+        vector::axpy(1.0, &d, noisy.row_mut(k));
+    }
+    noisy
 }
 
 /// Adds the weights of the held-out rows that are called right.

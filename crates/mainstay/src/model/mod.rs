@@ -16,6 +16,7 @@ mod privacy;
 mod probability_rows;
 mod proof;
 mod score_map;
+mod spread;
 mod standardized;
 pub mod training;
 
@@ -35,6 +36,7 @@ pub use path::PathPoint;
 pub use planes::Planes;
 pub use proof::{DualPoint, RowLists, dual_point, one_each};
 pub use score_map::{ScoreMap, Scored};
+pub use spread::{LazySpread, Spread, mahalanobis};
 pub use standardized::{StandardizeFirst, Standardized};
 pub use training::TrainingSummary;
 

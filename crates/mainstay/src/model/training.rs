@@ -1,27 +1,20 @@
 //! What a model remembers of its training rows as a whole: numbers, means, deviations, ranges, how they spread.
 //!
 //! No single row can be read off it, apart from the smallest and largest value of every feature.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use serde::{Deserialize, Serialize};
 
+use super::spread::LazySpread;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Dense, Matrix, vector};
-use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage, ShrinkageRule};
+use crate::linalg::vector::{self, vectorized};
+use crate::linalg::{Matrix, Row};
 
 /// Features beyond which nothing is kept of single features.
 const MOST_FEATURES: usize = 10_000;
 /// Features beyond which their correlations are not kept: the file would hold mostly them.
 const MOST_CORRELATED: usize = 64;
-/// Multiplications spent on correlations; beyond it they come from equally spaced rows.
-const EFFORT: usize = 4_000_000;
-/// Added to all variances in standard units, so that indicators that add up to 1 have a distance.
-const RIDGE: f64 = 0.01;
-/// Rows below which nothing is said about distances.
-const FEWEST_ROWS: usize = 10;
-/// What a row leaves of the covariance in its own direction, at least: a row that spans a direction alone is far, not
-/// infinitely far.
-const LEAST_REST: f64 = 1e-6;
 
 /// The training rows in a few numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,8 +30,8 @@ pub struct TrainingSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<FeatureRanges>,
     /// How the features vary together; absent for models of more than 64 features.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<Spread>,
+    #[serde(default, skip_serializing_if = "LazySpread::is_none")]
+    pub spread: LazySpread,
 }
 
 /// Where the training rows lay, one entry per feature.
@@ -55,16 +48,6 @@ pub struct FeatureRanges {
     pub maxima: Vec<f64>,
 }
 
-/// How far rows usually lie from the mean, with correlations taken into account.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spread {
-    /// Covariance in standard units, shrunk, its lower triangle row by row.
-    pub covariance: Vec<f64>,
-    /// Percentiles 0, 1, ..., 100 of the distances of training rows, each measured without itself.
-    pub distances: Vec<f64>,
-}
-
 impl TrainingSummary {
     /// Looks at the rows of a fit.
     pub fn learn(data: &Dataset) -> Result<Self> {
@@ -78,9 +61,9 @@ impl TrainingSummary {
             .then(|| FeatureRanges::learn(data, &kept));
         let spread = match &features {
             Some(ranges) if data.n_features() <= MOST_CORRELATED => {
-                Spread::learn(data, &kept, ranges)?
+                LazySpread::of(data, &kept, ranges)
             }
-            _ => None,
+            _ => LazySpread::default(),
         };
         Ok(Self { rows: kept.len(), classes, standardized: false, features, spread })
     }
@@ -119,7 +102,7 @@ impl TrainingSummary {
                 return bad("a deviation is not positive");
             }
         }
-        let Some(spread) = &self.spread else { return Ok(()) };
+        let Some(spread) = self.spread.get() else { return Ok(()) };
         let entries = n_features * (n_features + 1) / 2;
         let finite =
             vector::all_finite(&spread.covariance) && vector::all_finite(&spread.distances);
@@ -137,18 +120,22 @@ impl FeatureRanges {
             Standardize::learn(data.features(), data.weights());
         let p = means.len();
         let (mut minima, mut maxima) = (vec![f64::INFINITY; p], vec![f64::NEG_INFINITY; p]);
-        let mut seen = vec![0_usize; p];
+        let mut stored = vec![0_usize; p];
         for &i in kept {
+            if let Row::Dense(values) = data.features().row(i) {
+                vectorized(|| widen(&mut minima, &mut maxima, values));
+                continue;
+            }
             for (j, v) in data.features().row(i).entries().filter(|(_, v)| !v.is_nan()) {
                 (minima[j], maxima[j]) = (minima[j].min(v), maxima[j].max(v));
-                seen[j] += 1;
+                stored[j] += 1;
             }
         }
         for j in 0..p {
             // Sparse rows do not store zeros; a feature that was never measured stands at its mean.
-            if matches!(data.features(), Matrix::Sparse(_)) && seen[j] < kept.len() {
+            if matches!(data.features(), Matrix::Sparse(_)) && stored[j] < kept.len() {
                 (minima[j], maxima[j]) = (minima[j].min(0.0), maxima[j].max(0.0));
-            } else if seen[j] == 0 {
+            } else if minima[j] > maxima[j] {
                 (minima[j], maxima[j]) = (means[j], means[j]);
             }
         }
@@ -157,91 +144,29 @@ impl FeatureRanges {
 
     /// A row in standard units; a missing cell is at its mean.
     pub fn standard(&self, row: &[f64]) -> Vec<f64> {
+        self.standard_cells(row).collect()
+    }
+
+    pub(super) fn standard_cells(&self, row: &[f64]) -> impl Iterator<Item = f64> {
         let cells = row.iter().zip(self.means.iter().zip(&self.deviations));
-        cells.map(|(v, (m, d))| if v.is_nan() { 0.0 } else { (v - m) / d }).collect()
+        cells.map(|(v, (m, d))| if v.is_nan() { 0.0 } else { (v - m) / d })
     }
 }
 
-impl Spread {
-    fn learn(data: &Dataset, kept: &[usize], ranges: &FeatureRanges) -> Result<Option<Self>> {
-        let p = data.n_features();
-        let most = (EFFORT / (p * p)).max(20 * p);
-        let rows: Vec<usize> = kept.iter().copied().step_by(kept.len().div_ceil(most)).collect();
-        if rows.len() < FEWEST_ROWS {
-            return Ok(None);
-        }
-        let dense = data.features().select_rows(&rows).to_dense();
-        let z = Dense::from_rows(
-            rows.len(),
-            p,
-            (0..rows.len()).flat_map(|i| ranges.standard(dense.row(i))).collect(),
-        );
-        let weights: Option<Vec<f64>> =
-            data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
-        let (covariance, shrinkage) = covariance(&z, weights.as_deref())?;
-        let Some(factor) = Cholesky::new(&covariance) else { return Ok(None) };
-        let total = weights.as_ref().map_or(rows.len() as f64, |w| w.iter().sum());
-        let mut distances: Vec<f64> = (0..rows.len())
-            .map(|i| {
-                let share = weights.as_ref().map_or(1.0, |w| w[i]) / total;
-                without_itself(length(&factor, z.row(i)), (1.0 - shrinkage) * share)
-            })
-            .collect();
-        distances.sort_by(f64::total_cmp);
-        let lower = (0..p).flat_map(|j| covariance.row(j)[..=j].to_vec()).collect();
-        let spread = Self { covariance: lower, distances: percentiles(&distances) };
-        let usable = vector::all_finite(&spread.covariance)
-            && vector::all_finite(&spread.distances)
-            && spread.factor(p).is_some();
-        Ok(usable.then_some(spread))
+/// Takes a row into the ranges; NaN is neither smaller nor larger than anything.
+#[inline(always)]
+fn widen(minima: &mut [f64], maxima: &mut [f64], values: &[f64]) {
+    for ((low, high), &v) in minima.iter_mut().zip(maxima).zip(values) {
+        *low = if v < *low { v } else { *low };
+        *high = if v > *high { v } else { *high };
     }
-
-    /// What measures distances; `None` if the stored numbers are not a covariance.
-    pub fn factor(&self, p: usize) -> Option<Cholesky> {
-        let entry = |j: usize, k: usize| {
-            let (j, k) = (j.max(k), j.min(k));
-            self.covariance.get(j * (j + 1) / 2 + k).copied().unwrap_or(f64::NAN)
-        };
-        Cholesky::new(&Dense::from_fn(p, p, entry))
-    }
-
-    /// Share of the training rows that lie nearer than `distance`, in hundredths.
-    pub fn nearer(&self, distance: f64) -> f64 {
-        let below = self.distances.iter().filter(|d| **d < distance).count();
-        (below as f64 / 100.0).min(1.0)
-    }
-}
-
-/// The Mahalanobis distance of a row in standard units.
-pub fn length(factor: &Cholesky, z: &[f64]) -> f64 {
-    vector::dot(z, &factor.solve(z)).max(0.0).sqrt()
-}
-
-/// The distance of a row by the covariance without it. The row adds `part` times its outer product to the covariance, so that
-/// by Sherman and Morrison its squared distance grows from $q$ to $q/(1 - \mathrm{part}\, q)$.
-fn without_itself(length: f64, part: f64) -> f64 {
-    length / (1.0 - part * length * length).max(LEAST_REST).sqrt()
-}
-
-/// The shrunk covariance of rows in standard units, and how far it was shrunk.
-fn covariance(z: &Dense, weights: Option<&[f64]>) -> Result<(Dense, f64)> {
-    let rows = Rows { x: z, weights, errors: None };
-    let shrinkage = Shrinkage::Rule(ShrinkageRule::Auto);
-    let model = FeatureModel::learn(rows, shrinkage, &crate::control::Control::new())?;
-    let mut found = model.covariance();
-    found.add_diagonal(RIDGE);
-    Ok((found, model.shrinkage))
-}
-
-/// Percentiles 0 to 100 of ascending values.
-fn percentiles(sorted: &[f64]) -> Vec<f64> {
-    let last = sorted.len() - 1;
-    (0..=100).map(|k| sorted[(k * last + 50) / 100]).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::spread::mahalanobis;
     use super::*;
+    use crate::linalg::Dense;
 
     /// Two features that move together and one indicator.
     fn data(n: usize) -> Dataset {
@@ -257,35 +182,14 @@ mod tests {
     #[test]
     fn a_row_against_the_correlation_is_farther_than_one_along_it() {
         let summary = TrainingSummary::learn(&data(200)).unwrap();
-        let (ranges, spread) = (summary.features.unwrap(), summary.spread.unwrap());
+        let (ranges, spread) = (summary.features.as_ref().unwrap(), summary.spread.get().unwrap());
         let factor = spread.factor(3).unwrap();
-        let far = |row: [f64; 3]| length(&factor, &ranges.standard(&row));
+        let far = |row: [f64; 3]| mahalanobis(&factor, &ranges.standard(&row));
         let (along, against) = (far([6.0, 10.0, 0.0]), far([6.0, -10.0, 0.0]));
         assert!(against > 3.0 * along, "{along} {against}");
         assert!(spread.nearer(along) < 0.99, "{along} {:?}", spread.distances);
         assert_eq!(spread.nearer(against), 1.0);
         assert_eq!(far([f64::NAN, f64::NAN, f64::NAN]), 0.0);
-    }
-
-    /// Against the covariance computed anew without the row; the mean of the others moves a little too.
-    #[test]
-    fn a_distance_without_the_row_itself_is_that_of_the_other_rows() {
-        let n = 60;
-        let z = Dense::from_fn(n, 2, |i, j| ((i * (j + 3)) as f64 * 0.7).sin() * 1.4);
-        let gram = |skipped: Option<usize>| {
-            let rows = (0..n).filter(|i| Some(*i) != skipped);
-            let mut found = Dense::zeros(2, 2);
-            for i in rows {
-                for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                    found[(a, b)] += z[(i, a)] * z[(i, b)] / n as f64;
-                }
-            }
-            Cholesky::new(&found).unwrap()
-        };
-        for i in 0..n {
-            let found = without_itself(length(&gram(None), z.row(i)), 1.0 / n as f64);
-            assert!((found - length(&gram(Some(i)), z.row(i))).abs() < 1e-9);
-        }
     }
 
     #[test]
@@ -299,7 +203,7 @@ mod tests {
         // Mean (1 + 3 + 3 + 5)/4, variance (4 + 0 + 0 + 4)/4.
         assert_eq!((ranges.means[0], ranges.deviations[0]), (3.0, 2.0_f64.sqrt()));
         assert_eq!((ranges.minima[0], ranges.maxima[0]), (1.0, 5.0));
-        assert!(found.spread.is_none());
+        assert!(found.spread.get().is_none());
     }
 
     #[test]
@@ -309,7 +213,28 @@ mod tests {
         assert!(found.validate(2, 2).is_err());
         assert!(found.validate(3, 3).is_err());
         let mut other = found.clone();
-        other.spread.as_mut().unwrap().covariance[0] = -1.0;
+        let mut spread = found.spread.get().unwrap().clone();
+        spread.covariance[0] = -1.0;
+        other.spread = Some(spread).into();
         assert!(other.validate(3, 2).is_err());
+    }
+
+    /// Columns without a value, with one, and with missing cells among values, in dense and sparse rows.
+    #[test]
+    fn missing_cells_do_not_enter_ranges() {
+        let gap = f64::NAN;
+        let x = Dense::from_rows(3, 3, vec![gap, 2.0, gap, gap, gap, -1.0, gap, gap, 4.0]);
+        let rows = crate::data::NanRule::Keep.dataset(x.into(), vec![0, 1, 1], 2).unwrap();
+        let ranges = TrainingSummary::learn(&rows).unwrap().features.unwrap();
+        assert_eq!(ranges.minima, [0.0, 2.0, -1.0]);
+        assert_eq!(ranges.maxima, [0.0, 2.0, 4.0]);
+    }
+
+    #[test]
+    fn a_summary_is_the_same_before_and_after_a_file() {
+        let found = TrainingSummary::learn(&data(60)).unwrap();
+        let stored = serde_json::to_string(&found).unwrap();
+        assert!(stored.contains("covariance"));
+        assert_eq!(serde_json::from_str::<TrainingSummary>(&stored).unwrap(), found);
     }
 }

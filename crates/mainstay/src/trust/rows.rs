@@ -8,8 +8,7 @@ use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::linalg::{Dense, Matrix};
-use crate::model::training::length;
-use crate::model::{Fitted, Model};
+use crate::model::{Fitted, Model, mahalanobis};
 
 /// What else is known beside the model and the rows.
 pub struct Known<'a> {
@@ -288,7 +287,7 @@ fn among(
         far.collect::<Vec<_>>()
     };
     let outside = (0..x.nrows()).map(|i| beyond(&row(i))).collect();
-    let spread = training.and_then(|t| t.spread.as_ref());
+    let spread = training.and_then(|t| t.spread.get());
     let Some((spread, factor)) = spread.and_then(|s| Some((s, s.factor(x.ncols())?))) else {
         notes.push(
             "correlations of the training rows are not kept: rows are compared with ranges only"
@@ -297,7 +296,7 @@ fn among(
         return (None, None, outside);
     };
     let far: Vec<f64> =
-        (0..x.nrows()).map(|i| length(&factor, &ranges.standard(&row(i)))).collect();
+        (0..x.nrows()).map(|i| mahalanobis(&factor, &ranges.standard(&row(i)))).collect();
     let nearer = far.iter().map(|d| spread.nearer(*d)).collect();
     (Some(far), Some(nearer), outside)
 }

@@ -115,6 +115,14 @@ fn learn(
     }
 }
 
+/// Where the pair number `at` begins: where an interrupted fit was, or else at `plane`.
+fn start(known: &Known, at: usize, units: &PlaneUnits, plane: &Plane) -> Vec<f64> {
+    match known.resume.as_ref().and_then(|places| places.get(at)) {
+        Some(place) => place.point.v.iter().copied().chain([place.point.b]).collect(),
+        None => units.inside(&plane.w, plane.gamma),
+    }
+}
+
 impl Descents {
     /// Starts every pair at the plane of the sample, or else at the nominal one.
     pub(super) fn new(
@@ -136,12 +144,7 @@ impl Descents {
         for (at, (classes, nominal)) in order.zip(planes.into_iter().flatten()).enumerate() {
             let fit = fits.as_ref().map(|fits| &fits[at]);
             let size = fit.and_then(|fit| fit.works).unwrap_or(1.0);
-            let plane = fit.map_or(&nominal, |fit| &fit.plane);
-            let place = known.resume.as_ref().and_then(|places| places.get(at));
-            let z = match place {
-                Some(place) => place.point.v.iter().copied().chain([place.point.b]).collect(),
-                None => units.inside(&plane.w, plane.gamma),
-            };
+            let z = start(known, at, &units, fit.map_or(&nominal, |fit| &fit.plane));
             let (own, other) = (moments.diagonal(classes.0), moments.diagonal(classes.1));
             let penalty = Penalty::new(params.regularization, params.delta, &own, &other);
             pairs.push(Pair {

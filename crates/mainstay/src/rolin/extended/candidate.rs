@@ -35,7 +35,7 @@ pub(super) struct Weighted {
 }
 
 /// The weighted sum of calibrated candidates: principal coordinates of each view, and the intercept.
-pub(super) fn average(judged: &[Weighted], views: &[View]) -> (Vec<Vec<f64>>, f64) {
+fn average(judged: &[Weighted], views: &[View]) -> (Vec<Vec<f64>>, f64) {
     let mut sums: Vec<Vec<f64>> = views.iter().map(|v| vec![0.0; v.spectrum.d.len()]).collect();
     let mut intercept = 0.0;
     for j in judged {
@@ -44,6 +44,23 @@ pub(super) fn average(judged: &[Weighted], views: &[View]) -> (Vec<Vec<f64>>, f6
         intercept += scale * j.raw.intercept + j.weight * j.calibration.shift;
     }
     (sums, intercept)
+}
+
+/// What the averages of all binary problems weigh and their intercepts. `weigh` turns the sums of the views into
+/// weights for rows or features whose `means` were taken off before.
+pub(super) fn averages(
+    judged: &[Vec<Weighted>],
+    views: &[View],
+    means: &[f64],
+    weigh: impl Fn(&[Vec<f64>]) -> Vec<f64>,
+) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let one_class = |class: &Vec<Weighted>| {
+        let (sums, intercept) = average(class, views);
+        let weights = weigh(&sums);
+        let shift = vector::dot(&weights, means);
+        (weights, intercept - shift)
+    };
+    judged.iter().map(one_class).unzip()
 }
 
 /// `candidates_`: one row per candidate, over all binary problems.

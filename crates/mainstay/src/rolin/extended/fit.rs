@@ -14,7 +14,7 @@
 use rayon::prelude::*;
 
 use super::calibrate::{Calibration, calibrate};
-use super::candidate::{Family, Uncalibrated, Weighted, average, table};
+use super::candidate::{Family, Uncalibrated, Weighted, averages, table};
 use super::constants::ExtendedConstants;
 use super::penalised_path;
 use super::ridge_folds::{self, Repeats, Targets};
@@ -81,31 +81,20 @@ impl Extended {
             let views = vec![View::from_kernel(&gram.centred(), &task.weights)?];
             let judged = self.judge(&views, &task, control)?;
             let means = gram.means();
-            let (dual, intercept) = judged
-                .iter()
-                .map(|class| {
-                    let (sums, intercept) = average(class, &views);
-                    let dual = views[0].spectrum.row_weights(&sums[0]);
-                    let shift = vector::dot(&dual, &means);
-                    (dual, intercept - shift)
-                })
-                .unzip();
+            let row_weights = |sums: &[Vec<f64>]| views[0].spectrum.row_weights(&sums[0]);
+            let (dual, intercept) = averages(&judged, &views, &means, row_weights);
             (judged, views, gram.model(data, dual, intercept, link))
         } else {
             let (views, means) = self.views(data, control)?;
             let judged = self.judge(&views, &task, control)?;
-            let (coef, intercept) = judged
-                .iter()
-                .map(|class| {
-                    let (sums, intercept) = average(class, &views);
-                    let mut coef = vec![0.0; data.n_features()];
-                    for (view, sum) in views.iter().zip(&sums) {
-                        view.add_features(data.features(), &means, sum, &mut coef);
-                    }
-                    let shift = vector::dot(&coef, &means);
-                    (coef, intercept - shift)
-                })
-                .unzip();
+            let feature_weights = |sums: &[Vec<f64>]| {
+                let mut coef = vec![0.0; data.n_features()];
+                for (view, sum) in views.iter().zip(sums) {
+                    view.add_features(data.features(), &means, sum, &mut coef);
+                }
+                coef
+            };
+            let (coef, intercept) = averages(&judged, &views, &means, feature_weights);
             (judged, views, Model::Linear(Linear { coef, intercept, link }))
         };
         let mut fitted =
@@ -209,11 +198,7 @@ impl Extended {
         let enough = (1..task.splits.count()).find(|&c| c as f64 >= wanted);
         let splits = task.splits.first(enough.unwrap_or(task.splits.count()));
         let rows = view.spectrum.rows();
-        let mean_square = if view.spectrum.d.is_empty() {
-            1.0
-        } else {
-            vector::norm_sq(&view.spectrum.d) / total
-        };
+        let mean_square = mean_square(&view.spectrum.d, total);
         let strengths: Vec<f64> = group.strengths.iter().map(|s| s * mean_square).collect();
         // The hinge has no curvature to follow; its squared form ranks rows alike.
         let loss =
@@ -291,4 +276,9 @@ impl Extended {
         let raw = Uncalibrated { family: Family::Chosen, ..best.clone() };
         Some(Weighted { raw, calibration, weight })
     }
+}
+
+/// The sum of squares of a row on average, by the singular values of all rows; 1 where every row is zero.
+fn mean_square(d: &[f64], total: f64) -> f64 {
+    if d.is_empty() { 1.0 } else { vector::norm_sq(d) / total }
 }

@@ -130,13 +130,7 @@ fn leave_out_columns(
         Dense::from_fn(fold.nrows(), fold.ncols(), |i, j| fold[(i, j)] * held_weights.get(i));
     // The rows are centred: the mean of the others follows from the fold.
     let means = counted.tr_mul_vec(&vec![-1.0 / count; split.holdout.len()]);
-    let mut spread = counted.tr_mul(&fold);
-    for i in 0..spread.nrows() {
-        let row = spread.row_mut(i);
-        row.iter_mut().zip(&means).for_each(|(s, m)| *s = -*s - count * means[i] * m);
-        row[i] += view.spectrum.d[i] * view.spectrum.d[i];
-    }
-    let eigen = SymmetricEigen::new(&spread)?;
+    let eigen = SymmetricEigen::new(&scatter_without(view, &counted.tr_mul(&fold), &means, count))?;
     let away = Dense::from_fn(fold.nrows(), fold.ncols(), |i, j| fold[(i, j)] - means[j]);
     let away = away.mul(&eigen.vectors);
     let one_class = |y: &Vec<f64>| {
@@ -156,6 +150,18 @@ fn leave_out_columns(
         ridges.iter().map(one_ridge).collect()
     };
     Ok(targets.labels.iter().map(one_class).collect())
+}
+
+/// What the scatter of all rows, which is diagonal, keeps when that of a fold is taken off; `means` are those of the
+/// other rows, `count` is their number.
+fn scatter_without(view: &View, fold: &Dense, means: &[f64], count: f64) -> Dense {
+    let mut rest = Dense::from_fn(fold.nrows(), fold.ncols(), |i, j| {
+        -fold[(i, j)] - count * means[i] * means[j]
+    });
+    for (i, d) in view.spectrum.d.iter().enumerate() {
+        rest[(i, i)] += d * d;
+    }
+    rest
 }
 
 /// Many columns: with the hat matrix H of all rows, the residuals of fold F after fitting on the others
