@@ -130,6 +130,7 @@ fn deviations(rows: Rows<'_>, weights: &[f64], all: Interval) -> Vec<f64> {
         largest[j] = largest[j].max(x.abs());
     }
     let mut squares = vec![Exact::default(); rows.columns()];
+    let mut sums = vec![Exact::default(); rows.columns()];
     let mut present = vec![Exact::default(); rows.columns()];
     let mut count = vec![0_usize; rows.columns()];
     for (i, w) in weights.iter().enumerate() {
@@ -137,6 +138,7 @@ fn deviations(rows: Rows<'_>, weights: &[f64], all: Interval) -> Vec<f64> {
             // In units of the largest entry: squares of tiny or huge numbers are no floats.
             let apart = if largest[j] > 0.0 { (x - means[j]) / largest[j] } else { 0.0 };
             squares[j].add_product(w * apart, apart);
+            sums[j].add_product(*w, apart);
             present[j].add(*w);
             count[j] += 1;
         }
@@ -145,8 +147,10 @@ fn deviations(rows: Rows<'_>, weights: &[f64], all: Interval) -> Vec<f64> {
         let some = count[j] < rows.count();
         let absent = if some { (all - present[j].enclosed()).positive_part().high } else { 0.0 };
         let mean = if largest[j] > 0.0 { means[j] / largest[j] } else { 0.0 };
-        let square = squares[j].enclosed().high + absent * mean * mean;
-        let found = (square / all.high).sqrt();
+        // The mean was rounded: the squares are those about another point, and grow by the square of the way there.
+        let missed = (sums[j].enclosed().high - absent * mean) / all.high;
+        let square = (squares[j].enclosed().high + absent * mean * mean) / all.high;
+        let found = (square - missed * missed).max(0.0).sqrt();
         if found <= 1e-12 { 1.0 } else { found * largest[j] }
     };
     (0..rows.columns()).map(deviation).collect()

@@ -186,13 +186,15 @@ pub fn deviations(x: &Matrix, shares: &[f64]) -> Vec<f64> {
     // Squares in units of the largest entry; absent entries are zeros. The mean is subtracted first: far from zero,
     // entries in those units differ in their last digits only.
     let means = x.tr_mul_vec(shares);
-    let (mut squares, mut stored, mut count) = (vec![0.0; p], vec![0.0; p], vec![0_usize; p]);
+    let (mut squares, mut sums) = (vec![0.0; p], vec![0.0; p]);
+    let (mut stored, mut count) = (vec![0.0; p], vec![0_usize; p]);
     for (row, share) in x.rows().zip(shares) {
         for (j, v) in row.entries() {
             // Halves, so that no difference overflows.
             let apart = 0.5 * v - 0.5 * means[j];
             let apart = if largest[j] > 0.0 { apart / (0.5 * largest[j]) } else { 0.0 };
             squares[j] += share * apart * apart;
+            sums[j] += share * apart;
             stored[j] += share;
             count[j] += 1;
         }
@@ -202,7 +204,10 @@ pub fn deviations(x: &Matrix, shares: &[f64]) -> Vec<f64> {
             // Far from zero, what rounding leaves of 1 would weigh more than the spread.
             let absent = if count[j] == x.nrows() { 0.0 } else { (1.0 - stored[j]).max(0.0) };
             let mean = if largest[j] > 0.0 { means[j] / largest[j] } else { 0.0 };
-            let relative = (squares[j] + absent * mean * mean).sqrt();
+            // What rounding left of the mean, squared, is no spread: it would weigh where one row has nearly all weight.
+            let missed = sums[j] - absent * mean;
+            let square = squares[j] + absent * mean * mean - missed * missed;
+            let relative = square.max(0.0).sqrt();
             if relative <= 1e-12 { 1.0 } else { relative * largest[j] }
         })
         .collect()
@@ -230,6 +235,19 @@ mod tests {
         let far = 4_194_304.0;
         let x = Dense::from_rows(2, 1, vec![far, far + 3.0]);
         assert!((deviations(&x.into(), &[0.5, 0.5])[0] - 1.5).abs() < 1e-14);
+    }
+
+    /// One row has all weight but 2^-70 of it: its own distance from the mean is rounding, the other row's is not.
+    /// The variance is s (1 - s), s being the small share.
+    #[test]
+    fn deviations_under_weights_of_all_sizes_keep_their_digits() {
+        let small = 2.0_f64.powi(-70);
+        for (a, b) in [(1.0, 0.3), (0.1, 0.7), (1.0 / 3.0, -0.9)] {
+            let x = Dense::from_rows(3, 1, vec![a, b, a]);
+            let found = deviations(&x.into(), &[0.75, small, 0.25])[0];
+            let exact = (a - b).abs() * small.sqrt();
+            assert!((found / exact - 1.0).abs() < 1e-14, "{a} {b}: {found} {exact}");
+        }
     }
 
     #[test]
