@@ -26,7 +26,7 @@ ROUTES = [
     (
         "Several of these, known in size",
         "RobustLogisticRegression",
-        "methods/robust-logistic.html",
+        "guide/several-threats.html",
     ),
     ("How good is my model really?", "validate", "guide/validation.html"),
     ("None of these", "PenalizedClassifier: the baseline", "guide/baselines.html"),
