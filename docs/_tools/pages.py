@@ -56,6 +56,7 @@ def write(app, config):
     put(MADE / "reproductions.md", reproductions())
     put(MADE / "benchmarks.md", charts.benchmarks(ROOT / "BENCHMARKS.md", MADE))
     put(MADE / "which.svg", which.picture())
+    put(MADE / "mainstay.bib", bibliography())
     for name in ("CHANGELOG", "CONTRIBUTING", "DESIGN"):
         put(MADE / f"{name.lower()}.md", rooted(name))
     numbers_in_pages.check()
@@ -109,6 +110,23 @@ def command_line():
         parts += [f"## `mainstay {name}`", block(run(name, "--help"))]
     parts += ["## Methods and their parameters", block(run("methods"))]
     return "\n\n".join(parts) + "\n"
+
+
+def bibliography():
+    """An entry for the software, from the citation file."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+    def field(name):
+        return re.search(rf"^ *-? *{name}: *(.*)$", text, re.MULTILINE)[1].strip("\"'")
+
+    entries = {
+        "title": field("title"),
+        "author": f"{{{field('name')}}}",
+        "version": field("version"),
+        "url": field("repository-code"),
+    }
+    lines = [f"  {name:7} = {{{value}}}," for name, value in entries.items()]
+    return "\n".join(["@software{mainstay,", *lines, "}"]) + "\n"
 
 
 def block(text):
