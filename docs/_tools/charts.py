@@ -10,7 +10,7 @@ mpl.use("agg")
 from matplotlib import pyplot as plt
 
 FASTER, SLOWER = "#2a78b5", "#d1702c"
-GROWTH = re.compile(r"^(.*?) against (n|p|rows|features) (\(.*?\)): (.*?); slope ([0-9.]+)")
+GROWTH = re.compile(r"^(.*?) against (n|p|rows|features) (\(.*?\)): (.*?); slope ([0-9.]+[0-9])")
 AXES = {"n": 0, "rows": 0, "p": 1, "features": 1}
 
 

@@ -210,5 +210,5 @@ def claim(where, says, rows):
     verdict = VERDICTS[shown["verdict"]]
     if len(rows) > 1:
         verdict += f" in {len(against) or len(rows)} of {len(rows)} settings"
-    cells = [where, says, cell, verdict]
+    cells = [where.replace(" ", "\N{NO-BREAK SPACE}"), says, cell, verdict]
     return "| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |"

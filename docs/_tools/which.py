@@ -59,8 +59,8 @@ SIGNS = {
     "plain": '<path class="line" d="M6 26L30 2"/> a 6,6 a 12,11 b 24,19 b 31,23',
 }
 # Widths of the picture, of a box, and heights of a line: beside each other, and one above the other on a phone.
-WIDE = {"width": 780, "box": 350, "line": 54}
-NARROW = {"width": 372, "box": 364, "line": 108}
+WIDE = {"width": 872, "box": 396, "line": 54}
+NARROW = {"width": 404, "box": 396, "line": 108}
 BOX = 42
 
 
@@ -78,7 +78,7 @@ def drawn(name, size):
     ]
     if name == "wide":
         parts.append('<text class="head" x="12" y="20">What may go wrong</text>')
-        parts.append('<text class="head" x="440" y="20">What to try first</text>')
+        parts.append('<text class="head" x="486" y="20">What to try first</text>')
     else:
         parts.append('<text class="head" x="12" y="20">What may go wrong, what to try first</text>')
     for place, entry in enumerate(ROUTES):

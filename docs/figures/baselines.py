@@ -42,8 +42,8 @@ def main():
     axes[1].set(xlabel="alpha", ylabel="log loss", ylim=(0, 0.5))
     for axis in axes:
         axis.axvline(chosen, color="0.4", lw=0.9, ls="--")
-    axes[1].text(chosen * 1.15, 0.46, 'alpha="cv"', color="0.3", fontsize=8)
-    axes[1].legend(frameon=False, loc="center left")
+    axes[1].text(chosen / 1.15, 0.46, 'alpha="cv"', color="0.3", fontsize=8, ha="right")
+    axes[1].legend(frameon=False, loc="upper right")
     figure.tight_layout()
     figure.savefig(Path(__file__).with_name("baselines.svg"), metadata={"Date": None})
 
