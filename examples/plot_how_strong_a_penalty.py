@@ -2,7 +2,7 @@
 How much should I shrink?
 =========================
 
-The strength of the penalty is the one number every regularised fit needs. ``alpha="cv"`` chooses it among twenty along a warm-started path;
+The strength of the penalty is the one number every regularised fit needs. ``alpha="cv"`` chooses it among thirty along a warm-started path;
 ``cv_results_`` holds what it saw, in the words of scikit-learn, so that the choice can be looked at.
 """
 

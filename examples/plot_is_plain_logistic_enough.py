@@ -16,13 +16,13 @@ result = mainstay.compare(X, y, repeats=5, max_rows=80, random_state=0)
 print(result.recommend())
 
 # %%
-# Two of the eight threats as pictures. Bands are 95 % confidence intervals, dashed lines the baselines.
+# Two of the eight threats as pictures. The band is the 95 % confidence interval of plain logistic regression, dashed lines are the
+# baselines.
 
 fig, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained", sharey=True)
 for ax, threat in zip(axes, ("outliers", "adversarial_deletion"), strict=True):
     result.plot(threat, ax=ax)
 axes[0].get_legend().remove()
-axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 # %%
 # The same as a page to keep or to mail: ``result.to_html("report.html")``.

@@ -37,7 +37,8 @@ for ax, share, fit in zip(axes, shares, fits, strict=True):
     if abs(b) > 1e-6:
         span = np.array([-6.0, 17.0])
         ax.plot(span, -(a * span + c) / b, color="tab:blue")
-    ax.set(title=f"worst {share:.0%}", ylim=(-8, 13), xlim=(-6, 17))
+    ax.set(title=f"worst {share:.0%}", ylim=(-8, 13), xlim=(-6, 17), xlabel="first component")
+axes[0].set_ylabel("second component")
 
 # %%
 # Coloured: the rows with the largest losses, which are all that the fit looks at.

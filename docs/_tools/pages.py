@@ -8,14 +8,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import matplotlib as mpl
+import charts
 import numbers_in_pages
 import which
 
 import mainstay
-
-mpl.use("agg")
-from matplotlib import pyplot as plt
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
@@ -57,8 +54,9 @@ def write(app, config):
     put(MADE / "cli.md", command_line())
     put(MADE / "api.rst", api())
     put(MADE / "reproductions.md", reproductions())
-    put(MADE / "benchmarks.md", benchmarks())
+    put(MADE / "benchmarks.md", charts.benchmarks(ROOT / "BENCHMARKS.md", MADE))
     put(MADE / "which.svg", which.picture())
+    put(MADE / "mainstay.bib", bibliography())
     for name in ("CHANGELOG", "CONTRIBUTING", "DESIGN"):
         put(MADE / f"{name.lower()}.md", rooted(name))
     numbers_in_pages.check()
@@ -114,6 +112,23 @@ def command_line():
     return "\n\n".join(parts) + "\n"
 
 
+def bibliography():
+    """An entry for the software, from the citation file."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+    def field(name):
+        return re.search(rf"^ *-? *{name}: *(.*)$", text, re.MULTILINE)[1].strip("\"'")
+
+    entries = {
+        "title": field("title"),
+        "author": f"{{{field('name')}}}",
+        "version": field("version"),
+        "url": field("repository-code"),
+    }
+    lines = [f"  {name:7} = {{{value}}}," for name, value in entries.items()]
+    return "\n".join(["@software{mainstay,", *lines, "}"]) + "\n"
+
+
 def block(text):
     """A literal block."""
     return f"```text\n{text.rstrip()}\n```"
@@ -151,16 +166,17 @@ def section(title, names):
 
 
 def reproductions():
-    """Verdicts by paper, and every claim that did not come out as published."""
+    """Verdicts by paper, then every sentence of a paper beside what we found."""
     found = json.loads((DOCS / "papers" / "results.json").read_text(encoding="utf-8"))
     verdicts = {paper: Counter() for paper in PAPERS}
-    odd = {paper: [] for paper in PAPERS}
+    claims = {paper: {} for paper in PAPERS}
     for experiment in found.values():
         for row in experiment["outcome"]["rows"]:
             verdict = VERDICTS[row["verdict"]]
             verdicts[experiment["paper"]][verdict] += 1
-            if verdict in ("worse", "does not reproduce"):
-                odd[experiment["paper"]].append((experiment, row, verdict))
+            if row["claim"] and verdict != "not comparable":
+                key = (experiment["title"].split(":")[0], row["claim"])
+                claims[experiment["paper"]].setdefault(key, []).append(row)
     kinds = list(VERDICTS.values())
     head = "| paper | " + " | ".join(kinds) + " |\n|---|" + "---:|" * len(kinds)
     rows = [
@@ -170,68 +186,29 @@ def reproductions():
         for paper, title in PAPERS.items()
     ]
     text = (DOCS / "_tools" / "reproductions.md").read_text(encoding="utf-8")
-    parts = [text.strip(), "\n".join([head, *rows]), "## What did not come out as published"]
+    before, after = text.strip().split("<!-- verdicts -->")
+    parts = [before + "\n".join([head, *rows]) + after]
     for paper, title in PAPERS.items():
-        parts.append(f"### {title}")
-        parts.append(misses(odd[paper], paper))
+        lines = ["| where | the paper says | we find | verdict |", "|---|---|---|---|"]
+        lines += [claim(*key, rows) for key, rows in claims[paper].items()]
+        parts += [f"### {title}", "\n".join(lines)]
+        parts.append(f"Every number: [the paper, table by table](../papers/{paper}.md).")
     return "\n\n".join(parts) + "\n"
 
 
-def misses(odd, paper, most=12):
-    """A table of the claims of a paper that ours contradicts."""
-    if not odd:
-        return "Everything that can be compared agrees or is better."
-    lines = ["| experiment | claim | verdict | why, as far as we know |", "|---|---|---|---|"]
-    for experiment, row, verdict in odd[:most]:
-        title = experiment["title"].split(":")[0]
-        cells = [title, row["what"], verdict, row["reason"] or "see the page"]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    if len(odd) > most:
-        lines.append(f"\n{len(odd) - most} more are on [the paper's page](../papers/{paper}.md).")
-    return "\n".join(lines)
-
-
-def benchmarks():
-    """BENCHMARKS.md with a picture of its ratios in front."""
-    text = (ROOT / "BENCHMARKS.md").read_text(encoding="utf-8")
-    ratios = speedups(text)
-    draw(ratios)
-    title, rest = text.split("\n", 1)
-    picture = (
-        "![Their time divided by ours, one bar per peer](benchmarks.svg)\n\n"
-        "*Their time divided by ours, from the tables below; right of the line we are faster.*"
-    )
-    return f"{title}\n\n{picture}\n{rest}"
-
-
-def speedups(text):
-    """(method, case, peer, ratio) of every row that compares."""
-    found, method, case = [], "", ""
-    for line in text.splitlines():
-        if line.startswith("## "):
-            method = line[3:].split("(")[0].strip()
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 6 and line.startswith("|"):
-            case = cells[0] or case
-            if re.fullmatch(r"[0-9.]+", cells[4]) and not cells[1].startswith("mainstay"):
-                found.append((method, case, cells[1], float(cells[4])))
-    return found
-
-
-def draw(ratios):
-    """One bar per comparison, in logarithms."""
-    mpl.rcParams.update({"svg.hashsalt": "mainstay", "svg.fonttype": "path", "font.size": 8})
-    figure, ax = plt.subplots(figsize=(9, 0.19 * len(ratios) + 1), layout="constrained")
-    methods = list(dict.fromkeys(row[0] for row in ratios))
-    colours = plt.get_cmap("tab10").colors
-    for place, (method, _, _, ratio) in enumerate(ratios):
-        colour = colours[methods.index(method) % 10]
-        ax.barh(place, ratio - 1, left=1, color=colour, height=0.7)
-    labels = [f"{case}: {peer}"[:74] for _, case, peer, _ in ratios]
-    ax.set_yticks(range(len(ratios)), labels)
-    ax.set(xscale="log", ylim=(len(ratios) - 0.5, -0.5), xlabel="their time / ours")
-    ax.axvline(1, color="0.3", lw=1)
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colours[i % 10]) for i in range(len(methods))]
-    ax.legend(handles, methods, frameon=False, loc="upper right")
-    figure.savefig(MADE / "benchmarks.svg", metadata={"Date": None}, facecolor="white")
-    plt.close(figure)
+def claim(where, says, rows):
+    """A line for one sentence of a paper, which may have been tested in several settings."""
+    against = [row for row in rows if VERDICTS[row["verdict"]] == "does not reproduce"]
+    shown = (against or rows)[0]
+    cell = shown["found"] or ""
+    if len(rows) > 1:
+        cell = f"{shown['what']}: {cell}"
+    else:
+        says = f"{shown['what']}: {says}"
+    if shown["reason"]:
+        cell += f" ({shown['reason']})"
+    verdict = VERDICTS[shown["verdict"]]
+    if len(rows) > 1:
+        verdict += f" in {len(against) or len(rows)} of {len(rows)} settings"
+    cells = [where.replace(" ", "\N{NO-BREAK SPACE}"), says, cell, verdict]
+    return "| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |"

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 INDEX = ROOT / "python" / "README.md"
 PYTHON = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
-COMMAND = re.compile(r"    cargo run --release -- [^\n]*\n\n(```text)\n(.*?)```", re.DOTALL)
+COMMAND = re.compile(r"    mainstay compare [^\n]*\n\n(```text)\n(.*?)```", re.DOTALL)
 
 
 def printed(*args):

@@ -80,7 +80,10 @@ class ComparisonResult:
         return "\n".join([advice["headline"], *(f"- {s}" for s in advice["sentences"])])
 
     def plot(self, threat, *, metric=None, ax=None):
-        """Draw what a threat does to every method, by level, with 95 % intervals.
+        """Draw what a threat does to every method, by level.
+
+        The band is the 95 % interval of the first method, plain logistic regression unless it was
+        left out; ``details["curves"]`` has the others.
 
         Parameters
         ----------
@@ -104,19 +107,21 @@ class ComparisonResult:
         if metric not in self._metrics():
             names = ", ".join(self._metrics())
             raise ValueError(f"`metric` = {metric!r}: must be one of {names}")
-        ax = axes(ax)
+        ax = axes(ax, layout="constrained")
         for k, method in enumerate(self.details["methods"]):
             points = self._points(method["name"], threat, metric)
             if not points:
                 continue
             level, mean, low, high = zip(*points, strict=True)
+            look = {"color": f"C{k % 10}", "marker": "osD^v<>ph*XP"[k % 12], "ms": 5, "lw": 1.2}
             style = "--" if method["role"] == "baseline" else "-"
-            ax.plot(level, mean, style, marker="osD^v<>ph*"[k % 10], label=method["title"])
-            ax.fill_between(level, low, high, alpha=0.08)
+            ax.plot(level, mean, style, label=method["title"], **look)
+            if k == 0:  # a dozen bands on top of each other would hide the lines
+                ax.fill_between(level, low, high, alpha=0.15, color="C0", lw=0)
         ax.set_xlabel(known[threat]["unit"])
         ax.set_ylabel(metric.replace("_", " "))
         ax.set_title(known[threat]["title"])
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
         return ax
 
     def _metrics(self):

@@ -22,8 +22,25 @@ pub(crate) fn docs(args: &[&str]) -> Outcome {
     let modules = node_modules(&[KATEX])?
         .ok_or("the site needs npm: KaTeX renders the formulas when it is built")?;
     let fast = args.contains(&"--fast");
+    if !fast {
+        figures()?;
+    }
     build(&modules, fast)?;
     if fast { Ok(()) } else { rustdoc(&modules) }
+}
+
+/// Draws the figures of the guide again. They stand in the repository, where the Markdown shows them; the same package
+/// draws the same bytes, so that a figure which is out of date shows as a change.
+fn figures() -> Outcome {
+    let folder = root().join("docs/figures");
+    let told = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let entries = fs::read_dir(&folder).map_err(told)?;
+    let found = entries.map(|entry| entry.map(|e| e.path()).map_err(told));
+    let mut programs = found.collect::<Result<Vec<_>, _>>()?;
+    programs.retain(|path| path.extension().is_some_and(|e| e == "py"));
+    programs.sort();
+    let python = venv()?;
+    programs.iter().try_for_each(|path| run(&python, &[&path.to_string_lossy()]))
 }
 
 /// The reference of the Rust crates into the site's folder `rust`, with formulas and without a network.

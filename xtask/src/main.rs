@@ -21,7 +21,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   workflows  check .github/workflows with zizmor and actionlint
   docs     build the documentation into target/docs/site; --fast leaves the
            gallery unexecuted and the Rust reference out, --no-install uses the package in .venv
-  release --dry-run  every step of a release short of uploading
+  release --dry-run [--profile NAME]  every step of a release short of uploading
   bench    measure us and the peers in one run and rewrite BENCHMARKS.md; `bench guide
            --data DIR` measures the figures on the guide's pages
   attack [--minutes N] [--seed S]  hostile problems, damaged files, killed processes, threads and

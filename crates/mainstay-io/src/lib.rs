@@ -27,6 +27,8 @@
 
 #[cfg(feature = "parquet")]
 mod arrow;
+#[cfg(feature = "parquet")]
+mod arrow_cells;
 mod atomic;
 mod blocks;
 mod chunks;
