@@ -107,7 +107,7 @@ class ComparisonResult:
         if metric not in self._metrics():
             names = ", ".join(self._metrics())
             raise ValueError(f"`metric` = {metric!r}: must be one of {names}")
-        ax = axes(ax, layout="constrained")
+        ax = axes(ax, figsize=(8, 4.5), layout="constrained")
         for k, method in enumerate(self.details["methods"]):
             points = self._points(method["name"], threat, metric)
             if not points:
@@ -121,7 +121,8 @@ class ComparisonResult:
         ax.set_xlabel(known[threat]["unit"])
         ax.set_ylabel(metric.replace("_", " "))
         ax.set_title(known[threat]["title"])
-        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+        # Beside the curves: with a dozen methods it would cover them.
+        ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
         return ax
 
     def _metrics(self):
@@ -311,7 +312,8 @@ def compare(
     ------
     StressInterrupted
         On Ctrl-C, a `KeyboardInterrupt` whose ``partial`` is the result of the finished repeats
-        (None if there is none).
+        (None if there is none). While your own estimators run, our methods keep all their repeats
+        and yours those they finished, if these are at least two.
 
     Examples
     --------
@@ -363,19 +365,16 @@ def compare(
     asked += [f"include={list(include)!r}"] if include else []
     asked += ["estimators=estimators"] if guests else []
 
-    def finish():
-        if guests and session.repeats:
-            add_guests(session, guests, rows, _labels(y), codes, _columns(X), seed, n_jobs)
-        return _finish(session, seed, n_jobs, asked, names)
-
     share = _OURS / (_OURS + len(guests))
-    with _Progress("compare", verbose) as progress:
-        try:
+    try:
+        with _Progress("compare", verbose) as progress:
             session.run(repeats, share * budget_seconds, n_jobs=n_jobs, progress=progress)
-        except KeyboardInterrupt:
-            partial = _finish(session, seed, n_jobs, asked, names)
-            raise StressInterrupted(partial) from None
-    return finish()
+        if guests and session.repeats:
+            data = {"X": rows, "y": _labels(y), "codes": codes, "columns": _columns(X)}
+            add_guests(session, guests, data, seed, n_jobs, verbose)
+    except KeyboardInterrupt:
+        raise StressInterrupted(_finish(session, seed, n_jobs, asked, names)) from None
+    return _finish(session, seed, n_jobs, asked, names)
 
 
 def _index_names(X):

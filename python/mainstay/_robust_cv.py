@@ -5,15 +5,16 @@ import numbers
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, check_cv
-from sklearn.utils import indexable
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mainstay import _core
 from mainstay._forward import Forwarding
 from mainstay._suspects import SuspiciousLabels
+from mainstay._weighted import check_scoring_weights, first_of_equals, fit_weights
 
 
 class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
@@ -33,7 +34,7 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
         Settings, as for scikit-learn's ``ParameterGrid``.
     cv : str, int, splitter or iterable, default="5x5"
         ``"5x5"`` is five times stratified 5-fold with a fixed seed; otherwise as for
-        ``GridSearchCV``.
+        ``GridSearchCV``. Folds are dealt over distinct rows: copies of a row are on one side.
     scoring : "loss" or callable, default="loss"
         ``"loss"``: log loss (base 2) of ``predict_proba``, or hinge loss of ``decision_function``
         where there are no probabilities. A callable ``scorer(estimator, X, y)``, the higher the
@@ -109,7 +110,7 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
         self.refit = refit
         self.n_jobs = n_jobs
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Choose a setting, and fit it to all rows.
 
         Parameters
@@ -118,17 +119,18 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
             Training rows, as ``estimator`` takes them.
         y : array-like of shape (n_samples,)
             Class of every row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, in the fits and where held-out rows are judged: 2 is the row twice,
+            0 its absence. ``estimator`` must take them (in a pipeline every step that does gets
+            them), and so must a callable ``scoring``. Class weights are parameters of
+            ``estimator``.
 
         Returns
         -------
         self : object
             The fitted search.
         """
-        if not (callable(self.scoring) or self.scoring == "loss"):
-            raise ValueError(f'`scoring` = {self.scoring!r}: must be "loss" or a callable')
-        thresholds = (float(self.theta_ratio), float(self.theta_slack), float(self.theta_gain))
-        nothing = np.zeros((1, 1))
-        _core.robust_choice(nothing, nothing, nothing, 0, *thresholds)  # refuses bad thresholds now
+        thresholds = self._thresholds()
         X, y = indexable(X, y)
         check_classification_targets(y)
         candidates = list(ParameterGrid(self.param_grid))
@@ -136,15 +138,15 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
             raise ValueError(f"`param_grid` = {self.param_grid!r}: must hold at least one setting")
         baseline = [] if self.baseline is None else list(ParameterGrid(self.baseline))
         settings = candidates + baseline
-        splits = list(self._splitter(y).split(X, y))
-        jobs = (
-            delayed(_losses)(self.estimator, setting, X, y, split, self.scoring)
-            for setting in settings
-            for split in splits
-        )
-        losses = np.array(Parallel(n_jobs=self.n_jobs)(jobs), dtype=np.float64)
-        tables = losses.reshape(len(settings), len(splits), 3)
-        judged, train, holdout = (np.ascontiguousarray(tables[:, :, i]) for i in range(3))
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            fit_weights(self.estimator, weights)  # refuses what takes no weights now
+            if callable(self.scoring):
+                check_scoring_weights(self.scoring)
+        judged, train, holdout = self._tables(settings, X, y, weights)
         scores = -judged
         if callable(self.scoring):
             scores, judged = judged, _costs(judged)
@@ -165,10 +167,44 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
         self.best_params_ = settings[self.best_index_]
         self.classes_ = np.unique(y)
         if self.refit:
-            self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
-            self.best_estimator_.fit(X, y)
+            best = clone(self.estimator).set_params(**self.best_params_)
+            self.best_estimator_ = best.fit(X, y, **fit_weights(best, weights))
         self._remember(X, y)
         return self
+
+    def _thresholds(self):
+        if not (callable(self.scoring) or self.scoring == "loss"):
+            raise ValueError(f'`scoring` = {self.scoring!r}: must be "loss" or a callable')
+        thresholds = (float(self.theta_ratio), float(self.theta_slack), float(self.theta_gain))
+        nothing = np.zeros((1, 1))
+        _core.robust_choice(nothing, nothing, nothing, 0, *thresholds)  # refuses bad thresholds now
+        return thresholds
+
+    def _tables(self, settings, X, y, weights):
+        """Judge all settings on all splits: what counts, training losses, held-out losses."""
+        splits = self._splits(X, y, weights)
+        jobs = (
+            delayed(_losses)(self.estimator, setting, X, y, weights, split, self.scoring)
+            for setting in settings
+            for split in splits
+        )
+        losses = np.array(Parallel(n_jobs=self.n_jobs)(jobs), dtype=np.float64)
+        tables = losses.reshape(len(settings), len(splits), 3)
+        return [np.ascontiguousarray(tables[:, :, i]) for i in range(3)]
+
+    def _splits(self, X, y, weights):
+        splitter = self._splitter(y)
+        if isinstance(self.cv, (str, numbers.Integral)):
+            first = first_of_equals(X, y)
+            counted = slice(None) if weights is None else weights > 0
+            kept = np.unique(first[counted])
+            dealt = splitter.split(np.zeros((len(kept), 1)), _safe_indexing(y, kept))
+            splits = [[np.flatnonzero(np.isin(first, kept[p])) for p in parts] for parts in dealt]
+        else:
+            splits = [[np.asarray(p) for p in parts] for parts in splitter.split(X, y)]
+        if weights is None:
+            return splits
+        return [[p[weights[p] > 0] for p in parts] for parts in splits]
 
     @property
     def n_features_in_(self):
@@ -202,17 +238,20 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
         return RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=0)
 
 
-def _losses(estimator, setting, X, y, split, scoring):
+def _losses(estimator, setting, X, y, weights, split, scoring):
     """(score or loss that counts, training loss, holdout loss) of one setting on one split."""
     train, holdout = split
     model = clone(estimator).set_params(**setting)
     X_train, y_train = _safe_split(model, X, y, train)
     X_holdout, y_holdout = _safe_split(model, X, y, holdout, train)
-    model.fit(X_train, y_train)
-    fit, hold = _mean_loss(model, X_train, y_train), _mean_loss(model, X_holdout, y_holdout)
+    w_train, w_holdout = (None, None) if weights is None else (weights[train], weights[holdout])
+    model.fit(X_train, y_train, **fit_weights(model, w_train))
+    fit = _mean_loss(model, X_train, y_train, w_train)
+    hold = _mean_loss(model, X_holdout, y_holdout, w_holdout)
     if not callable(scoring):
         return hold, fit, hold
-    score = scoring(model, X_holdout, y_holdout)
+    weighted = {} if weights is None else {"sample_weight": w_holdout}
+    score = scoring(model, X_holdout, y_holdout, **weighted)
     if not isinstance(score, numbers.Number):
         raise ValueError(f"`scoring` must return a number, not {score!r}")
     return score, fit, hold
@@ -248,7 +287,7 @@ def _costs(scores):
     return best - scores
 
 
-def _mean_loss(model, X, y):
+def _mean_loss(model, X, y, weights):
     """Mean log loss in bits; hinge loss where the model has no probabilities."""
     classes = list(model.classes_)
     codes = np.array([classes.index(label) if label in classes else -1 for label in np.asarray(y)])
@@ -256,10 +295,13 @@ def _mean_loss(model, X, y):
         probabilities = np.asarray(model.predict_proba(X))
         own = probabilities[np.arange(len(codes)), codes]
         own = np.where(codes >= 0, own, 0.0)
-        return float(np.mean(-np.log2(np.clip(own, np.finfo(float).tiny, 1.0))))
+        losses = -np.log2(np.clip(own, np.finfo(float).tiny, 1.0))
+        return float(np.average(losses, weights=weights))
     scores = np.asarray(model.decision_function(X))
     if scores.ndim == 1:
         signs = np.where(codes == 1, 1.0, -1.0)
-        return float(np.mean(np.maximum(0.0, 1.0 - signs * scores)))
-    signs = np.where(codes[:, None] == np.arange(scores.shape[1]), 1.0, -1.0)
-    return float(np.mean(np.maximum(0.0, 1.0 - signs * scores)))
+    else:
+        signs = np.where(codes[:, None] == np.arange(scores.shape[1]), 1.0, -1.0)
+    losses = np.maximum(0.0, 1.0 - signs * scores)
+    losses = losses if losses.ndim == 1 else losses.mean(axis=1)
+    return float(np.average(losses, weights=weights))

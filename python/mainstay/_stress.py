@@ -15,11 +15,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from mainstay import _core
 from mainstay._base import _seed
+from mainstay._judge import OWN_METRICS, Judge
 from mainstay._tables import encoded, is_frame, is_plain
 from mainstay.threats import _codes, _labels, _matrix, delete_worst, hyperplanes
 
 CLEAN = "clean"
-OWN_METRICS = tuple(name for name, *_ in _core.metrics() if name not in ("net_benefit", "cost"))
 COLUMNS = ("estimator", "threat", "level", "repeat", "metric", "value")
 
 
@@ -163,7 +163,7 @@ def stress(
     scene |= {"judged": judged, "metrics": metrics}
     calls = (delayed(_cells)(scene, *job) for job in jobs)
     found, problems = [], {}
-    bar = _Bar(len(jobs), verbose)
+    bar = _Bar("stress", len(jobs), verbose)
     try:
         for cells, notes in Parallel(n_jobs=n_jobs, return_as="generator")(calls):
             found.extend(cells)
@@ -256,10 +256,14 @@ def _cells(scene, name, model, repeat, damage):
     cells, notes = [], []
     wanted = [(CLEAN, 0.0), *scene["judged"]] if damage is None else [damage]
 
-    def fill(threat, level, value):
-        for metric in scene["metrics"]:
-            number = value if isinstance(value, float) else value(metric)
+    def fill(threat, level, judge=None):
+        values = {metric: (float("nan"), None) for metric in scene["metrics"]}
+        if judge is not None:
+            values = {metric: judge.value(metric) for metric in scene["metrics"]}
+        for metric, (number, why) in values.items():
             cells.append((name, threat, level, repeat, metric, number))
+            if why is not None:
+                notes.append((UserWarning, f"{name}: {why}"))
 
     try:
         if damage is not None:
@@ -272,7 +276,7 @@ def _cells(scene, name, model, repeat, damage):
         where = "clean training rows" if damage is None else f"{damage[0]} at level {damage[1]}"
         notes.append((FitFailedWarning, f"{name} could not be fitted to {where}: {error}"))
         for threat, level in wanted:
-            fill(threat, level, float("nan"))
+            fill(threat, level)
         return cells, notes
     means, scales = _core.column_scaling(np.ascontiguousarray(X_train))
     for threat, level in wanted:
@@ -285,10 +289,10 @@ def _cells(scene, name, model, repeat, damage):
                     seed = _core.stress_seed(scene["seed"], repeat, threat)
                     rows = _core.damage_rows(threat, X_test, means, scales, level, seed)
                 rows = _like(scene, rows)
-            fill(threat, level, lambda m, j=judge, r=rows: _score(m, j, r, y_test, name, notes))
+            fill(threat, level, Judge(judge, rows, y_test))
         except Exception as error:
             notes.append((UserWarning, f"{name} under {threat}: {error}"))
-            fill(threat, level, float("nan"))
+            fill(threat, level)
     return cells, notes
 
 
@@ -338,50 +342,6 @@ def _seeded(model, seed):
     return model.set_params(**open_seeds) if open_seeds else model
 
 
-def _score(metric, model, X, y, name, notes):
-    if metric == "accuracy":
-        return float(np.mean(np.asarray(model.predict(X)) == y))
-    if metric in OWN_METRICS and metric != "log_loss":
-        return _measured(metric, model, X, y, name, notes)
-    if metric != "log_loss":
-        return float(get_scorer(metric)(model, X, y))
-    if not hasattr(model, "predict_proba"):
-        notes.append((UserWarning, f"{name} has no predict_proba: its log_loss is NaN"))
-        return float("nan")
-    probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
-    places = {label: k for k, label in enumerate(np.asarray(model.classes_).tolist())}
-    codes = np.array([places.get(label, -1) for label in y.tolist()])
-    own = np.where(codes >= 0, probabilities[np.arange(len(codes)), codes], 0.0)
-    return float(np.mean(-np.log(np.clip(own, np.finfo(float).eps, 1.0))))
-
-
-def _measured(metric, model, X, y, name, notes):
-    """One of the metrics that the command line has too."""
-    known = np.asarray(model.classes_)
-    classes = np.unique(np.concatenate([known, np.asarray(y)]))
-    places = np.searchsorted(classes, known)
-    codes = np.searchsorted(classes, y).astype(np.int64)
-    predicted = np.searchsorted(classes, model.predict(X)).astype(np.int64)
-    made = {}
-    if hasattr(model, "decision_function") and len(known) == len(classes):
-        scores = np.asarray(model.decision_function(X), dtype=np.float64)
-        made["scores"] = np.ascontiguousarray(scores.reshape(len(codes), -1))
-    if hasattr(model, "predict_proba"):
-        own = np.asarray(model.predict_proba(X), dtype=np.float64)
-        probabilities = np.zeros((len(codes), len(classes)))
-        probabilities[:, places] = own
-        made["probabilities"] = probabilities
-        if "scores" not in made:
-            alone = len(classes) == 2
-            made["scores"] = probabilities[:, 1:] if alone else probabilities
-            made["scores"] = np.ascontiguousarray(made["scores"])
-    [(_, value, why)] = _core.measure([metric], codes, predicted, len(classes), **made)
-    if value is None:
-        notes.append((UserWarning, f"{name}: {metric} is NaN where {why}"))
-        return float("nan")
-    return float(value)
-
-
 def _together(rows, codes, n_classes, groups):
     """Numbers of rows that stay on one side of every split, with a warning about equal rows."""
     bound, note = rows_together(rows, codes, n_classes, groups)
@@ -407,8 +367,8 @@ def rows_together(rows, codes, n_classes, groups):
 class _Bar:
     """One line on standard error with the time left."""
 
-    def __init__(self, total, verbose):
-        self.total, self.verbose, self.done = total, verbose, 0
+    def __init__(self, name, total, verbose):
+        self.name, self.total, self.verbose, self.done = name, total, verbose, 0
         self.start = self.shown = time.monotonic()
 
     def step(self):
@@ -417,7 +377,7 @@ class _Bar:
         if self.verbose and (now - self.shown > 0.2 or self.done == self.total):
             self.shown = now
             left = (now - self.start) / self.done * (self.total - self.done)
-            text = f"\rstress: {self.done}/{self.total} fits, {left:.0f} s left  "
+            text = f"\r{self.name}: {self.done}/{self.total} fits, {left:.0f} s left  "
             print(text, end="", file=sys.stderr, flush=True)
 
     def close(self):

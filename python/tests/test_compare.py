@@ -4,17 +4,21 @@ import json
 import pickle
 import sys
 import warnings
+from typing import ClassVar
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import mainstay
 from mainstay import _compare, _core
+from mainstay._judge import CONSTANT, Judge
 from mainstay.datasets import load_demo
 
 # All but L2 and L1 logistic regression.
@@ -252,6 +256,82 @@ def test_estimators_of_ones_own_take_part():
         == (result.details["methods"][-1])
     )
     assert "estimators=estimators" in result.details["settings"]["command"]
+
+
+class Given:
+    """Says of every row what its first feature says."""
+
+    classes_ = np.array([0, 1, 2])
+
+    def predict(self, X):
+        return X[:, 0].astype(int)
+
+
+def test_a_model_is_constant_by_its_predictions():
+    def constant(truth, predicted):
+        rows = np.array(predicted, dtype=float)[:, None]
+        return Judge(Given(), rows, np.array(truth)).value(CONSTANT)[0]
+
+    # No better than chance, but not one answer: balanced accuracy 1/2 and correlation 0.
+    assert constant([0, 0, 1, 1], [0, 1, 0, 1]) == 0
+    assert constant([0, 0, 1, 1], [1, 1, 1, 1]) == 1
+    # Of three classes two are there.
+    assert constant([0, 2, 2], [2, 2, 2]) == 1
+    assert constant([2, 2, 2], [2, 2, 2]) == 0
+
+
+def test_estimators_of_ones_own_that_give_one_answer_are_marked():
+    X, y = load_demo(return_X_y=True)
+    X, y = X[::8, :4], y[::8]
+    kind = {"threats": "few_samples", "without": _SLOW, "repeats": 2}
+    own = {"one answer": DummyClassifier(), "tree": DecisionTreeClassifier(max_depth=2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = mainstay.compare(X, y, estimators=own, **kind)
+    assert result.details["constant"] == ["one answer"]
+
+
+class PressesCtrlC(LogisticRegression):
+    """After so many fits the user has seen enough."""
+
+    fits: ClassVar[int] = 0
+    last: ClassVar[int] = 0
+
+    def fit(self, X, y):
+        PressesCtrlC.fits += 1
+        if PressesCtrlC.fits > PressesCtrlC.last:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+# A clean fit and three levels: four fits in every repeat. One repeat is too few to say anything.
+@pytest.mark.parametrize(("last", "repeats"), [(0, 0), (5, 0), (10, 2), (12, 3)])
+def test_estimators_of_ones_own_that_are_stopped_keep_their_finished_repeats(last, repeats):
+    X, y = load_demo(return_X_y=True)
+    kind = {"threats": "few_samples", "without": _SLOW, "repeats": 4}
+    PressesCtrlC.fits, PressesCtrlC.last = 0, last
+    mine = make_pipeline(StandardScaler(), PressesCtrlC())
+    with pytest.raises(mainstay.StressInterrupted) as stopped:
+        mainstay.compare(X[::8, :4], y[::8], estimators={"mine": mine}, **kind)
+    cells = stopped.value.partial.details["cells"]
+    ours = [c for c in cells if c["method"] == "l2" and c["accuracy"] is not None]
+    assert len(ours) == 16
+    found = [c for c in cells if c["method"] == "mine"]
+    assert len(found) == (16 if repeats else 0)
+    assert {c["repeat"] for c in found if c["accuracy"] is not None} == set(range(repeats))
+    why = {c["problem"] for c in found if c["accuracy"] is None}
+    assert why <= {"stopped before this cell was run"}
+
+
+def test_the_legend_is_beside_the_curves():
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = load_demo(return_X_y=True)
+    kind = {"threats": "few_samples", "without": _SLOW, "repeats": 1}
+    ax = mainstay.compare(X[::8, :4], y[::8], **kind).plot("few_samples")
+    ax.figure.canvas.draw()
+    legend, inside = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert legend.x0 >= inside.x1
+    assert legend.x1 <= ax.figure.bbox.x1
 
 
 def test_the_report_shows_the_advised_model_and_the_checklist(tmp_path):

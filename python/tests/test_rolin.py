@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -131,6 +132,41 @@ def test_robust_cv_takes_a_negated_loss_for_a_loss():
     scored = clone(search).set_params(scoring=get_scorer("neg_log_loss")).fit(Z[FEW], Y[FEW])
     assert np.allclose(scored.cv_results_["cost"], search.cv_results_["cost"] * np.log(2))
     assert scored.best_params_ == search.best_params_
+
+
+@pytest.mark.parametrize("cv", ["2x3", 3])
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(tol=1e-10), make_pipeline(StandardScaler(), LogisticRegression(tol=1e-10))],
+)
+def test_robust_cv_takes_a_weight_for_copies_of_a_row(model, cv):
+    name = "logisticregression__C" if hasattr(model, "steps") else "C"
+    Z = StandardScaler().fit_transform(X)[FEW]
+    weights = np.arange(len(Z)) % 4
+    copies = np.repeat(np.arange(len(Z)), weights)
+    search = RobustCV(model, {name: [0.01, 1.0, 100.0]}, cv=cv)
+    weighted = clone(search).fit(Z, Y[FEW], sample_weight=weights)
+    repeated = clone(search).fit(Z[copies], Y[FEW][copies])
+    for column in ("loss_avg", "loss_max", "loss_ratio", "cost"):
+        ours, theirs = weighted.cv_results_[column], repeated.cv_results_[column]
+        assert np.allclose(ours, theirs, rtol=1e-5), column
+    assert weighted.best_params_ == repeated.best_params_
+    assert np.allclose(weighted.predict_proba(Z), repeated.predict_proba(Z), atol=1e-5)
+    plain = clone(search).fit(Z, Y[FEW])
+    assert not np.allclose(plain.predict_proba(Z), weighted.predict_proba(Z), atol=1e-3)
+
+
+def test_robust_cv_refuses_weights_that_would_be_ignored():
+    weights = np.ones(len(X[FEW]))
+    rows = (X[FEW], Y[FEW], weights)
+    no_weights = RobustCV(KNeighborsClassifier(), {"n_neighbors": [3]}, cv=3)
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no weights"):
+        no_weights.fit(*rows)
+    search = RobustCV(LogisticRegression(), {"C": [1.0]}, cv=3, scoring=lambda m, X, y: 0.5)
+    with pytest.raises(ValueError, match="must take `sample_weight`"):
+        search.fit(*rows)
+    with pytest.raises(ValueError, match="egative"):
+        search.set_params(scoring="loss").fit(X[FEW], Y[FEW], -weights)
 
 
 @pytest.mark.parametrize(

@@ -52,14 +52,7 @@ pub(crate) fn training_rows(
     for note in &notes {
         console.note(note);
     }
-    if let (Input::Table(table), Some(name)) = (&mut loaded, target.or(file.target.as_deref())) {
-        let drops = file.encoder.as_ref().is_some_and(|e| e.missing() == Missing::Drop);
-        let labels = table.column(name)?;
-        let labelled: Vec<usize> = (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
-        if drops && labelled.len() < table.nrows() {
-            *table = table.select_rows(&labelled);
-        }
-    }
+    drop_unlabelled(file, &mut loaded, target)?;
     let mut labels = file.labels(&loaded, target)?;
     let mut weights = weights.map(|name| row_weights(&loaded, name)).transpose()?;
     let rows = file.encode(&loaded)?;
@@ -83,6 +76,19 @@ pub(crate) fn training_rows(
         ));
     }
     Ok(data)
+}
+
+/// Leaves out rows without a label, where the fit did.
+fn drop_unlabelled(file: &ModelFile, loaded: &mut Input, target: Option<&str>) -> Outcome<()> {
+    if let (Input::Table(table), Some(name)) = (loaded, target.or(file.target.as_deref())) {
+        let drops = file.encoder.as_ref().is_some_and(|e| e.missing() == Missing::Drop);
+        let labels = table.column(name)?;
+        let labelled: Vec<usize> = (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
+        if drops && labelled.len() < table.nrows() {
+            *table = table.select_rows(&labelled);
+        }
+    }
+    Ok(())
 }
 
 /// The numbers of a column.

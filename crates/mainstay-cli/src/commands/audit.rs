@@ -22,21 +22,12 @@ pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
         method.estimator(&Value::Object(params.clone()))?;
     }
     console.make_way(&[args.output.as_deref()]);
-    let loaded = input::read(args.data.as_deref(), &args.input.reading, std::iter::empty())?;
-    let wanted = Wanted {
-        target: args.input.target.as_deref(),
-        weights: None,
-        encoding: &args.input.encoding,
-        impute: args.input.impute,
-        nan: method.map_or(NanRule::Refuse, |m| {
-            let params = params.clone().map_or(Value::Null, Value::Object);
-            m.nan_rule(&params)
+    let labelled = rows(
+        args,
+        method.map_or(NanRule::Refuse, |m| {
+            m.nan_rule(&params.clone().map_or(Value::Null, Value::Object))
         }),
-        standardise: true,
-        errors: measurement::Wanted { columns: &[], scale: 1.0 },
-        reading: &args.input.reading,
-    };
-    let labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    )?;
     let control = console.control("fits");
     let estimator = match (method, params) {
         (Some(method), Some(params)) => {
@@ -59,6 +50,21 @@ pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
     }
     console.print(&listing.text(args.show), &listing.json())?;
     Ok(Ending::Done)
+}
+
+fn rows(args: &AuditArgs, nan: NanRule) -> Outcome<Labelled> {
+    let loaded = input::read(args.data.as_deref(), &args.input.reading, std::iter::empty())?;
+    let wanted = Wanted {
+        target: args.input.target.as_deref(),
+        weights: None,
+        encoding: &args.input.encoding,
+        impute: args.input.impute,
+        nan,
+        standardise: true,
+        errors: measurement::Wanted { columns: &[], scale: 1.0 },
+        reading: &args.input.reading,
+    };
+    input::learn(loaded, &wanted, args.data.is_none())
 }
 
 /// What was found, with rows and classes by the names they have in the file.
@@ -105,6 +111,17 @@ impl Listing<'_> {
             100.0 * planted.found,
             100.0 * planted.response.max(0.0)
         );
+        self.shares(&mut text);
+        self.list(&mut text, show);
+        for note in self.labelled.notes.iter().chain(&found.notes) {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text
+    }
+
+    /// What to expect of every class, and of the first rows of the list.
+    fn shares(&self, text: &mut String) {
+        let found = self.found;
         let _ = writeln!(
             text,
             "\n{:<12} {:>6} {:>14} {:>8}",
@@ -133,11 +150,6 @@ impl Listing<'_> {
                 100.0 * t.recall
             );
         }
-        self.list(&mut text, show);
-        for note in self.labelled.notes.iter().chain(&found.notes) {
-            let _ = writeln!(text, "note: {note}");
-        }
-        text
     }
 
     /// The rows worth a look, one a line.

@@ -16,17 +16,8 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     let file = ModelFile::load(&args.model)?;
     let units = units::choose(&file, args.units, &args.errors, console)?;
     let values = values(&args.values, &units.columns)?;
-    let options = Options {
-        ellipsoid: None,
-        values: values.as_deref(),
-        witness: args.witness.map(|kind| match kind {
-            WitnessKind::L2 => Attack::L2,
-            WitnessKind::L1 => Attack::L1,
-            WitnessKind::Linf => Attack::Linf,
-            WitnessKind::Deletions => Attack::Deletions,
-            WitnessKind::DeletionValue => Attack::DeletionValue,
-        }),
-    };
+    let witness = args.witness.map(attack);
+    let options = Options { ellipsoid: None, values: values.as_deref(), witness };
     let mut chosen = Chosen::new(&args.rows)?;
     let copied: Vec<String> = chosen.columns().map(str::to_owned).collect();
     let ask = Ask {
@@ -48,13 +39,10 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
             enclosed.add(&found);
             let flips = units.categorical.then_some(flips);
             let table = table(&file, args, (&part, &rows), (found, flips))?;
-            let sink = match &mut sink {
-                Some(sink) => sink,
-                None => {
-                    sink.insert(Sink::new(args.output.as_deref(), args.rows.row.len(), console)?)
-                }
-            };
-            sink.take(list, &table)?;
+            if sink.is_none() {
+                sink = Some(Sink::new(args.output.as_deref(), args.rows.row.len(), console)?);
+            }
+            sink.iter_mut().try_for_each(|sink| sink.take(list, &table))?;
         }
         if chosen.complete() {
             break;
@@ -62,8 +50,17 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
     }
     chosen.check_found(stream.rows())?;
     stream.notes().iter().chain(&enclosed.note()).for_each(|note| console.note(note));
-    sink.map_or(Ok(()), |sink| sink.finish(console))?;
-    Ok(Ending::Done)
+    sink.map_or(Ok(()), |sink| sink.finish(console)).map(|()| Ending::Done)
+}
+
+fn attack(kind: WitnessKind) -> Attack {
+    match kind {
+        WitnessKind::L2 => Attack::L2,
+        WitnessKind::L1 => Attack::L1,
+        WitnessKind::Linf => Attack::Linf,
+        WitnessKind::Deletions => Attack::Deletions,
+        WitnessKind::DeletionValue => Attack::DeletionValue,
+    }
 }
 
 /// Why the model cannot be certified; a row is named by its place in the file.

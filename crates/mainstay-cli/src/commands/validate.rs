@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use mainstay::Error;
-use mainstay::data::{Column, Table};
+use mainstay::data::{Column, NanRule, Table};
 use mainstay::folds::Together;
 use mainstay::methods;
 use mainstay::metrics::{Interval, Metric};
@@ -29,53 +29,26 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     // Wrong parameters should be reported before a large file is read.
     method.estimator(&Value::Object(params.clone()))?;
     console.make_way(&[args.output.as_deref()]);
-    let loaded = input::read(args.data.as_deref(), &args.input.reading, std::iter::empty())?;
-    let grouped = args.input.groups.as_deref();
-    let encoding = groups::set_aside(&args.input.encoding, grouped);
-    let wanted = Wanted {
-        target: args.input.target.as_deref(),
-        weights: None,
-        encoding: &encoding,
-        impute: args.input.impute,
-        nan: method.nan_rule(&Value::Object(params.clone())),
-        standardise: true,
-        errors: measurement::Wanted { columns: &[], scale: 1.0 },
-        reading: &args.input.reading,
-    };
-    let mut labelled = input::learn(loaded, &wanted, args.data.is_none())?;
-    let given = groups::take(&mut labelled, grouped, &args.input.encoding)?;
-    let together = Together::new(&labelled.data, given.as_deref())?;
+    let (labelled, together) = rows(args, method.nan_rule(&Value::Object(params.clone())))?;
     let params = Value::Object(settings::name_classes(params, &labelled.classes)?);
     let estimator = method.estimator(&params)?;
-    let plan = ValidationPlan {
-        bootstrap: args.bootstrap,
-        folds: args.folds,
-        repeats: args.repeats,
-        curve_repeats: args.curve_repeats,
-        metric,
-        seed: console.seed.unwrap_or(0),
-        groups: together.groups,
-    };
-    let identity = json!({
-        "version": env!("CARGO_PKG_VERSION"), "command": "validate", "method": method.name, "params": params,
-        "plan": plan, "data": fingerprint(&labelled),
-    });
+    let plan = plan(args, metric, together.groups, console.seed);
+    let identity = json!({"version": env!("CARGO_PKG_VERSION"), "command": "validate", "method": method.name,
+                          "params": params, "plan": plan, "data": fingerprint(&labelled)});
     let data = &labelled.data;
     let validation = Validation::new(plan, data.labels(), data.n_classes())
         .map_err(|error| named(&error, &labelled))?;
     let output = input::named(args.output.as_deref());
     let journal =
         Journal::open_as(output, &identity, console, "refits", |refit| validation.is_sound(refit))?;
-    for refit in journal.known() {
-        validation.add(refit.clone())?;
-    }
+    journal.known().iter().try_for_each(|refit| validation.add(refit.clone()))?;
     let control = console.control("refits");
     let keep = |refit: &_| journal.add(std::slice::from_ref(refit));
-    match validation.run(&StandardizeFirst(estimator.as_ref()), data, &control, &keep) {
-        Ok(()) => {}
-        Err(Error::Interrupted) => return Err(journal.resume_hint("interrupted")),
-        Err(error) => return Err(error.into()),
-    }
+    let ended = validation.run(&StandardizeFirst(estimator.as_ref()), data, &control, &keep);
+    ended.map_err(|error| match error {
+        Error::Interrupted => journal.resume_hint("interrupted"),
+        other => other.into(),
+    })?;
     let mut found = validation.finish()?;
     found.notes.extend(together.note);
     let told = Told { found: &found, labelled: &labelled, method: method.name, metric };
@@ -87,13 +60,53 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     Ok(Ending::Done)
 }
 
+/// The labelled rows, and which of them stay together.
+fn rows(args: &ValidateArgs, nan: NanRule) -> Outcome<(Labelled, Together)> {
+    let loaded = input::read(args.data.as_deref(), &args.input.reading, std::iter::empty())?;
+    let grouped = args.input.groups.as_deref();
+    let encoding = groups::set_aside(&args.input.encoding, grouped);
+    let wanted = Wanted {
+        target: args.input.target.as_deref(),
+        weights: None,
+        encoding: &encoding,
+        impute: args.input.impute,
+        nan,
+        standardise: true,
+        errors: measurement::Wanted { columns: &[], scale: 1.0 },
+        reading: &args.input.reading,
+    };
+    let mut labelled = input::learn(loaded, &wanted, args.data.is_none())?;
+    let given = groups::take(&mut labelled, grouped, &args.input.encoding)?;
+    let together = Together::new(&labelled.data, given.as_deref())?;
+    Ok((labelled, together))
+}
+
+fn plan(
+    args: &ValidateArgs,
+    metric: Metric,
+    groups: Option<Vec<usize>>,
+    seed: Option<u64>,
+) -> ValidationPlan {
+    ValidationPlan {
+        bootstrap: args.bootstrap,
+        folds: args.folds,
+        repeats: args.repeats,
+        curve_repeats: args.curve_repeats,
+        metric,
+        seed: seed.unwrap_or(0),
+        groups,
+    }
+}
+
 /// Classes are indices inside and names outside.
 fn named(error: &Error, labelled: &Labelled) -> Failure {
-    let mut text = error.to_string();
-    for (k, name) in labelled.classes.names().iter().enumerate() {
-        text = text.replacen(&format!("class {k} has"), &format!("class {name} has"), 1);
-    }
-    Failure::say(text)
+    let text = error.to_string();
+    // One class is named, and once: a name may be another one's index.
+    let found = labelled.classes.names().iter().enumerate().find_map(|(k, name)| {
+        let index = format!("class {k} has");
+        text.contains(&index).then(|| text.replacen(&index, &format!("class {name} has"), 1))
+    });
+    Failure::say(found.unwrap_or(text))
 }
 
 /// What was found, with rows by the names they have in the file.
@@ -144,6 +157,7 @@ impl Told<'_> {
                 row.problem.as_ref().map_or_else(String::new, |why| format!("  ({why})"))
             );
         }
+        self.refits(&mut text);
         self.curves(&mut text);
         for note in self.labelled.notes.iter().chain(&found.notes) {
             let _ = writeln!(text, "note: {note}");
@@ -151,7 +165,8 @@ impl Told<'_> {
         text
     }
 
-    fn curves(&self, text: &mut String) {
+    /// What refits say of the model as a whole.
+    fn refits(&self, text: &mut String) {
         let found = self.found;
         if let Some(factor) = found.shrinkage {
             let _ = writeln!(
@@ -169,6 +184,10 @@ impl Told<'_> {
             let _ =
                 writeln!(text, "instability: {:.1} % of the predictions flip", 100.0 * all.flips);
         }
+    }
+
+    fn curves(&self, text: &mut String) {
+        let found = self.found;
         if let Some(curve) = &found.calibration {
             let _ = writeln!(text, "\n{:<10} {:>8}  [95 %]   held out", "predicted", "observed");
             for p in curve.points.iter().step_by(4) {

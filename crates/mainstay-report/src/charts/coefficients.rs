@@ -93,15 +93,7 @@ fn draw(id: &str, class: &str, lines: &[Line]) -> String {
             .class("middle unit"),
     );
     for (k, line) in lines.iter().enumerate() {
-        let y = TOP + ROW * (k as f64 + 0.5);
-        let name = text::shorten(&line.feature, 21);
-        drawing.draw(&Element::words((LEFT - 10.0, y + 4.0), &name).class("rowname"));
-        let places = [(Part::Baseline, line.baseline, -4.3), (Part::Advised, line.robust, 4.3)];
-        for (part, value, shift) in places.into_iter().filter(|p| p.1.is_finite()) {
-            let (from, to) = ((x.place(0.0), y + shift), (x.place(value), y + shift));
-            drawing.draw(&Element::line(from, to).class(&format!("stem {}", part.class())));
-            drawing.draw(&parts::marker(part, to));
-        }
+        draw_line(&mut drawing, line, &x, TOP + ROW * (k as f64 + 0.5));
     }
     for (k, line) in lines.iter().enumerate() {
         let top = TOP + ROW * k as f64;
@@ -112,6 +104,18 @@ fn draw(id: &str, class: &str, lines: &[Line]) -> String {
         drawing.place(&hit, None, &tip);
     }
     drawing.render()
+}
+
+/// A feature at height `y`: its name and both weights.
+fn draw_line(drawing: &mut Drawing, line: &Line, x: &Scale, y: f64) {
+    let name = text::shorten(&line.feature, 21);
+    drawing.draw(&Element::words((LEFT - 10.0, y + 4.0), &name).class("rowname"));
+    let places = [(Part::Baseline, line.baseline, -4.3), (Part::Advised, line.robust, 4.3)];
+    for (part, value, shift) in places.into_iter().filter(|p| p.1.is_finite()) {
+        let (from, to) = ((x.place(0.0), y + shift), (x.place(value), y + shift));
+        drawing.draw(&Element::line(from, to).class(&format!("stem {}", part.class())));
+        drawing.draw(&parts::marker(part, to));
+    }
 }
 
 fn table(lines: &[Line], baseline: &str, robust: &str) -> Table {

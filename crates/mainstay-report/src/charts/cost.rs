@@ -86,22 +86,7 @@ fn draw(story: Story<'_>, id: &str, lines: &[Line], place: &str) -> String {
         &Element::words((middle, bottom + 34.0), story.metric().title()).class("middle unit"),
     );
     for (k, line) in lines.iter().enumerate() {
-        let y = TOP + ROW * (k as f64 + 0.5);
-        let class = format!("rowname {}", line.part.class());
-        drawing.draw(
-            &Element::words((LEFT - 10.0, y + 4.0), &text::shorten(&line.name, 24)).class(&class),
-        );
-        if let (Some(a), Some(b)) = (line.clean, line.hurt) {
-            let span = Element::line((x.place(a.mean), y), (x.place(b.mean), y));
-            drawing.draw(&span.class(&format!("span {}", line.part.class())));
-        }
-        let mark = |value: f64| parts::marker(line.part, (x.place(value), y));
-        if let Some(clean) = line.clean {
-            drawing.draw(&Element::group("open").child(&mark(clean.mean)));
-        }
-        if let Some(hurt) = line.hurt {
-            drawing.draw(&mark(hurt.mean));
-        }
+        draw_line(&mut drawing, line, &x, TOP + ROW * (k as f64 + 0.5));
     }
     for (k, line) in lines.iter().enumerate() {
         let top = TOP + ROW * k as f64;
@@ -110,6 +95,24 @@ fn draw(story: Story<'_>, id: &str, lines: &[Line], place: &str) -> String {
         drawing.place(&hit, None, &tip(story, line, anchor));
     }
     drawing.render()
+}
+
+/// A method at height `y`: its name, both marks, and a line between them.
+fn draw_line(drawing: &mut Drawing, line: &Line, x: &Scale, y: f64) {
+    let class = format!("rowname {}", line.part.class());
+    let name = text::shorten(&line.name, 24);
+    drawing.draw(&Element::words((LEFT - 10.0, y + 4.0), &name).class(&class));
+    if let (Some(a), Some(b)) = (line.clean, line.hurt) {
+        let span = Element::line((x.place(a.mean), y), (x.place(b.mean), y));
+        drawing.draw(&span.class(&format!("span {}", line.part.class())));
+    }
+    let mark = |value: f64| parts::marker(line.part, (x.place(value), y));
+    if let Some(clean) = line.clean {
+        drawing.draw(&Element::group("open").child(&mark(clean.mean)));
+    }
+    if let Some(hurt) = line.hurt {
+        drawing.draw(&mark(hurt.mean));
+    }
 }
 
 fn tip(story: Story<'_>, line: &Line, anchor: (f64, f64)) -> Tip {

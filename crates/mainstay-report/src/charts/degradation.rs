@@ -178,17 +178,8 @@ fn draw(
     for (part, method) in &cast.methods {
         let found: Vec<Option<Interval>> =
             slots.iter().map(|s| s.value(story, method, &threat.name)).collect();
-        let points: Vec<Option<(f64, f64)>> =
-            found.iter().zip(&x).map(|(a, x)| a.map(|a| (*x, y.place(a.mean)))).collect();
-        if *part != Part::Other {
-            drawing.draw(&parts::band(*part, &x, &y, &found));
-        }
-        drawing.draw(&parts::line(*part, &points));
-        if *part != Part::Other {
-            points.iter().flatten().for_each(|p| drawing.draw(&parts::marker(*part, *p)));
-            if let Some((_, height)) = points.iter().flatten().last() {
-                ends.push((*part, word(story, *part).to_owned(), *height));
-            }
+        if let Some(height) = draw_curve(&mut drawing, *part, &found, (&x, &y)) {
+            ends.push((*part, word(story, *part).to_owned(), height));
         }
     }
     drawing.draw(&parts::end_words(RIGHT + 4.0, ends, (TOP + 4.0, BOTTOM)));
@@ -199,6 +190,25 @@ fn draw(
         drawing.place(&hit, Some(&guide), &tip(story, threat, cast, *slot, anchor));
     }
     drawing.render()
+}
+
+/// The curve of a method; where it ends, unless it is in the background.
+fn draw_curve(
+    drawing: &mut Drawing,
+    part: Part,
+    found: &[Option<Interval>],
+    (x, y): (&[f64], &Scale),
+) -> Option<f64> {
+    let points: Vec<Option<(f64, f64)>> =
+        found.iter().zip(x).map(|(a, x)| a.map(|a| (*x, y.place(a.mean)))).collect();
+    if part == Part::Other {
+        drawing.draw(&parts::line(part, &points));
+        return None;
+    }
+    drawing.draw(&parts::band(part, x, y, found));
+    drawing.draw(&parts::line(part, &points));
+    points.iter().flatten().for_each(|p| drawing.draw(&parts::marker(part, *p)));
+    points.iter().flatten().last().map(|(_, height)| *height)
 }
 
 fn tip(story: Story<'_>, threat: &ThreatInfo, cast: &Cast, slot: Slot, anchor: (f64, f64)) -> Tip {

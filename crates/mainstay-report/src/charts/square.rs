@@ -348,16 +348,13 @@ fn draw_net_benefit(
     let at: Vec<f64> = known.iter().map(|(r, _)| r.threshold).collect();
     let mut rows = Vec::new();
     for (row, value) in &known {
+        let (own, every) = (text::fixed(*value, 3), text::fixed(all(row), 3));
         let tip = frame
             .tip(row.threshold, format!("from {} on", text::percent(row.threshold)))
-            .row(part, "by the model", text::fixed(*value, 3))
-            .row(Part::Other, "on every row", text::fixed(all(row), 3));
+            .row(part, "by the model", own.clone())
+            .row(Part::Other, "on every row", every.clone());
         frame.place(part, [row.threshold, *value], half_way(&at, row.threshold), &tip);
-        rows.push(vec![
-            text::percent(row.threshold),
-            text::fixed(*value, 3),
-            text::fixed(all(row), 3),
-        ]);
+        rows.push(vec![text::percent(row.threshold), own, every]);
     }
     ((!known.is_empty()).then(|| frame.drawing.render()), rows)
 }

@@ -132,18 +132,7 @@ fn places(x: &Scale, whole: bool) -> Vec<f64> {
 
 fn draw(words: &Words, survivors: &[Survivors], id: &str, x: &Scale, places: &[f64]) -> String {
     let y = Scale::nice(0.0, 1.0, 5).drawn(BOTTOM, TOP);
-    let sentence = |s: &Survivors| {
-        let (middle, end) = (f64::midpoint(x.low(), x.high()), x.high());
-        let (a, b, c) = (s.share(0.0), s.share(middle), s.share(end));
-        let [a, b, c] = [a, b, c].map(text::percent);
-        format!(
-            "{}: {a} at 0, {b} at {}, {c} at {}",
-            s.name,
-            text::number(middle),
-            text::number(end)
-        )
-    };
-    let description = survivors.iter().map(sentence).collect::<Vec<_>>().join("; ");
+    let description = survivors.iter().map(|s| sentence(s, x)).collect::<Vec<_>>().join("; ");
     let mut drawing = Drawing::new(id, SIZE, words.title, &description);
     drawing.draw(&parts::percent_axis(&y, LEFT, RIGHT));
     drawing.draw(&parts::bottom_axis(x, TOP, BOTTOM, |t| x.label(t)));
@@ -171,6 +160,14 @@ fn draw(words: &Words, survivors: &[Survivors], id: &str, x: &Scale, places: &[f
         drawing.place(&hit.class("hit"), Some(&guide), &tip);
     }
     drawing.render()
+}
+
+/// Where a line begins, passes and ends.
+fn sentence(s: &Survivors, x: &Scale) -> String {
+    let (middle, end) = (f64::midpoint(x.low(), x.high()), x.high());
+    let [a, b, c] = [0.0, middle, end].map(|size| text::percent(s.share(size)));
+    let [middle, end] = [middle, end].map(text::number);
+    format!("{}: {a} at 0, {b} at {middle}, {c} at {end}", s.name)
 }
 
 /// A staircase, in at most about 200 steps.

@@ -57,7 +57,7 @@ impl<'a> Judge<'a> {
             return nothing(cells);
         };
         let findings = self.findings(baseline, repeats);
-        let below = self.below_constant(baseline, repeats);
+        let below = self.below_constant(baseline);
         let beaten = below.is_some();
         let mut advice = below.unwrap_or_else(|| self.decide(baseline, &findings, repeats));
         if baseline.role != Role::Baseline {

@@ -56,7 +56,7 @@ impl Bootstrap {
     }
 
     /// Lower bounds that hold for all of `gains` together with 95 % confidence: the largest standardised
-    /// deviation over all of them decides how far each is lowered.
+    /// deviation over all of them decides how far each is lowered. One repeat alone proves nothing.
     pub fn joint_lower(&self, gains: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
         let found: Vec<Option<(f64, Vec<f64>, f64)>> = gains
             .iter()
@@ -75,11 +75,13 @@ impl Bootstrap {
             .collect();
         largest.sort_by(f64::total_cmp);
         let reach = quantile(&largest, 0.95).unwrap_or(0.0);
-        // Without redraws nothing is sure.
-        let lower = |mean: f64, spread: f64| {
-            if self.draws.is_empty() { f64::NEG_INFINITY } else { mean - reach * spread }
+        let lower = |values: &[Option<f64>], mean: f64, spread: f64| {
+            let repeated = values.iter().flatten().count() > 1;
+            if repeated { mean - reach * spread } else { f64::NEG_INFINITY }
         };
-        found.iter().map(|f| f.as_ref().map(|(mean, _, spread)| lower(*mean, *spread))).collect()
+        let both = gains.iter().zip(&found);
+        both.map(|(values, f)| f.as_ref().map(|(mean, _, spread)| lower(values, *mean, *spread)))
+            .collect()
     }
 }
 
@@ -138,5 +140,9 @@ mod tests {
         }
         // A gain without any spread is as sure as it can be.
         assert_eq!(bootstrap.joint_lower(&[vec![Some(0.125); 12]]), [Some(0.125)]);
+        // One that was seen in a single repeat is not.
+        let mut once = vec![None; 12];
+        once[3] = Some(0.125);
+        assert_eq!(bootstrap.joint_lower(&[once]), [Some(f64::NEG_INFINITY)]);
     }
 }

@@ -39,13 +39,13 @@ pub(super) fn constant_methods(methods: &[MethodInfo], cells: &[Cell]) -> Vec<St
 
 impl Judge<'_> {
     /// What to say where the baseline does not beat a constant answer on clean data: then it is not "enough".
-    pub(super) fn below_constant(&self, baseline: &MethodInfo, repeats: usize) -> Option<Advice> {
+    pub(super) fn below_constant(&self, baseline: &MethodInfo) -> Option<Advice> {
         let constant = self.constant?;
         let own = self.clean(baseline)?;
         if own.mean >= constant + WORTH {
             return None;
         }
-        let better = self.above_constant(constant, repeats);
+        let better = self.above_constant(constant);
         let (plain, words) = (named(baseline), self.words);
         let mut sentences = vec![format!(
             "Always answering `{}` with the same probability gives {} {}; {plain} {}.",
@@ -82,11 +82,14 @@ impl Judge<'_> {
     }
 
     /// The best method that surely beats a constant answer.
-    fn above_constant(&self, constant: f64, repeats: usize) -> Option<(&MethodInfo, Interval)> {
-        let beats = |i: &Interval| i.mean >= constant + WORTH && i.low > constant && repeats > 1;
+    fn above_constant(&self, constant: f64) -> Option<(&MethodInfo, Interval)> {
+        let beats = |i: &Interval| i.mean >= constant + WORTH && i.low > constant;
+        // The interval of a single repeat has no width.
+        let repeated =
+            |m: &MethodInfo| self.scores.under(&m.name, CLEAN).iter().flatten().count() > 1;
         let judged = self.methods.iter().filter_map(|m| Some((m, self.clean(m)?)));
         judged
-            .filter(|(m, i)| !self.constants.contains(&m.name) && beats(i))
+            .filter(|(m, i)| !self.constants.contains(&m.name) && repeated(m) && beats(i))
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
     }
 

@@ -203,26 +203,7 @@ pub fn told(
     for repeat in 0..repeats {
         let scene = scene(data, repeat, seed)?;
         let damage = seed.wrapping_mul(31).wrapping_add(repeat as u64);
-        let mut fits: Vec<Option<Fitted>> = list.iter().map(|_| None).collect();
-        for (t, &much) in TRUTHS.iter().enumerate() {
-            let wrong = (much * expected.wrong_labels).min(0.9);
-            let labels = label_noise(scene.train.labels(), data.n_classes(), wrong, damage)?;
-            let train = Dataset::new(scene.train.features().clone(), labels, data.n_classes())?;
-            let rows = damaged(&scene.test, &expected, much, damage);
-            for (m, entrant) in list.iter().enumerate() {
-                // Without wrong labels the training rows are the same whatever comes true.
-                if fits[m].is_none() || expected.wrong_labels > 0.0 {
-                    let filling = ImputeFirst(entrant.estimator.as_ref());
-                    let used: &dyn Estimator =
-                        if entrant.gaussian { &filling } else { entrant.estimator.as_ref() };
-                    fits[m] = Some(used.fit(&train, &control.without_progress())?);
-                }
-                if let Some(fitted) = &fits[m] {
-                    found[m][t].push(judge(fitted, &rows, &scene.truth, expected.errors)?);
-                }
-            }
-            control.check()?;
-        }
+        one_split(&scene, &expected, &list, damage, control, &mut found)?;
         control.progress(repeat as u64 + 1, repeats as u64);
     }
     let rows: Vec<ToldRow> =
@@ -232,6 +213,39 @@ pub fn told(
 }
 
 type Judged = (f64, Option<f64>, bool);
+
+/// Adds what every method makes of one split for every truth.
+fn one_split(
+    scene: &Scene,
+    expected: &Expectation,
+    list: &[Entrant],
+    seed: u64,
+    control: &Control,
+    found: &mut [Vec<Vec<Judged>>],
+) -> Result<()> {
+    let mut fits: Vec<Option<Fitted>> = list.iter().map(|_| None).collect();
+    let classes = scene.train.n_classes();
+    for (t, &much) in TRUTHS.iter().enumerate() {
+        let wrong = (much * expected.wrong_labels).min(0.9);
+        let labels = label_noise(scene.train.labels(), classes, wrong, seed)?;
+        let train = Dataset::new(scene.train.features().clone(), labels, classes)?;
+        let rows = damaged(&scene.test, expected, much, seed);
+        for (m, entrant) in list.iter().enumerate() {
+            // Without wrong labels the training rows are the same whatever comes true.
+            if fits[m].is_none() || expected.wrong_labels > 0.0 {
+                let filling = ImputeFirst(entrant.estimator.as_ref());
+                let used: &dyn Estimator =
+                    if entrant.gaussian { &filling } else { entrant.estimator.as_ref() };
+                fits[m] = Some(used.fit(&train, &control.without_progress())?);
+            }
+            if let Some(fitted) = &fits[m] {
+                found[m][t].push(judge(fitted, &rows, &scene.truth, expected.errors)?);
+            }
+        }
+        control.check()?;
+    }
+    Ok(())
+}
 
 fn row(entrant: &Entrant, own: &[Vec<Judged>], plain: &[Vec<Judged>]) -> ToldRow {
     let count = own[0].len() as f64;

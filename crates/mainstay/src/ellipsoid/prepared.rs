@@ -129,9 +129,7 @@ impl Prepared {
         let (up, down) = problem.caps();
         let zero = plane.w.iter().all(|v| *v == 0.0) && up > 0.0 && down > 0.0;
         if zero && certificate.gap() <= tol {
-            let text = "the uncertainty is so large that w = 0 is optimal: all rows get one class; use a smaller \
-                        `uncertainty`, or `class_weight` = \"balanced\" if one class is rare";
-            warnings.push(text.into());
+            warnings.push(why_zero(problem).into());
         }
         Ok(BinaryFit {
             weights: plane.w,
@@ -144,6 +142,17 @@ impl Prepared {
             route,
             proof: Vec::new(),
         })
+    }
+}
+
+/// What to do where zero weights are optimal. Multipliers that prove it are a multiple of C: it is so for every C.
+fn why_zero(problem: &Problem<'_>) -> &'static str {
+    if problem.shapes.is_empty() {
+        "w = 0 is optimal even without uncertainty, whatever `C`: all rows get one class; use `class_weight` = \
+         \"balanced\" if one class is rare, or other features"
+    } else {
+        "the uncertainty is so large that w = 0 is optimal: all rows get one class; use a smaller `uncertainty`, or \
+         `class_weight` = \"balanced\" if one class is rare"
     }
 }
 

@@ -91,8 +91,8 @@ fn most_even_fold(filled: &[Vec<f64>], own: &[f64], sizes: &[f64]) -> usize {
     (0..costs.len()).fold(0, |best, k| if costs[k] < costs[best] { k } else { best })
 }
 
-/// Rows of every group that has any.
-fn members_of(groups: &[usize]) -> Vec<Vec<usize>> {
+/// The rows of every group that has any, in order of the groups.
+pub fn members_of(groups: &[usize]) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); groups.iter().max().map_or(0, |m| m + 1)];
     groups.iter().enumerate().for_each(|(i, &g)| members[g].push(i));
     members.retain(|rows| !rows.is_empty());

@@ -4,7 +4,7 @@ use rand::RngExt;
 
 use super::{Judged, Metric};
 use crate::error::{Error, Result};
-use crate::folds::generator;
+use crate::folds::{generator, members_of};
 use serde::{Deserialize, Serialize};
 
 /// Where 95 % of the redraws lie.
@@ -64,10 +64,7 @@ fn members(groups: Option<&[usize]>, n: usize) -> Result<Vec<Vec<usize>>> {
     if groups.len() != n {
         return Err(Error::BadData(format!("{} groups for {n} rows", groups.len())));
     }
-    let mut members = vec![Vec::new(); groups.iter().max().map_or(0, |m| m + 1)];
-    groups.iter().enumerate().for_each(|(i, &g)| members[g].push(i));
-    members.retain(|rows| !rows.is_empty());
-    Ok(members)
+    Ok(members_of(groups))
 }
 
 fn percentiles(mut values: Vec<f64>, redraws: usize) -> Option<Interval> {

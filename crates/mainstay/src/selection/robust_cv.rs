@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::folds::{Split, stratified};
+use crate::folds::{Split, stratified_distinct};
 use crate::loss::Loss;
 use crate::model::{Estimator, Fitted, Model};
 use crate::rolin::rules::{Choice, Judgement, Thresholds};
@@ -50,7 +50,7 @@ pub struct Selection {
 
 impl RobustCv {
     /// Judges all `candidates` and the `baseline` settings (which stay unless beaten by the gain, line
-    /// 9) on the same splits, and fits the winner to all rows.
+    /// 9) on the same splits, and fits the winner to all rows. Rows count by their weights: 2 is the row twice.
     pub fn select(
         &self,
         candidates: &[&dyn Estimator],
@@ -59,7 +59,7 @@ impl RobustCv {
         control: &Control,
     ) -> Result<Selection> {
         let rules = self.rules.check()?;
-        let splits = stratified(data.labels(), self.n_folds, self.n_repeats, self.random_state);
+        let splits = stratified_distinct(data, self.n_folds, self.n_repeats, self.random_state);
         let judge = |estimators: &[&dyn Estimator]| -> Result<Vec<Judgement>> {
             estimators.iter().map(|e| self.judge(*e, &splits, data, control)).collect()
         };
@@ -115,16 +115,24 @@ fn mean_loss(model: &Model, loss: Loss, data: &Dataset) -> Result<f64> {
     let mut sum = 0.0;
     for (column, &class) in classes.iter().enumerate() {
         for (i, y) in data.signs(class).into_iter().enumerate() {
-            sum += loss.get().value(y * scores[(i, column)]);
+            sum += weight(data, i) * loss.get().value(y * scores[(i, column)]);
         }
     }
-    Ok(sum / (data.len() * classes.len()) as f64)
+    Ok(sum / (total_weight(data) * classes.len() as f64))
 }
 
 fn error_rate(model: &Model, data: &Dataset) -> Result<f64> {
     let predicted = model.predict(data.features())?;
-    let wrong = predicted.iter().zip(data.labels()).filter(|(a, b)| a != b).count();
-    Ok(wrong as f64 / data.len() as f64)
+    let wrong = (0..data.len()).filter(|&i| predicted[i] != data.labels()[i]);
+    Ok(wrong.map(|i| weight(data, i)).sum::<f64>() / total_weight(data))
+}
+
+fn weight(data: &Dataset, row: usize) -> f64 {
+    data.weights().map_or(1.0, |weights| weights[row])
+}
+
+fn total_weight(data: &Dataset) -> f64 {
+    (0..data.len()).map(|i| weight(data, i)).sum()
 }
 
 #[cfg(test)]
@@ -141,6 +149,27 @@ mod tests {
         // Positive above -2.5: -1 and -2 are wrong.
         let errors = model(2.5).and_then(|m| error_rate(&m, &data()));
         assert!(errors.is_ok_and(|e| (e - 0.2).abs() < 1e-15));
+    }
+
+    /// The row at -1, which alone has a loss and one of the two errors, counts three times and -2 not at all.
+    #[test]
+    fn losses_and_errors_count_rows_by_their_weights() {
+        let plain = data();
+        let value = |i: usize| plain.features().row(i).entries().map(|(_, v)| v).sum::<f64>();
+        let own = |i: usize| match value(i) {
+            -1.0 => 3.0,
+            -2.0 => 0.0,
+            _ => 1.0,
+        };
+        let n = plain.len();
+        let weighted = plain.clone().with_weights((0..n).map(own).collect()).unwrap();
+        let model =
+            |shift: f64| Threshold(shift).fit(&plain, &Control::new()).map(|f| f.model).unwrap();
+        let total = n as f64 + 1.0;
+        let loss = mean_loss(&model(0.5), Loss::Hinge, &weighted).unwrap();
+        assert!((loss - 3.0 * 0.5 / total).abs() < 1e-15, "{loss}");
+        let errors = error_rate(&model(2.5), &weighted).unwrap();
+        assert!((errors - 3.0 / total).abs() < 1e-15, "{errors}");
     }
 
     #[test]

@@ -63,8 +63,12 @@ pub fn bootstrap(
         control.progress(finished, count as u64);
         fitted
     };
-    let fits: Vec<Result<Fitted>> =
-        control.install(|| (0..count).into_par_iter().map(one).collect());
+    most(control.install(|| (0..count).into_par_iter().map(one).collect()))
+}
+
+/// The fits that succeeded; the first error if they are less than half.
+fn most(fits: Vec<Result<Fitted>>) -> Result<Vec<Model>> {
+    let count = fits.len();
     let mut models = Vec::with_capacity(count);
     let mut first = None;
     for fit in fits {

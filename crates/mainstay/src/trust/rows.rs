@@ -95,20 +95,7 @@ pub fn trust(
     let probability = model.probabilities(x)?.map(|p| picked(&p, &predicted));
     let (flip, error) = distances(model, x, known, control, &mut notes)?;
     let (distance, nearer, outside) = among(fitted, x, &mut notes);
-    let mut steady = Steady::default();
-    let mut p_values = None;
-    if let Some((refit, data)) = known.training {
-        if known.refits > 0 {
-            let refits = bootstrap(refit, data, known.refits, known.seed, control)?;
-            steady = Steady::new(&refits, x, &predicted)?;
-        }
-        let (found, rows) = conformal::p_values(refit, data, x, known.seed, control)?;
-        p_values = Some(found);
-        notes.extend(few(&rows, classes));
-    } else {
-        notes
-            .push("without the training rows there are no refits and no conformal p-values".into());
-    }
+    let (steady, p_values) = by_refits(known, classes, (x, &predicted), control, &mut notes)?;
     let mut found = RowTrust {
         probability,
         probability_low: steady.low,
@@ -132,6 +119,29 @@ pub fn trust(
         found.reasons.push(reason);
     }
     Ok(found)
+}
+
+/// What fits to other training rows say: how steady the answers are, and conformal p-values.
+fn by_refits(
+    known: &Known<'_>,
+    classes: &[String],
+    (x, predicted): (&Matrix, &[usize]),
+    control: &Control,
+    notes: &mut Vec<String>,
+) -> Result<(Steady, Option<Dense>)> {
+    let Some((refit, data)) = known.training else {
+        notes
+            .push("without the training rows there are no refits and no conformal p-values".into());
+        return Ok((Steady::default(), None));
+    };
+    let mut steady = Steady::default();
+    if known.refits > 0 {
+        let refits = bootstrap(refit, data, known.refits, known.seed, control)?;
+        steady = Steady::new(&refits, x, predicted)?;
+    }
+    let (found, rows) = conformal::p_values(refit, data, x, known.seed, control)?;
+    notes.extend(few(&rows, classes));
+    Ok((steady, Some(found)))
 }
 
 impl RowTrust {

@@ -52,14 +52,6 @@ fn smooth(p: &[f64], y: &[f64], members: &[Vec<usize>], seed: u64) -> Calibratio
         .iter()
         .map(|x| p.iter().map(|v| (-0.5 * ((v - x) / bandwidth).powi(2)).exp()).collect())
         .collect();
-    let local = |weights: &[f64], counts: &[f64]| {
-        let (mut up, mut down) = (0.0, 0.0);
-        for ((w, c), y) in weights.iter().zip(counts).zip(y) {
-            up += w * c * y;
-            down += w * c;
-        }
-        (down > 0.0).then(|| up / down)
-    };
     let once = vec![1.0; p.len()];
     let mut rng = generator(seed);
     let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); POINTS];
@@ -71,16 +63,26 @@ fn smooth(p: &[f64], y: &[f64], members: &[Vec<usize>], seed: u64) -> Calibratio
             }
         }
         for (values, weights) in drawn.iter_mut().zip(&window) {
-            values.extend(local(weights, &counts));
+            values.extend(local(weights, &counts, y));
         }
     }
     let points = at.iter().zip(&window).zip(&mut drawn).filter_map(|((&x, weights), values)| {
-        let observed = local(weights, &once)?;
+        let observed = local(weights, &once, y)?;
         values.sort_by(f64::total_cmp);
         let (low, high) = (quantile(values, 0.025)?, quantile(values, 0.975)?);
         Some(CalibrationPoint { predicted: x, observed, low, high })
     });
     CalibrationCurve { bandwidth, points: points.collect() }
+}
+
+/// Mean of `y` by the weights of a window and how often every row counts.
+fn local(weights: &[f64], counts: &[f64], y: &[f64]) -> Option<f64> {
+    let (mut up, mut down) = (0.0, 0.0);
+    for ((w, c), y) in weights.iter().zip(counts).zip(y) {
+        up += w * c * y;
+        down += w * c;
+    }
+    (down > 0.0).then(|| up / down)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, require};
-use crate::folds::{Split, generator, stratified, stratified_groups};
+use crate::folds::{Split, generator, members_of, stratified, stratified_groups};
 use crate::metrics::Metric;
 use crate::stress::few_samples;
 
@@ -109,11 +109,8 @@ impl ValidationPlan {
 
     /// Rows that stay together, one list each.
     pub(super) fn members(&self, n: usize) -> Vec<Vec<usize>> {
-        let Some(groups) = &self.groups else { return (0..n).map(|i| vec![i]).collect() };
-        let mut members = vec![Vec::new(); groups.iter().max().map_or(0, |m| m + 1)];
-        groups.iter().enumerate().for_each(|(i, &g)| members[g].push(i));
-        members.retain(|rows| !rows.is_empty());
-        members
+        let alone = || (0..n).map(|i| vec![i]).collect();
+        self.groups.as_deref().map_or_else(alone, members_of)
     }
 
     fn splits(&self, labels: &[usize], n_classes: usize) -> Result<Vec<Split>> {

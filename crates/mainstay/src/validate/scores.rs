@@ -31,14 +31,11 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
         let optimism = apparent.and(optimisms[m]);
         let corrected = apparent.zip(optimism).map(|(a, o)| within(metric, a - o));
         let (cross_validated, cross_validated_interval) = held_out.of(metric, m);
-        // A method that fits its rows perfectly looks the same on every redraw of them: its apparent interval is too
-        // narrow, and that of held-out predictions is taken where it is wider.
         let half = held_out.half(m);
-        let corrected_interval =
-            spans[m].zip(apparent).zip(corrected).map(|((i, a), c)| Interval {
-                low: within(metric, c - (a - i.low).max(half)),
-                high: within(metric, c + (i.high - a).max(half)),
-            });
+        let corrected_interval = spans[m]
+            .zip(apparent)
+            .zip(corrected)
+            .map(|((span, a), c)| shifted(metric, span, (a, c), half));
         let problem = match &value {
             Err(why) => Some(why.to_string()),
             Ok(_) if corrected.is_none() => Some("undefined on most bootstrap samples".into()),
@@ -56,6 +53,22 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
         }
     });
     Ok(rows.collect())
+}
+
+/// The interval of an apparent value, moved to the corrected one.
+///
+/// A method that fits its rows perfectly looks the same on every redraw of them: its apparent interval is too narrow, and
+/// that of held-out predictions, `half` on either side, is taken where it is wider.
+fn shifted(
+    metric: Metric,
+    span: Interval,
+    (apparent, corrected): (f64, f64),
+    half: f64,
+) -> Interval {
+    Interval {
+        low: within(metric, corrected - (apparent - span.low).max(half)),
+        high: within(metric, corrected + (span.high - apparent).max(half)),
+    }
 }
 
 /// A corrected value does not leave the metric's range.
