@@ -35,8 +35,9 @@ class RobustLogisticRegression(WeightedClassifier):
     for ``correction="forward"``). Nothing stated and nothing missing, this is the L2-penalised
     logistic regression.
 
-    Predictions average over what is not known of a row; a row without any measured feature gets
-    the base rate.
+    Predictions average over what is open of a row beyond what the fit has met (errors and missing
+    features as stated, or those of the training rows); a row without any measured feature gets the
+    base rate.
     More than two classes: one against the rest.
 
     **The worst case.** ``protect="worst"`` guards against an adversary within what is stated
@@ -63,7 +64,8 @@ class RobustLogisticRegression(WeightedClassifier):
     ----------
     alpha : float or "cv", default="cv"
         Strength of the penalty; ``"cv"`` chooses among 20 along a warm-started path by the held-out
-        loss that is minimised, with wrong labels on three draws of the folds.
+        loss that is minimised, with wrong labels on three draws of the folds and down to one logit
+        per standard deviation only.
     wrong_labels : float or pair of floats, default=0.0
         Share of wrong labels: of all rows, or of those that truly are ``classes_[0]`` and
         ``classes_[1]``. The shares of both classes must add up to less than 1.

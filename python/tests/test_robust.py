@@ -356,3 +356,36 @@ def test_a_row_with_nothing_measured_gets_the_base_rate_of_skewed_rows():
     assert mainstay.RobustLogisticRegression(0.01, wrong_labels=0.1).fit(skewed, y).predict_proba(
         nothing
     )[0, 1] == pytest.approx((y.mean() - 0.1) / 0.8, abs=1e-9)
+
+
+def test_a_row_with_nothing_measured_gets_the_base_rate_of_the_demo_whatever_is_stated():
+    X, y = load_demo(return_X_y=True)
+    X, nothing = StandardScaler().fit_transform(X), np.full((1, X.shape[1]), np.nan)
+    for stated in ({}, {"errors": 1.0}, {"missing": 0.3}, {"errors": 0.5, "missing": 0.2}):
+        model = RobustLogisticRegression(0.01, **stated).fit(X, y)
+        assert model.predict_proba(nothing)[0, 1] == pytest.approx(np.mean(y == 1), abs=1e-9)
+
+
+def test_told_of_errors_it_is_right_about_how_sure_it_is():
+    X, y = sample(4000, 5, seed=3)
+    noisy = X[2000:] + np.random.default_rng(4).normal(size=(2000, 5))
+    model = RobustLogisticRegression(1e-4, errors=1.0).fit(X[:2000], y[:2000])
+    score, truth = model.decision_function(noisy), y[2000:]
+    # The slope of the truth on the score by logistic regression: below 1 too sure, above 1 too cautious. Averaged over the
+    # posterior once more, as if the fit had not met errors, it is 1.2.
+    slope, intercept = 1.0, 0.0
+    for _ in range(20):
+        p = 1 / (1 + np.exp(-slope * score - intercept))
+        design = np.c_[score, np.ones(2000)]
+        step = np.linalg.solve(design.T @ (design * (p * (1 - p))[:, None]), design.T @ (truth - p))
+        slope, intercept = slope + step[0], intercept + step[1]
+    assert abs(slope - 1) < 0.1
+
+
+def test_where_labels_are_wrong_penalties_weaker_than_one_logit_per_deviation_do_not_compete():
+    X, y = sample(300)
+    X = StandardScaler().fit_transform(X)
+    wrong = RobustLogisticRegression(wrong_labels=0.1).fit(X, y).cv_results_["param_alpha"]
+    right = RobustLogisticRegression().fit(X, y).cv_results_["param_alpha"]
+    assert min(wrong) == pytest.approx(1 / 300)
+    assert min(right) == pytest.approx(4e-6)

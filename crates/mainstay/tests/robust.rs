@@ -162,6 +162,85 @@ fn a_row_with_nothing_measured_gets_about_the_base_rate() {
 }
 
 /// With 30 % of the positives labelled negative, plain probabilities are too low; all corrections repair that.
+/// The average of the logistic function over a normal score, by the trapezoidal rule.
+fn averaged(score: f64, variance: f64) -> f64 {
+    let (mut sum, mut mass) = (0.0, 0.0);
+    for k in -4000..=4000 {
+        let z = f64::from(k) * 0.0025;
+        let weight = (-0.5 * z * z).exp();
+        sum += weight / (1.0 + (-(score + variance.sqrt() * z)).exp());
+        mass += weight;
+    }
+    sum / mass
+}
+
+/// A row as inexact as stated is judged where the fit has seen such rows; only a row that is more open is averaged over.
+#[test]
+fn only_what_is_open_beyond_the_stated_errors_is_averaged_over() {
+    let (x, labels) = sample(150, 4, 21);
+    let data = Dataset::new(x.clone().into(), labels, 2).unwrap();
+    let stated = PerFeature::Same(0.8);
+    let found = fit(RobustLogisticParams { errors: Some(stated), ..fixed(0.02) }, &data);
+    let Model::GaussianLinear(model) = &found.model else { panic!("a linear model was expected") };
+    let (w, b) = coefficients(&found);
+    let few = x.select_rows(&[0, 1, 2]);
+    let errors = |sd: f64| Dense::from_rows(1, 4, vec![sd; 4]);
+    let usual = model.features.posterior(&few, Some(&errors(0.8))).unwrap().scatters[0].form(&w);
+    for sd in [0.2, 0.8, 1.6] {
+        let posterior = model.features.posterior(&few, Some(&errors(sd))).unwrap();
+        let open = (posterior.scatters[0].form(&w) - usual).max(0.0);
+        assert_eq!(open > 0.0, sd > 0.8);
+        let nothing = model.unmeasured[0];
+        let found = model.probabilities(&few.clone().into(), Some(&errors(sd))).unwrap();
+        for i in 0..3 {
+            let mean = posterior.mean.row(i);
+            let score = b + mean.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>();
+            let p = averaged(score, open);
+            let odds = (p / (1.0 - p)).ln() + nothing.shift * open / nothing.variance;
+            assert!((found[(i, 1)] - 1.0 / (1.0 + (-odds).exp())).abs() < 1e-7, "{sd}");
+        }
+    }
+}
+
+/// For two features the open part of rows damaged as stated, by hand: with D = (e^2 + q s)/(1 - q) added to the
+/// variances s of what is seen, S - S (S + D)^-1 S.
+#[test]
+fn the_variance_a_fit_has_met_is_that_of_the_best_linear_reconstruction() {
+    let (x, labels) = sample(120, 2, 22);
+    let data = Dataset::new(x.into(), labels, 2).unwrap();
+    let (e, q) = ([0.5, 0.0], [0.3, 0.1]);
+    let params = RobustLogisticParams {
+        errors: Some(PerFeature::Each(e.to_vec())),
+        missing: PerFeature::Each(q.to_vec()),
+        ..fixed(0.02)
+    };
+    let found = fit(params, &data);
+    let Model::GaussianLinear(model) = &found.model else { panic!("a linear model was expected") };
+    let s = model.features.covariance();
+    let added = |j: usize| (e[j] * e[j] + q[j] * s[(j, j)]) / (1.0 - q[j]);
+    let (a, c, d) = (s[(0, 0)] + added(0), s[(0, 1)], s[(1, 1)] + added(1));
+    let w = &model.linear.coef[0];
+    let pulled = [s[(0, 0)] * w[0] + c * w[1], c * w[0] + s[(1, 1)] * w[1]];
+    let det = a * d - c * c;
+    let explained = (d * pulled[0] * pulled[0] - 2.0 * c * pulled[0] * pulled[1]
+        + a * pulled[1] * pulled[1])
+        / det;
+    let expected = w[0] * pulled[0] + w[1] * pulled[1] - explained;
+    assert!((model.met[0] - expected).abs() < 1e-9 * expected, "{:?} {expected}", model.met);
+}
+
+/// Fits of very many rows start from a few of them.
+#[test]
+fn the_start_from_few_rows_leads_to_the_optimum_of_all() {
+    let (x, labels) = sample(3000, 3, 23);
+    let data = Dataset::new(x.into(), labels, 2).unwrap();
+    let found = fit(RobustLogisticParams { tol: 1e-11, ..fixed(0.01) }, &data);
+    let plain = PenalizedParams { alpha: Alpha::Fixed(0.01), tol: 1e-11, ..Default::default() };
+    let plain = plain.check().unwrap().fit(&data, &Control::new()).unwrap();
+    let difference = found.certificates[0].primal - plain.certificates[0].primal;
+    assert!(difference.abs() < 1e-10, "{difference}");
+}
+
 #[test]
 fn corrected_probabilities_are_those_of_the_true_classes() {
     let (x, truth) = sample(6000, 3, 7);

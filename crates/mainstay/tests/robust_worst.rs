@@ -96,6 +96,32 @@ fn errors_alone_are_the_ellipsoid_svm() {
     }
 }
 
+/// One cone for all rows, or one for each with the same half-axes.
+#[test]
+fn shared_half_axes_are_the_same_ellipsoid_around_every_row() {
+    let (n, p) = (70, 4);
+    let (x, labels) = sample(n, p, 0.8, 31);
+    let shared = vec![0.2, 0.0, 0.1, 0.15];
+    let each = Dense::from_fn(n, p, |_, j| shared[j]);
+    let each = data(&x, &labels).with_uncertainty(RowUncertainty::Axes(each)).unwrap();
+    for loss in [WorstLoss::Logistic, WorstLoss::Hinge] {
+        for worst_share in [1.0, 0.6] {
+            for missing in [0.0, 0.2] {
+                let params = RobustLogisticParams {
+                    loss,
+                    worst_share,
+                    missing: PerFeature::Same(missing),
+                    ..worst(0.02)
+                };
+                let expected = objective(&fit(params.clone(), &each));
+                let errors = Some(PerFeature::Each(shared.clone()));
+                let found = fit(RobustLogisticParams { errors, ..params }, &data(&x, &labels));
+                assert_close(objective(&found), expected, "shared");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_worst_share_alone_is_the_stable_fit() {
     for (seed, share) in [(1, 0.5), (2, 0.8), (3, 0.95)] {

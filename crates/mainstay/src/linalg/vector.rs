@@ -23,6 +23,20 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((acc[0] + acc[4]) + (acc[1] + acc[5])) + ((acc[2] + acc[6]) + (acc[3] + acc[7])) + tail
 }
 
+/// Sum of the entries, with eight accumulators as [`dot`].
+#[inline(always)]
+pub fn sum(a: &[f64]) -> f64 {
+    let mut acc = [0.0; 8];
+    let (chunks, rest) = a.as_chunks::<8>();
+    for x in chunks {
+        for k in 0..8 {
+            acc[k] += x[k];
+        }
+    }
+    let tail: f64 = rest.iter().sum();
+    ((acc[0] + acc[4]) + (acc[1] + acc[5])) + ((acc[2] + acc[6]) + (acc[3] + acc[7])) + tail
+}
+
 /// Inner products of four vectors with `b`, each summed as by [`dot`]: together they do not wait for each
 /// other's additions.
 #[inline(always)]

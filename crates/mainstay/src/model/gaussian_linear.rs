@@ -25,6 +25,10 @@ pub struct GaussianLinear {
     /// What a row gets of which nothing is measured, one for each score; empty: what the normal distribution says.
     #[serde(default)]
     pub unmeasured: Vec<Unmeasured>,
+    /// Variance of each score that the fit has met already in rows as open as those it was fitted to or told of; only
+    /// what is open beyond it is averaged over. Empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub met: Vec<f64>,
 }
 
 /// How the log odds of a row of which nothing is measured have to move to be those of the training rows.
@@ -50,7 +54,18 @@ impl GaussianLinear {
     ) -> Self {
         let shift = threshold(wrong_labels);
         linear.intercept.iter_mut().for_each(|b| *b -= shift);
-        Self { linear, features, errors, wrong_labels, floor, unmeasured: Vec::new() }
+        let (unmeasured, met) = (Vec::new(), Vec::new());
+        Self { linear, features, errors, wrong_labels, floor, unmeasured, met }
+    }
+
+    /// With the variance that the fit has met, from the weights of every score; before [`Self::with_base_rates`].
+    #[must_use]
+    pub fn having_met(mut self, variance: impl Fn(&[f64]) -> f64) -> Self {
+        self.met = self.linear.coef.iter().map(|w| variance(w)).collect();
+        if self.met.iter().all(|v| *v <= 0.0) {
+            self.met.clear();
+        }
+        self
     }
 
     /// A row of which nothing is measured gets these probabilities of the observed labels, one for each score.
@@ -90,7 +105,7 @@ impl GaussianLinear {
         self.errors.is_empty().then_some(&self.linear)
     }
 
-    /// Mean and variance of the raw score of every row (row, class).
+    /// Mean of the raw score of every row, and the variance that is open beyond what the fit has met (row, class).
     fn moments(&self, x: &Matrix, errors: Option<&Dense>) -> Result<(Dense, Dense)> {
         let known = match errors {
             None if self.errors.is_empty() => None,
@@ -109,8 +124,10 @@ impl GaussianLinear {
             .iter()
             .map(|scatter| self.linear.coef.iter().map(|w| scatter.form(w)).collect())
             .collect();
-        let variances =
-            Dense::from_fn(means.nrows(), means.ncols(), |i, k| forms[found.group[i]][k]);
+        let met = |k: usize| self.met.get(k).copied().unwrap_or(0.0);
+        let variances = Dense::from_fn(means.nrows(), means.ncols(), |i, k| {
+            (forms[found.group[i]][k] - met(k)).max(0.0)
+        });
         Ok((means, variances))
     }
 
@@ -172,6 +189,10 @@ impl GaussianLinear {
         let count = self.unmeasured.len();
         if (count != 0 && count != self.linear.coef.len()) || !self.unmeasured.iter().all(finite) {
             return bad("one finite shift for each score is needed, or none");
+        }
+        let known = self.met.iter().all(|v| v.is_finite() && *v >= 0.0);
+        if !known || !(self.met.is_empty() || self.met.len() == self.linear.coef.len()) {
+            return bad("one variance for each score is needed, or none");
         }
         self.features.validate()?;
         self.linear.validate()

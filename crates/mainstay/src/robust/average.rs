@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::linalg::{Dense, vector};
-use crate::uncertainty::feature_model::{FeatureModel, Scatter};
+use crate::uncertainty::feature_model::{FeatureModel, Posterior, Scatter};
 
 /// The stated damage, spelled out for the features of a data set.
 #[derive(Debug, Clone)]
@@ -15,6 +15,70 @@ pub(super) struct Expected {
     pub missing: Option<Vec<f64>>,
     /// Errors of the rows to predict, the same for all.
     pub shared: Option<Vec<f64>>,
+}
+
+impl Expected {
+    /// Errors of rows to predict that enter the fit: training rows with errors of their own are seen so already.
+    fn fitted_errors(&self) -> Option<&Vec<f64>> {
+        self.shared.as_ref().filter(|_| self.errors.is_none())
+    }
+}
+
+/// How open rows are that a fit has met: those it was fitted to, and those it was told to expect.
+///
+/// A fit to repaired rows (posterior means, lost cells predicted from the others) is right about rows that are as open as
+/// these on the average. At prediction only what is open beyond that is averaged over.
+#[derive(Debug, Default)]
+pub(super) struct Met {
+    /// Scatters of the fitted rows, and which part of the rows has them.
+    fitted: Vec<(f64, Scatter)>,
+    /// Scatters of rows damaged as stated.
+    stated: Vec<Scatter>,
+}
+
+impl Met {
+    /// From the posterior of the training rows, `shares` of 1 each, and the stated damage.
+    pub(super) fn new(
+        known: &Posterior,
+        shares: &[f64],
+        model: &FeatureModel,
+        expected: &Expected,
+    ) -> Result<Self> {
+        let mut parts = vec![0.0; known.scatters.len()];
+        known.group.iter().zip(shares).for_each(|(g, s)| parts[*g] += s);
+        let open = parts.into_iter().zip(&known.scatters).filter(|(_, s)| !s.is_none());
+        let fitted = open.map(|(part, scatter)| (part, scatter.clone())).collect();
+        Ok(Self { fitted, ..Self::stated(model, expected)? })
+    }
+
+    /// Of the stated damage alone.
+    ///
+    /// A cell of variance $s$ and error variance $e$ that is missing with probability $q$ says as much, to the best
+    /// linear prediction from cells at their means where they are missing, as one that is never missing and has an
+    /// error of variance $(e + q s)/(1 - q)$.
+    pub(super) fn stated(model: &FeatureModel, expected: &Expected) -> Result<Self> {
+        let errors = expected.fitted_errors();
+        if errors.is_none() && expected.missing.is_none() {
+            return Ok(Self::default());
+        }
+        let variances = model.variances();
+        let effective = |(j, s): (usize, &f64)| {
+            let e = errors.map_or(0.0, |errors| errors[j] * errors[j]);
+            let q = expected.missing.as_ref().map_or(0.0, |missing| missing[j]);
+            ((e + q * s) / (1.0 - q)).sqrt()
+        };
+        let effective: Vec<f64> = variances.iter().enumerate().map(effective).collect();
+        let p = effective.len();
+        let row = Dense::zeros(1, p);
+        let stated = model.posterior(&row, Some(&Dense::from_rows(1, p, effective)))?.scatters;
+        Ok(Self { fitted: Vec::new(), stated })
+    }
+
+    /// Variance of the score with weights `w`.
+    pub(super) fn variance(&self, w: &[f64]) -> f64 {
+        let fitted: f64 = self.fitted.iter().map(|(part, scatter)| part * scatter.form(w)).sum();
+        self.stated.iter().map(|scatter| scatter.form(w)).fold(fitted, f64::max)
+    }
 }
 
 /// Rows $x_i$ with mean $m_i$ and covariance $V_{g(i)} + \mathrm{diag}(s_i)$.
@@ -31,18 +95,19 @@ pub(super) struct Blurred {
 }
 
 impl Blurred {
-    /// What the rows of `x` look like once they are damaged as stated, and repaired as a row to predict will be.
+    /// What rows at their posterior means $m$ look like once they are damaged as stated, and repaired as a row to predict
+    /// will be.
     ///
-    /// Each row is put where its measured cells and their errors say it is, at the posterior mean $m$. What the
-    /// posterior leaves open is not averaged over here but at prediction: averaging in both places is cautious twice, and
-    /// measured worse (docs/methods/robust-logistic.md). Rows to predict that have errors $E$ will be seen at
+    /// What the posterior leaves open is not averaged over here: a fit to posterior means is right about rows that are
+    /// as open as its own, and [`Met`] keeps prediction from being cautious twice. Rows to predict that have errors $E$
+    /// will be seen at
     /// $\mu + G(x + e - \mu)$ ([`FeatureModel::denoised`]); training rows with errors of their own are seen so already. Then
     /// each feature $j$ is lost with probability $q_j$, independently, and predicted from the others: it moves by
     /// minus the prediction error $r_j$ ([`FeatureModel::unexplained`]), so that the mean becomes $m - q r$ and the variances
     /// $q (1 - q) r_j^2$.
-    pub(super) fn new(x: &Dense, model: &FeatureModel, expected: &Expected) -> Result<Self> {
-        let mut rows = Self::known(model.posterior(x, expected.errors.as_ref())?.mean);
-        if let (Some(errors), None) = (&expected.shared, &expected.errors) {
+    pub(super) fn new(mean: Dense, model: &FeatureModel, expected: &Expected) -> Result<Self> {
+        let mut rows = Self::known(mean);
+        if let Some(errors) = expected.fitted_errors() {
             let (mean, scatter) = model.denoised(&rows.mean, errors)?;
             (rows.mean, rows.scatters) = (mean, Arc::new(vec![scatter]));
         }

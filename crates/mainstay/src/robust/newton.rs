@@ -72,11 +72,10 @@ fn search(
         let mut next = at.clone();
         vector::axpy(tau, &step[..p], &mut next.w);
         next.b += tau * step[p];
-        let value = problem.value(&next.w, next.b);
+        let found = problem.state(&next.w, next.b);
         // Near the optimum differences of values are rounding errors: there any descent will do.
         let slack = ROUNDING * state.value.abs().max(LEAST_VALUE);
-        if value <= state.value + ARMIJO * tau * promised + slack {
-            let found = problem.state(&next.w, next.b);
+        if found.value <= state.value + ARMIJO * tau * promised + slack {
             let moved = next.w != at.w || next.b.to_bits() != at.b.to_bits();
             return (promised < 0.0 && moved).then_some((next, found));
         }

@@ -20,6 +20,11 @@ const DEPTH: f64 = 1e-6;
 /// Gap of the fits along the path: far below the differences between candidates.
 const PATH_TOL: f64 = 1e-5;
 
+/// Where labels are wrong: the smallest strength, as a penalty of all rows together in units of the mean variance of a
+/// feature. At 1 the penalty is that of weights expected within one logit per standard deviation. Held-out
+/// losses on wrong labels are bounded, so that they hardly tell weaker penalties apart, while a prediction that is sure
+/// and wrong costs without bound on true ones (docs/methods/robust-logistic.md).
+const LEAST_WITH_WRONG_LABELS: f64 = 1.0;
 /// How often the folds are drawn anew where labels are wrong, which makes held-out losses noisy.
 const REPEATS: usize = 3;
 
@@ -51,11 +56,19 @@ pub(super) fn by_judge(
     Ok((grid[best], table))
 }
 
-/// From the mean squared length of a centred row, with which the model is all but constant, downwards.
+/// From the mean squared length of a centred row, with which the model is all but constant, downwards; where labels are
+/// wrong not as far.
 pub(super) fn strengths(params: &RobustLogisticParams, rows: &Dense, shares: &[f64]) -> Vec<f64> {
     let length: f64 = (0..rows.nrows()).map(|i| shares[i] * vector::norm_sq(rows.row(i))).sum();
     let top = usable_top(length);
-    geometric_grid(top, DEPTH * top, params.n_alphas)
+    let mut least = DEPTH * top;
+    if !params.wrong_labels.none() {
+        // As many rows as count: those of equal weight all do.
+        let count = 1.0 / vector::norm_sq(shares);
+        let variance = length / rows.ncols() as f64;
+        least = least.max(LEAST_WITH_WRONG_LABELS * variance / count);
+    }
+    geometric_grid(top, least.min(top), params.n_alphas)
 }
 
 /// Whether the training rows know the classes of the held-out ones, and something else than each of `positives`.

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::average::Blurred;
+use super::average::{Blurred, Met};
 use super::certificate::{certify, certify_worst};
-use super::estimator::{Learnt, finish, shares};
+use super::estimator::{Learnt, Stated, finish, shares};
 use super::interior;
 use super::labels::{Correction, Rates};
 use super::newton::{Point, minimise};
@@ -96,8 +96,8 @@ pub(super) fn fit(
     })?;
     let answer = |(class, found)| threats.answer(found, &x, &centre, &signs(&merged, class));
     let fits: Vec<BinaryFit> = found.iter().enumerate().map(answer).collect();
-    let rates = threats.rates;
-    let mut fitted = finish(&merged, &fits, (params, rates, &None), model, (alpha, table))?;
+    let stated = Stated { params, rates: threats.rates, errors: None, met: Met::default() };
+    let mut fitted = finish(&merged, &fits, &stated, model, (alpha, table))?;
     fitted.worst_rows = Some(worst_rows(&merged, data, &found));
     Ok(fitted)
 }

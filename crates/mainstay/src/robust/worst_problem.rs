@@ -101,7 +101,7 @@ pub(super) struct Multipliers {
     pub pulls: Vec<f64>,
     /// $\delta$: how far each losable feature of each row is deleted.
     pub deleted: Option<Dense>,
-    /// Where in its unit ball the error of every row is.
+    /// Where in its unit ball the error of every row is: one row for each, or one for all.
     pub moved: Option<Dense>,
 }
 

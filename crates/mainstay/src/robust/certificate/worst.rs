@@ -66,7 +66,7 @@ fn moved_row(problem: &WorstCase<'_>, multipliers: &Multipliers, i: usize, out: 
         }
     }
     if let (Some(axes), Some(moved)) = (problem.axes, &multipliers.moved) {
-        let u = moved.row(i);
+        let u = moved.row(if moved.nrows() == 1 { 0 } else { i });
         let length = vector::norm(u);
         if length.is_finite() {
             let scale = 1.0 / length.max(1.0);

@@ -1,4 +1,5 @@
 //! Newton's direction to a given complementarity: predictor and corrector.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use super::elimination::{Elimination, LossPart};
 use super::iterate::{Cones, Deleting, Excess, Iterate};
@@ -41,8 +42,9 @@ impl Elimination<'_> {
         let targets = self.targets(at, goal, predictor);
         let x = self.solve(&self.right_hand_side(at, &targets, goal, predictor));
         let (w, b) = (x[..p].to_vec(), x[p]);
-        let theta = self.theta_at().map_or(0.0, |t| x[t]);
-        let along = self.along(&w, b, theta);
+        let theta = rows.theta_at().map_or(0.0, |t| x[t]);
+        let reach = rows.reach_at().map(|r| x[r]);
+        let along = self.along(&w, (b, reach.unwrap_or(0.0), theta));
         let n = rows.len();
         let (mut g, mut lambda) = (vec![0.0; n], vec![0.0; n]);
         for i in 0..n {
@@ -50,7 +52,7 @@ impl Elimination<'_> {
             (lambda[i], g[i]) = self.pair(i, targets.price[i] + along.pushed[i], rest);
         }
         let deleting = self.deleting(at, &targets, (&w, &g), lambda);
-        let cones = self.cones(&targets, &w, &g);
+        let cones = self.cones(&targets, (&w, reach), &g);
         let (a, excess) = match &at.excess {
             Some(excess) => {
                 let a = self.counts(&targets, &g, theta);
@@ -122,14 +124,16 @@ impl Elimination<'_> {
         self.deletion_targets(at, goal, predictor, &mut targets);
         if let (Some(part), Some(cones)) = (&self.cones, &at.cones) {
             let found = if let Some(d) = predictor.and_then(|d| d.cones.as_ref()) {
-                part.scaling.corrector(&cones.z, &d.k, &d.z, &vec![goal; n])
+                part.scaling.corrector(&cones.z, &d.k, &d.z, &vec![goal; cones.z.len()])
             } else {
-                let mut back = Points::new(vec![0.0; n], at.w.len());
+                let mut back = Points::new(vec![0.0; cones.z.len()], at.w.len());
                 back.add_scaled(-1.0, &cones.z);
                 back
             };
-            for i in 0..n {
-                targets.margin[i] += found.head[i] / part.head[i];
+            if self.rows.shared_axes().is_none() {
+                for i in 0..n {
+                    targets.margin[i] += found.head[i] / part.head[i];
+                }
             }
             targets.cones = Some(found);
         }
@@ -171,51 +175,49 @@ impl Elimination<'_> {
         let (mut above, mut tau) = (Dense::zeros(n, m), Dense::zeros(n, m));
         let budget = self.rows.budget();
         let change = predictor.and_then(|d| Some((d, d.deleting.as_ref()?)));
-        let unspent = |at: &Iterate, x: &Deleting, i: usize| {
-            budget * at.g[i] - x.tau.row(i).iter().sum::<f64>()
-        };
-        for i in 0..n {
-            let g = at.g[i];
-            let more = change.map_or(0.0, |(d, dx)| unspent(d, dx, i) * dx.lambda[i]);
-            targets.price[i] = (goal - unspent(at, x, i) * x.lambda[i] - more) / x.lambda[i];
-            let (xt, xs, xz) = (x.tau.row(i), x.slack.row(i), x.zeta.row(i));
-            let (im, f) = (part.im.row(i), part.f.row(i));
-            let (above, tau) = (above.row_mut(i), tau.row_mut(i));
-            for j in 0..m {
-                let mut by_slack = goal - xt[j] * xs[j];
-                let mut by_zeta = goal - (g - xt[j]) * xz[j];
-                if let Some((d, dx)) = change {
-                    let dt = dx.tau[(i, j)];
-                    by_slack -= dt * dx.slack[(i, j)];
-                    by_zeta -= (d.g[i] - dt) * dx.zeta[(i, j)];
-                }
-                let slack = by_slack / xs[j];
-                above[j] = by_zeta / xz[j] + slack;
-                tau[j] = slack - f[j] * above[j];
-                targets.price[i] += tau[j];
-                targets.margin[i] += above[j] * im[j];
+        let unspent =
+            |at: &Iterate, x: &Deleting, i: usize| budget * at.g[i] - vector::sum(x.tau.row(i));
+        vector::vectorized(|| {
+            for i in 0..n {
+                let more = change.map_or(0.0, |(d, dx)| unspent(d, dx, i) * dx.lambda[i]);
+                targets.price[i] = (goal - unspent(at, x, i) * x.lambda[i] - more) / x.lambda[i];
+                let (above, tau) = (above.row_mut(i), tau.row_mut(i));
+                let change = change.map(|(d, dx)| Cells::of(d, dx, i));
+                cell_targets(
+                    goal,
+                    &Cells::of(at, x, i),
+                    change.as_ref(),
+                    part.f.row(i),
+                    above,
+                    tau,
+                );
+                targets.price[i] += vector::sum(tau);
+                targets.margin[i] += vector::dot(above, part.im.row(i));
             }
-        }
+        });
         targets.above = Some(above);
         targets.tau = Some(tau);
     }
 
-    /// Adds to the weights' right-hand side what eliminating the deletions and the cone of row `i` leaves.
+    /// Adds to the weights' right-hand side what eliminating the deletions (apart, one entry for each losable feature) and
+    /// the cone of row `i` leaves.
     fn add_eliminated(
         &self,
         targets: &Targets,
         i: usize,
         (price, pull): (f64, f64),
-        rhs: &mut [f64],
+        (rhs, lost): (&mut [f64], &mut [f64]),
     ) {
         let rows = self.rows;
         if let (Some(part), Some(away), Some(tau)) = (&self.deletions, &rows.away, &targets.tau) {
             let (away, f, e, tau) = (away.row(i), part.f.row(i), part.e.row(i), tau.row(i));
-            for (k, &j) in rows.columns().iter().enumerate() {
-                rhs[j] += away[k] * (price * e[k] - pull * f[k] - tau[k]);
-            }
+            vector::vectorized(|| {
+                for (k, out) in lost.iter_mut().enumerate() {
+                    *out += away[k] * (price * e[k] - pull * f[k] - tau[k]);
+                }
+            });
         }
-        if let (Some(part), Some(c)) = (&self.cones, &targets.cones) {
+        if let (Some(part), Some(c), None) = (&self.cones, &targets.cones, rows.shared_axes()) {
             vector::axpy(1.0, image(c.tail.row(i)), rhs);
             let scale = part.twist[i] * (c.head[i] - pull);
             vector::axpy(scale, image(part.scaling.w1.row(i)), rhs);
@@ -233,42 +235,54 @@ impl Elimination<'_> {
         let p = rows.signed.ncols();
         let mut rhs: Vec<f64> = self.rw.iter().map(|r| -r).collect();
         rhs.push(-self.rb);
-        rhs.extend(self.theta_at().map(|_| -self.rtheta));
+        rhs.extend(rows.reach_at().map(|_| 0.0));
+        rhs.extend(rows.theta_at().map(|_| -self.rtheta));
+        if let (Some(r), Some(c)) = (rows.reach_at(), &targets.cones) {
+            vector::axpy(1.0, image(c.tail.row(0)), &mut rhs[..p]);
+            rhs[r] = c.head[0];
+        }
+        let mut lost = vec![0.0; rows.columns().len()];
         for i in 0..rows.len() {
             let (price, pull) = self.pair(i, targets.price[i], targets.margin[i]);
             vector::axpy(pull, rows.signed.row(i), &mut rhs[..p]);
             rhs[p] += rows.problem.y[i] * pull;
-            self.add_eliminated(targets, i, (price, pull), &mut rhs[..p]);
-            if let Some(t) = self.theta_at() {
+            self.add_eliminated(targets, i, (price, pull), (&mut rhs[..p], &mut lost));
+            if let Some(r) = rows.reach_at() {
+                rhs[r] -= pull;
+            }
+            if let Some(t) = rows.theta_at() {
                 let l = &self.losses[i];
                 let tilt = l.d * l.slope / l.h;
                 rhs[t] += tilt * pull + targets.count[i] - tilt * targets.pull[i];
             }
         }
+        rows.columns().iter().zip(&lost).for_each(|(&j, v)| rhs[j] += v);
         if !rows.problem.intercept {
             rhs[p] = 0.0;
         }
-        if let Some(t) = self.theta_at().filter(|_| rows.hinge()) {
+        if let Some(t) = rows.theta_at().filter(|_| rows.hinge()) {
             rhs[t] += floor_product(at, goal, predictor) / at.theta;
         }
         rhs
     }
 
-    fn along(&self, w: &[f64], b: f64, theta: f64) -> Along {
+    fn along(&self, w: &[f64], (b, reach, theta): (f64, f64, f64)) -> Along {
         let rows = self.rows;
         let mut margin = rows.signed.mul_vec(w);
         let mut pushed = vec![0.0; rows.len()];
+        let lost: Vec<f64> = rows.columns().iter().map(|&j| w[j]).collect();
+        let mut seen = lost.clone();
         for i in 0..rows.len() {
             let l = &self.losses[i];
-            margin[i] += rows.problem.y[i] * b + l.d * l.slope / l.h * theta;
+            margin[i] += rows.problem.y[i] * b - reach + l.d * l.slope / l.h * theta;
             if let (Some(part), Some(away)) = (&self.deletions, &rows.away) {
-                let (away, f, e) = (away.row(i), part.f.row(i), part.e.row(i));
-                for (k, &j) in rows.columns().iter().enumerate() {
-                    margin[i] -= f[k] * away[k] * w[j];
-                    pushed[i] += e[k] * away[k] * w[j];
-                }
+                vector::vectorized(|| {
+                    seen.iter_mut().zip(away.row(i)).zip(&lost).for_each(|((s, a), w)| *s = a * w);
+                    margin[i] -= vector::dot(part.f.row(i), &seen);
+                    pushed[i] += vector::dot(part.e.row(i), &seen);
+                });
             }
-            if let Some(part) = &self.cones {
+            if let Some(part) = self.cones.as_ref().filter(|_| rows.shared_axes().is_none()) {
                 margin[i] -= part.twist[i] * vector::dot(image(part.scaling.w1.row(i)), w);
             }
         }
@@ -286,29 +300,39 @@ impl Elimination<'_> {
         let (above, target) = (targets.above.as_ref()?, targets.tau.as_ref()?);
         let (n, m) = (at.g.len(), away.ncols());
         let [mut zeta, mut slack, mut tau] = [(); 3].map(|()| Dense::zeros(n, m));
-        let columns = self.rows.columns();
-        for i in 0..n {
-            let (im, f, e) = (part.im.row(i), part.f.row(i), part.e.row(i));
-            let (above, target, away) = (above.row(i), target.row(i), away.row(i));
-            let (zeta, slack, tau) = (zeta.row_mut(i), slack.row_mut(i), tau.row_mut(i));
-            for k in 0..m {
-                let over = lambda[i] - away[k] * w[columns[k]];
-                zeta[k] = (above[k] - g[i]) * im[k] - f[k] * over;
-                tau[k] = target[k] - e[k] * over + f[k] * g[i];
-                slack[k] = over + zeta[k];
+        let lost: Vec<f64> = self.rows.columns().iter().map(|&j| w[j]).collect();
+        vector::vectorized(|| {
+            for i in 0..n {
+                let (im, f, e) = (part.im.row(i), part.f.row(i), part.e.row(i));
+                let (above, target, away) = (above.row(i), target.row(i), away.row(i));
+                let (zeta, slack, tau) = (zeta.row_mut(i), slack.row_mut(i), tau.row_mut(i));
+                for k in 0..m {
+                    let over = lambda[i] - away[k] * lost[k];
+                    zeta[k] = (above[k] - g[i]) * im[k] - f[k] * over;
+                    tau[k] = target[k] - e[k] * over + f[k] * g[i];
+                    slack[k] = over + zeta[k];
+                }
             }
-        }
+        });
         Some(Deleting { lambda, zeta, slack, tau })
     }
 
-    fn cones(&self, targets: &Targets, w: &[f64], g: &[f64]) -> Option<Cones> {
+    /// Change of the cones; `reach` is that of the shared one.
+    fn cones(
+        &self,
+        targets: &Targets,
+        (w, reach): (&[f64], Option<f64>),
+        g: &[f64],
+    ) -> Option<Cones> {
         let (part, target) = (self.cones.as_ref()?, targets.cones.as_ref()?);
         let axes = self.rows.problem.axes?;
-        let (n, p) = (g.len(), w.len());
-        let mut k = Points::new(vec![0.0; n], p);
-        for (i, pull) in g.iter().enumerate() {
+        let (count, p) = (self.rows.cones(), w.len());
+        let mut k = Points::new(vec![0.0; count], p);
+        for i in 0..count {
             let e = image(part.scaling.w1.row(i));
-            k.head[i] = (target.head[i] - pull) / part.head[i] + part.twist[i] * vector::dot(e, w);
+            k.head[i] = reach.unwrap_or_else(|| {
+                (target.head[i] - g[i]) / part.head[i] + part.twist[i] * vector::dot(e, w)
+            });
             let (own, pushed) = k.tail.row_mut(i).split_at_mut(p);
             for (j, axis) in axes.of(i).iter().enumerate() {
                 own[j] = axis * w[j];
@@ -317,8 +341,56 @@ impl Elimination<'_> {
         }
         let mut z = target.clone();
         part.scaling.subtract_inverse_square(&k, &mut z);
-        z.head.copy_from_slice(g);
+        z.head = self.rows.heads(g);
         Some(Cones { k, z })
+    }
+}
+
+/// The deletions of one row.
+struct Cells<'a> {
+    g: f64,
+    tau: &'a [f64],
+    slack: &'a [f64],
+    zeta: &'a [f64],
+}
+
+impl<'a> Cells<'a> {
+    #[inline(always)]
+    fn of(at: &Iterate, x: &'a Deleting, i: usize) -> Self {
+        Self { g: at.g[i], tau: x.tau.row(i), slack: x.slack.row(i), zeta: x.zeta.row(i) }
+    }
+}
+
+/// Right-hand sides of the cells of one row.
+#[inline(always)]
+fn cell_targets(
+    goal: f64,
+    x: &Cells<'_>,
+    change: Option<&Cells<'_>>,
+    f: &[f64],
+    above: &mut [f64],
+    tau: &mut [f64],
+) {
+    let m = above.len();
+    let (f, tau) = (&f[..m], &mut tau[..m]);
+    let (xt, xs, xz) = (&x.tau[..m], &x.slack[..m], &x.zeta[..m]);
+    match change {
+        None => {
+            for j in 0..m {
+                let slack = goal / xs[j] - xt[j];
+                above[j] = goal / xz[j] - (x.g - xt[j]) + slack;
+                tau[j] = slack - f[j] * above[j];
+            }
+        }
+        Some(d) => {
+            let (dt, ds, dz) = (&d.tau[..m], &d.slack[..m], &d.zeta[..m]);
+            for j in 0..m {
+                let slack = (goal - dt[j] * ds[j]) / xs[j] - xt[j];
+                let over = (goal - (d.g - dt[j]) * dz[j]) / xz[j] - (x.g - xt[j]);
+                above[j] = over + slack;
+                tau[j] = slack - f[j] * above[j];
+            }
+        }
     }
 }
 

@@ -69,7 +69,7 @@ impl<'a> Elimination<'a> {
         let losses = loss_parts(rows, at);
         let mut soft: Vec<f64> = losses.iter().map(|l| 1.0 / l.h).collect();
         let deletions = DeletionPart::new(rows, at, &mut soft);
-        let cones = ConePart::new(at, &mut soft);
+        let cones = ConePart::new(rows, at, &mut soft);
         let matrix = matrix(rows, at, (&losses, &soft), deletions.as_ref(), cones.as_ref());
         let unit: Vec<f64> = (0..matrix.nrows()).map(|j| matrix[(j, j)].sqrt()).collect();
         let order = unit.len();
@@ -95,11 +95,6 @@ impl<'a> Elimination<'a> {
             self.matrix.mul_vec(&x).iter().zip(rhs).map(|(a, r)| r - a).collect();
         vector::axpy(1.0, &once(&residual), &mut x);
         x
-    }
-
-    /// Index of the threshold in the remaining system.
-    pub(super) fn theta_at(&self) -> Option<usize> {
-        self.rows.top().then(|| self.rows.signed.ncols() + 1)
     }
 }
 
@@ -138,34 +133,40 @@ impl DeletionPart {
             price: vec![0.0; n],
             left: vec![rows.budget(); n],
         };
-        for (i, soft) in soft.iter_mut().enumerate() {
-            let g = at.g[i];
-            let (tau, slack, zeta) = (x.tau.row(i), x.slack.row(i), x.zeta.row(i));
-            let (im, f, e) = (part.im.row_mut(i), part.f.row_mut(i), part.e.row_mut(i));
-            for j in 0..m {
-                let (by_slack, by_zeta) = (tau[j] / slack[j], (g - tau[j]) / zeta[j]);
-                im[j] = 1.0 / (by_slack + by_zeta);
-                f[j] = by_slack * im[j];
-                e[j] = f[j] * by_zeta;
+        vector::vectorized(|| {
+            for (i, soft) in soft.iter_mut().enumerate() {
+                let g = at.g[i];
+                let (tau, slack, zeta) = (x.tau.row(i), x.slack.row(i), x.zeta.row(i));
+                let (im, f, e) = (part.im.row_mut(i), part.f.row_mut(i), part.e.row_mut(i));
+                for j in 0..m {
+                    // tau/slack and (g - tau)/zeta, over one common denominator.
+                    let (by_slack, by_zeta) = (tau[j] * zeta[j], (g - tau[j]) * slack[j]);
+                    let whole = 1.0 / (by_slack + by_zeta);
+                    im[j] = slack[j] * zeta[j] * whole;
+                    f[j] = by_slack * whole;
+                    e[j] = tau[j] * (g - tau[j]) * whole;
+                }
+                let unspent = rows.budget() * g - vector::sum(tau);
+                part.price[i] = vector::sum(e) + unspent / x.lambda[i];
+                part.left[i] -= vector::sum(f);
+                *soft += vector::sum(im);
             }
-            let unspent = rows.budget() * g - tau.iter().sum::<f64>();
-            part.price[i] = e.iter().sum::<f64>() + unspent / x.lambda[i];
-            part.left[i] -= f.iter().sum::<f64>();
-            *soft += im.iter().sum::<f64>();
-        }
+        });
         Some(part)
     }
 }
 
 impl ConePart {
-    fn new(at: &Iterate, soft: &mut [f64]) -> Option<Self> {
+    fn new(rows: &Rows<'_>, at: &Iterate, soft: &mut [f64]) -> Option<Self> {
         let cones = at.cones.as_ref()?;
         let scaling = Scaling::new(&cones.k, &cones.z);
         let spread = |w0: &f64| 2.0 * w0 * w0 - 1.0;
         let twist = scaling.w0.iter().map(|w0| 2.0 * w0 / spread(w0)).collect();
         let head: Vec<f64> =
             scaling.w0.iter().zip(&scaling.eta).map(|(w0, eta)| spread(w0) / (eta * eta)).collect();
-        soft.iter_mut().zip(&head).for_each(|(s, h)| *s += 1.0 / h);
+        if rows.shared_axes().is_none() {
+            soft.iter_mut().zip(&head).for_each(|(s, h)| *s += 1.0 / h);
+        }
         Some(Self { scaling, twist, head })
     }
 }
@@ -175,11 +176,14 @@ fn residuals(rows: &Rows<'_>, at: &Iterate) -> (Vec<f64>, f64, f64) {
     let mut rw = rows.signed.tr_mul_vec(&at.g);
     rw.iter_mut().zip(&at.w).for_each(|(r, w)| *r = rows.ridge * w - *r);
     if let (Some(x), Some(away)) = (&at.deleting, &rows.away) {
-        for i in 0..rows.len() {
-            for ((&j, t), a) in rows.columns().iter().zip(x.tau.row(i)).zip(away.row(i)) {
-                rw[j] += t * a;
+        let mut pushed = vec![0.0; away.ncols()];
+        vector::vectorized(|| {
+            for i in 0..rows.len() {
+                let cells = pushed.iter_mut().zip(x.tau.row(i)).zip(away.row(i));
+                cells.for_each(|((sum, t), a)| *sum += t * a);
             }
-        }
+        });
+        rows.columns().iter().zip(&pushed).for_each(|(&j, v)| rw[j] += v);
     }
     if let Some(c) = &at.cones {
         c.z.add_images(|_| -1.0, &mut rw);
@@ -199,12 +203,18 @@ struct RowSums {
     q: Vec<f64>,
     /// Scratch: how the price of deletions in the present row pushes the weights.
     u: Vec<f64>,
+    /// Scratch, one for each losable feature: the same, and what is added to `own` and taken off `q`.
+    pushed: Vec<f64>,
+    added: Vec<f64>,
+    taken: Vec<f64>,
 }
 
 impl RowSums {
     fn new(rows: &Rows<'_>) -> Self {
         let p = rows.signed.ncols();
-        Self { own: vec![rows.ridge; p], minus: GramSum::new(p), q: vec![0.0; p], u: vec![0.0; p] }
+        let [pushed, added, taken] = [(); 3].map(|()| vec![0.0; rows.columns().len()]);
+        let (q, u) = (vec![0.0; p], vec![0.0; p]);
+        Self { own: vec![rows.ridge; p], minus: GramSum::new(p), q, u, pushed, added, taken }
     }
 
     /// Eliminates the deletions of row `i`; returns what they add to its stiffness.
@@ -218,11 +228,20 @@ impl RowSums {
         let (price, left) = (part.price[i], part.left[i]);
         let (f, e) = (part.f.row(i), part.e.row(i));
         let root = price.sqrt().recip();
+        let ratio = left / price;
+        let (pushed, added, taken) = (&mut self.pushed, &mut self.added, &mut self.taken);
+        vector::vectorized(|| {
+            for ((((push, add), take), away), (f, e)) in
+                pushed.iter_mut().zip(added).zip(taken).zip(away).zip(f.iter().zip(e))
+            {
+                *push = e * away;
+                *add += *push * away;
+                *take = f * away + ratio * *push;
+            }
+        });
         for (k, &j) in columns.iter().enumerate() {
-            let pushed = e[k] * away[k];
-            self.own[j] += pushed * away[k];
-            self.q[j] -= f[k] * away[k] + left / price * pushed;
-            self.u[j] = root * pushed;
+            self.q[j] -= self.taken[k];
+            self.u[j] = root * self.pushed[k];
         }
         self.minus.push(|out| out.extend_from_slice(&self.u));
         left * left / price
@@ -250,8 +269,8 @@ fn matrix(
     cones: Option<&ConePart>,
 ) -> Dense {
     let p = rows.signed.ncols();
-    let order = p + 1 + usize::from(rows.top());
-    let mut plus = GramSum::new(order);
+    let own_cones = cones.filter(|_| rows.shared_axes().is_none());
+    let mut plus = GramSum::new(rows.order());
     let mut sums = RowSums::new(rows);
     for i in 0..rows.len() {
         sums.q.copy_from_slice(rows.signed.row(i));
@@ -259,19 +278,23 @@ fn matrix(
         if let (Some(part), Some(away)) = (deletions, &rows.away) {
             stiff += sums.add_deletions(part, away.row(i), rows.columns(), i);
         }
-        if let (Some(part), Some(axes)) = (cones, rows.problem.axes) {
+        if let (Some(part), Some(axes)) = (own_cones, rows.problem.axes) {
             sums.add_cone(part, axes.of(i), i);
         }
         let root = stiff.sqrt().recip();
         plus.push(|out| {
             out.extend(sums.q.iter().map(|q| root * q));
             out.push(root * rows.problem.y[i]);
+            if rows.reach_at().is_some() {
+                out.push(-root);
+            }
             if rows.top() {
                 out.push(root * losses[i].d * losses[i].slope / losses[i].h);
             }
         });
     }
-    let RowSums { own, minus, .. } = sums;
+    let RowSums { mut own, minus, added, .. } = sums;
+    rows.columns().iter().zip(&added).for_each(|(&j, v)| own[j] += v);
     let (mut sum, minus) = (plus.finish(), minus.finish());
     for i in 0..p {
         for j in 0..p {
@@ -279,8 +302,28 @@ fn matrix(
         }
         sum[(i, i)] += own[i];
     }
+    if let Some(part) = cones {
+        add_shared_cone(rows, part, &mut sum);
+    }
     border(rows, at, losses, &mut sum);
     sum
+}
+
+/// Curvature of the one cone of shared half-axes, in weights and reach.
+fn add_shared_cone(rows: &Rows<'_>, part: &ConePart, sum: &mut Dense) {
+    let (Some(axes), Some(r)) = (rows.shared_axes(), rows.reach_at()) else { return };
+    let weight = part.scaling.eta[0].powi(-2);
+    let (w0, e) = (part.scaling.w0[0], image(part.scaling.w1.row(0)));
+    for (i, axis) in axes.iter().enumerate() {
+        for j in 0..axes.len() {
+            sum[(i, j)] += 2.0 * weight * e[i] * e[j];
+        }
+        sum[(i, i)] += weight * axis * axis;
+        let mixed = 2.0 * weight * w0 * e[i];
+        sum[(i, r)] -= mixed;
+        sum[(r, i)] -= mixed;
+    }
+    sum[(r, r)] += part.head[0];
 }
 
 /// Rows of intercept and threshold.
@@ -293,8 +336,7 @@ fn border(rows: &Rows<'_>, at: &Iterate, losses: &[LossPart], sum: &mut Dense) {
         }
         sum[(p, p)] = 1.0;
     }
-    if rows.top() {
-        let t = p + 1;
+    if let Some(t) = rows.theta_at() {
         sum[(t, t)] += losses.iter().map(|l| l.d * l.bend / l.h).sum::<f64>();
         if rows.hinge() {
             sum[(t, t)] += at.floor / at.theta;

@@ -1,4 +1,5 @@
 //! The variables of the interior point, primal and dual, and how far they may move.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use super::rows::Rows;
 use crate::linalg::{Dense, vector};
@@ -22,7 +23,8 @@ pub(super) struct Deleting {
     pub tau: Dense,
 }
 
-/// $(\rho_i, L_i w)$ and its multiplier, whose head is the pull $g_i$.
+/// $(\rho_i, L_i w)$ and its multiplier, whose head is the pull $g_i$; with shared half-axes one $(\rho, L w)$ for all
+/// rows, and the sum of their pulls.
 #[derive(Debug, Clone)]
 pub(super) struct Cones {
     pub k: Points,
@@ -66,6 +68,8 @@ const START_SHARES: (f64, f64) = (1e-3, 0.95);
 const START_REACH: f64 = 0.3;
 /// Price of a deletion at the start, in units of the margin.
 const START_PRICE: f64 = 0.1;
+/// Variables that are looked at together for whether one of them limits the step.
+const TOGETHER: usize = 64;
 /// Multiplier of the threshold at the start, at least, relative to `k`.
 const START_FLOOR: f64 = 0.1;
 
@@ -106,8 +110,8 @@ impl Iterate {
             (true, true) => (0.5, (rows.k - a.iter().sum::<f64>()).max(START_FLOOR * rows.k)),
         };
         let cones = rows.problem.axes.map(|_| Cones {
-            k: Points::new(vec![START_REACH; n], p),
-            z: Points::new(g.clone(), p),
+            k: Points::new(vec![START_REACH; rows.cones()], p),
+            z: Points::new(rows.heads(&g), p),
         });
         let mut at = Self {
             w: vec![0.0; p],
@@ -141,10 +145,10 @@ impl Iterate {
         for (i, m) in margins.iter_mut().enumerate() {
             *m += rows.problem.y[i] * self.b;
             if let Some(c) = &self.cones {
-                *m -= c.k.head[i];
+                *m -= c.head(i);
             }
             if let Some(d) = &self.deleting {
-                *m -= rows.budget() * d.lambda[i] + d.zeta.row(i).iter().sum::<f64>();
+                *m -= rows.budget() * d.lambda[i] + vector::sum(d.zeta.row(i));
             }
         }
         margins
@@ -164,18 +168,21 @@ impl Iterate {
             }
         }
         if let Some(d) = &self.deleting {
+            let mut kept = vec![0.0; d.tau.ncols()];
             for i in 0..rows.len() {
                 let (g, tau) = (self.g[i], d.tau.row(i));
-                sum.total += (rows.budget() * g - tau.iter().sum::<f64>()) * d.lambda[i];
-                for ((t, s), z) in tau.iter().zip(d.slack.row(i)).zip(d.zeta.row(i)) {
-                    sum.total += t * s + (g - t) * z;
-                }
+                sum.total += (rows.budget() * g - vector::sum(tau)) * d.lambda[i];
+                vector::vectorized(|| {
+                    let cells = kept.iter_mut().zip(tau).zip(d.slack.row(i)).zip(d.zeta.row(i));
+                    cells.for_each(|(((out, t), s), z)| *out = t * s + (g - t) * z);
+                    sum.total += vector::sum(&kept);
+                });
             }
             sum.count += n * (2.0 * d.tau.ncols() as f64 + 1.0);
         }
         if let Some(c) = &self.cones {
             sum.total += c.k.dot(&c.z);
-            sum.count += n;
+            sum.count += rows.cones() as f64;
         }
         sum
     }
@@ -244,12 +251,32 @@ impl Iterate {
             self.g.clone_from(&self.a);
         }
         if let Some(c) = &mut self.cones {
-            c.z.head.clone_from(&self.g);
+            c.z.head = rows.heads(&self.g);
         }
     }
 
     pub(super) fn is_finite(&self) -> bool {
         vector::all_finite(&self.w) && vector::all_finite(&self.g) && self.b.is_finite()
+    }
+}
+
+/// [`longest`] for many variables of which few limit the step: a quotient is taken only where one does.
+#[inline(always)]
+fn rarely_shorter(x: &[f64], dx: &[f64], limit: f64) -> f64 {
+    let mut step = limit;
+    for (x, dx) in x.chunks(TOGETHER).zip(dx.chunks(TOGETHER)) {
+        let crosses = |(x, dx): (&f64, &f64)| x + step * dx < 0.0;
+        if x.iter().zip(dx).map(crosses).fold(false, |any, one| any | one) {
+            step = longest(x, dx, step);
+        }
+    }
+    step
+}
+
+impl Cones {
+    /// How far the errors of row `i` reach.
+    fn head(&self, i: usize) -> f64 {
+        self.k.head[if self.k.len() == 1 { 0 } else { i }]
     }
 }
 
@@ -268,17 +295,20 @@ impl Deleting {
 
     fn longest(&self, g: &[f64], (d, dg): (&Self, &[f64]), budget: f64, most: f64) -> f64 {
         let mut step = longest(&self.lambda, &d.lambda, most);
-        step = longest(self.zeta.data(), d.zeta.data(), step);
-        step = longest(self.slack.data(), d.slack.data(), step);
-        step = longest(self.tau.data(), d.tau.data(), step);
-        for i in 0..g.len() {
-            let (tau, change) = (self.tau.row(i), d.tau.row(i));
-            for (t, dt) in tau.iter().zip(change) {
-                step = ratio(g[i] - t, dg[i] - dt, step);
+        vector::vectorized(|| {
+            for (x, dx) in [(&self.zeta, &d.zeta), (&self.slack, &d.slack), (&self.tau, &d.tau)] {
+                step = rarely_shorter(x.data(), dx.data(), step);
             }
-            let (spent, more) = (tau.iter().sum::<f64>(), change.iter().sum::<f64>());
-            step = ratio(budget * g[i] - spent, budget * dg[i] - more, step);
-        }
+            let (mut kept, mut change) = (vec![0.0; self.tau.ncols()], vec![0.0; self.tau.ncols()]);
+            for i in 0..g.len() {
+                let (tau, more) = (self.tau.row(i), d.tau.row(i));
+                kept.iter_mut().zip(tau).for_each(|(kept, t)| *kept = g[i] - t);
+                change.iter_mut().zip(more).for_each(|(change, t)| *change = dg[i] - t);
+                step = rarely_shorter(&kept, &change, step);
+                let (spent, more) = (vector::sum(tau), vector::sum(more));
+                step = ratio(budget * g[i] - spent, budget * dg[i] - more, step);
+            }
+        });
         step
     }
 }

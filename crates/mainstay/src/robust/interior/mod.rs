@@ -105,17 +105,18 @@ fn offer(rows: &Rows<'_>, at: &Iterate, bracket: &mut Bracket<Plane, Multipliers
         Dense::from_fn(d.tau.nrows(), d.tau.ncols(), share)
     });
     let moved = at.cones.as_ref().map(|c| {
-        let share = |i: usize, j: usize| -c.z.tail[(i, j)] / at.g[i].max(f64::MIN_POSITIVE);
-        Dense::from_fn(at.g.len(), at.w.len(), share)
+        let share = |i: usize, j: usize| -c.z.tail[(i, j)] / c.z.head[i].max(f64::MIN_POSITIVE);
+        Dense::from_fn(c.z.len(), at.w.len(), share)
     });
     let mut point = Multipliers { counts: scaled(&at.a), pulls: scaled(&at.g), deleted, moved };
     let bound = lower_bound(problem, &point);
     bracket.offer_dual(bound, || point.clone());
     if let Some(axes) = problem.axes.filter(|_| vector::norm(&at.w) > 0.0) {
         // The error that hurts this plane most often proves more than the iterate's own.
-        let towards = Dense::from_fn(at.g.len(), at.w.len(), |i, j| axes.of(i)[j] * at.w[j]);
-        let lengths: Vec<f64> = (0..at.g.len()).map(|i| vector::norm(towards.row(i))).collect();
-        point.moved = Some(Dense::from_fn(at.g.len(), at.w.len(), |i, j| {
+        let count = rows.cones();
+        let towards = Dense::from_fn(count, at.w.len(), |i, j| axes.of(i)[j] * at.w[j]);
+        let lengths: Vec<f64> = (0..count).map(|i| vector::norm(towards.row(i))).collect();
+        point.moved = Some(Dense::from_fn(count, at.w.len(), |i, j| {
             towards[(i, j)] / lengths[i].max(f64::MIN_POSITIVE)
         }));
         let bound = lower_bound(problem, &point);

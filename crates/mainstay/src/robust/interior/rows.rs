@@ -1,7 +1,7 @@
 //! The problem as the solver sees it: signed rows, and counts of mean 1.
 
 use crate::linalg::Dense;
-use crate::robust::worst_problem::{WorstCase, WorstLoss};
+use crate::robust::worst_problem::{HalfAxes, WorstCase, WorstLoss};
 
 /// The objective times $k = n\omega$, so that the counts of the rows are near 1 whatever their number.
 pub(super) struct Rows<'a> {
@@ -58,6 +58,41 @@ impl<'a> Rows<'a> {
     /// Whether counts are variables: a loss that is not smooth, or a threshold.
     pub(super) fn counted(&self) -> bool {
         self.hinge() || self.top()
+    }
+
+    /// The half-axes that all rows share. Their reach is then one variable of the system, with one cone in place of one
+    /// for every row.
+    pub(super) fn shared_axes(&self) -> Option<&'a [f64]> {
+        match self.problem.axes {
+            Some(HalfAxes::Shared(axes)) => Some(axes),
+            _ => None,
+        }
+    }
+
+    /// How many cones there are.
+    pub(super) fn cones(&self) -> usize {
+        if self.shared_axes().is_some() { 1 } else { self.len() }
+    }
+
+    /// Index of the shared reach in the remaining system, after weights and intercept.
+    pub(super) fn reach_at(&self) -> Option<usize> {
+        self.shared_axes().map(|_| self.signed.ncols() + 1)
+    }
+
+    /// Index of the threshold in the remaining system.
+    pub(super) fn theta_at(&self) -> Option<usize> {
+        self.top().then(|| self.signed.ncols() + 1 + usize::from(self.reach_at().is_some()))
+    }
+
+    /// Number of unknowns of the remaining system.
+    pub(super) fn order(&self) -> usize {
+        let more = usize::from(self.reach_at().is_some()) + usize::from(self.top());
+        self.signed.ncols() + 1 + more
+    }
+
+    /// Heads of the cones' multipliers where the rows pull by `g`: stationarity in the reach of the errors.
+    pub(super) fn heads(&self, g: &[f64]) -> Vec<f64> {
+        if self.shared_axes().is_some() { vec![g.iter().sum()] } else { g.to_vec() }
     }
 
     /// Deletion budget; 0 without losable features.

@@ -12,7 +12,7 @@ use crate::model::{Fitted, GaussianLinear, Linear, Link, Model};
 use crate::optim::Budget;
 use crate::partitioned::kernels::expected::{ExpectedAsk, ExpectedQuestion};
 use crate::partitioned::{FirstLook, KernelAsk, KernelSums, Place, RowUnits, Task};
-use crate::robust::average::{Blurred, Expected};
+use crate::robust::average::{Blurred, Expected, Met};
 use crate::robust::certificate::Reach;
 use crate::robust::estimator::{moved, no_minimum};
 use crate::robust::labels::{Correction, Rates};
@@ -85,6 +85,14 @@ struct Known {
     rates: Rates,
     base_rates: Vec<f64>,
     rows: usize,
+}
+
+impl Known {
+    /// The stated damage.
+    fn expected(&self) -> Expected {
+        let missing = self.missing.iter().any(|q| *q > 0.0).then(|| self.missing.clone());
+        Expected { errors: None, missing, shared: None }
+    }
 }
 
 impl AverageTask {
@@ -213,10 +221,9 @@ impl AverageTask {
         if y.iter().all(|sign| *sign == y[0]) {
             return Ok(zero);
         }
-        let missing = known.missing.iter().any(|q| *q > 0.0).then(|| known.missing.clone());
-        let expected = Expected { errors: None, missing, shared: None };
         let x = look.sample_matrix().select_rows(&used);
-        let mut rows = Blurred::new(&x, &known.features, &expected)?;
+        let mean = known.features.posterior(&x, None)?.mean;
+        let mut rows = Blurred::new(mean, &known.features, &known.expected())?;
         rows.shift(&known.centre);
         let stated = known.rates.any();
         let correction = if stated { self.params.correction } else { Correction::After };
@@ -333,6 +340,8 @@ impl Task for AverageTask {
         let rates = if after { [known.rates.negative, known.rates.positive] } else { [0.0; 2] };
         let floor = 1.0 / (known.rows as f64 + 2.0);
         let model = GaussianLinear::new(linear, known.features.clone(), Vec::new(), rates, floor);
+        let met = Met::stated(&known.features, &known.expected())?;
+        let model = model.having_met(|w| met.variance(w));
         let mut unmeasured = known.base_rates.clone();
         if !after && known.rates.any() {
             // The model speaks of the true classes, the shares are those of the labels.

@@ -74,6 +74,18 @@ impl FeatureModel {
         Dense::from_fn(p, p, |j, k| standard[(j, k)] * self.scales[j] * self.scales[k])
     }
 
+    /// Variance of every feature: the diagonal of $\Sigma$.
+    pub fn variances(&self) -> Vec<f64> {
+        let p = self.n_features();
+        let standard = |j: usize| match &self.covariance {
+            Covariance::Full(entries) => entries[j * p + j],
+            Covariance::LowRank { own, loadings, rank } => {
+                own[j] + (0..*rank).map(|k| loadings[k * p + j].powi(2)).sum::<f64>()
+            }
+        };
+        (0..p).map(|j| standard(j) * self.scales[j] * self.scales[j]).collect()
+    }
+
     /// Checks a model that came from outside: lengths, finiteness and positive variances.
     pub fn validate(&self) -> Result<()> {
         let bad = |what: &str| Err(Error::BadModel(format!("feature model: {what}")));

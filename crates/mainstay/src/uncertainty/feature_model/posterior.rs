@@ -154,6 +154,7 @@ impl FeatureModel {
         if let Some(e) = errors {
             check_errors(e, x.nrows(), p)?;
         }
+        let own = errors.is_some_and(|e| e.nrows() > 1);
         let error_row = |i: usize| errors.map(|e| e.row(if e.nrows() == 1 { 0 } else { i }));
         let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
         let mut groups: Vec<Group> = Vec::new();
@@ -162,8 +163,8 @@ impl FeatureModel {
             for (j, value) in x.row(i).iter().enumerate() {
                 key[j / 64] |= u64::from(value.is_nan()) << (j % 64);
             }
-            // Errors of missing cells mean nothing, so they do not tell rows apart.
-            if let Some(e) = error_row(i) {
+            // Errors of missing cells mean nothing, so they do not tell rows apart; nor do errors that all rows have.
+            if let Some(e) = error_row(i).filter(|_| own) {
                 let cells = e.iter().zip(x.row(i));
                 key.extend(cells.map(|(e, v)| if v.is_nan() { 0 } else { (e + 0.0).to_bits() }));
             }
