@@ -95,8 +95,8 @@ def table(results):
             ratio = "" if k == 0 else f"{result.ratio(name):.2f}"
             bar = ""
             if k == 0 and result.case.limit is not None:
-                limit = result.case.limit
-                bar = f"<= {limit:g} s: {'kept' if result.seconds[name] <= limit else 'MISSED'}"
+                limit, seconds = result.case.limit, result.seconds[name]
+                bar = f"<= {limit:g} s: {'kept' if seconds <= limit else 'MISSED'} ({seconds / limit:.2f} of it)"
             for promise, value in result.kept():
                 if promise.peer == name:
                     bar = f">= {promise.ratio:g}: {'kept' if value >= promise.ratio else 'MISSED'}"

@@ -302,6 +302,35 @@ fn a_path_is_monotone_in_the_order_given_and_equals_single_fits() {
     }
 }
 
+/// So many columns that factors are kept from one fit to the next.
+#[test]
+fn a_path_with_kept_factors_equals_single_fits() {
+    for (seed, kind) in [Outliers::Clustered, Outliers::Spread].iter().enumerate() {
+        let data = make_outliers(130, 45, 0.5, *kind, 0.1, seed as u64).unwrap();
+        let kappas = linear_grid(0.01, 0.5, 25);
+        let path = kappa(0.1).check().unwrap().path(&data, &kappas, &Control::new()).unwrap();
+        for (share, fitted) in kappas.iter().zip(&path) {
+            certified(fitted, "kept factors");
+            let alone = fit(&kappa(*share), &data);
+            certified(&alone, "alone");
+            let (a, b) = (objective(fitted), objective(&alone));
+            assert!((a - b).abs() <= 2e-6 * b.max(1.0), "{kind:?} {share}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_with_many_rows_is_certified_without_the_interior_point() {
+    let data = make_label_noise(300, 4, 0.1, 2).unwrap();
+    for base in [kappa(0.1), kappa(0.01), price(1.0)] {
+        let params = with_kernel(KernelKind::Rbf, base);
+        let fitted =
+            fit(&ConicParams { gamma: mainstay::conic::Gamma::Fixed(1.0), ..params }, &data);
+        certified(&fitted, "many rows");
+        assert_eq!(fitted.route, ["low-rank newton"]);
+    }
+}
+
 #[test]
 fn the_default_grid_is_certified_on_every_kind_of_outlier() {
     let kappas = linear_grid(0.005, 0.5, 100);

@@ -31,7 +31,7 @@ const SOLVERS: &[(&str, &[&str])] = &[
         "penalized",
         &["newton", "path", "prox_newton", "quadratic", "smooth_hinge", "strategy", "working_set"],
     ),
-    ("conic", &["hinge", "interior", "newton", "partitioned", "strategy"]),
+    ("conic", &["hinge", "interior", "newton", "partitioned", "path", "strategy"]),
     ("missing", &["chunks", "perceptron", "program", "strategy"]),
     (
         "stable",

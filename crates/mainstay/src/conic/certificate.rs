@@ -93,6 +93,14 @@ impl Geometry<'_> {
 /// proportion, rounding is lost in inverse proportion.
 const SLACK_EXPONENTS: std::ops::RangeInclusive<i32> = 1..=14;
 
+/// Part by which a budget may be exceeded: rounding.
+const BUDGET_ROUNDING: f64 = 1e-12;
+/// Factor by which the upper end of the search for a $V$ within the budget grows, and beyond which there is none.
+const SEARCH_FACTOR: f64 = 16.0;
+const LARGEST_FACTOR: f64 = 1e60;
+/// Halvings of that search: more than a double has digits.
+const HALVINGS: usize = 60;
+
 /// Judges `claim` on rows with labels `y` and weights `c`.
 ///
 /// The objective is that of the point itself, with $V$ enlarged if rounding left the budget
@@ -160,37 +168,46 @@ fn objective(geometry: Geometry<'_>, y: &[f64], c: &[f64], claim: &Claim<'_>) ->
             *s += v * v;
         }
     }
-    let indicators = |scale: f64| -> Vec<f64> {
-        let one = |(a, s): (&f64, &f64)| {
-            if *a > 0.0 { 1.0 / (1.0 + (scale * s / a) / a) } else { 0.0 }
-        };
-        a.iter().zip(&s).map(one).collect()
-    };
-    let mut z = indicators(1.0);
+    let z = indicators(&a, &s, 1.0);
     let Some(budget) = claim.budget else {
         return (norm + trace + claim.dual.price * vector::dot(c, &z), z);
     };
-    let within = |z: &[f64]| vector::dot(c, z) <= budget * (1.0 + 1e-12);
+    let within = |z: &[f64]| vector::dot(c, z) <= budget * (1.0 + BUDGET_ROUNDING);
     if within(&z) {
         return (norm + trace, z);
     }
+    match enlarged(&|scale| within(&indicators(&a, &s, scale))) {
+        Some(scale) => (norm + scale * trace, indicators(&a, &s, scale)),
+        None => (f64::INFINITY, z),
+    }
+}
+
+/// $a^2/(a^2 + ks)$ of every row.
+fn indicators(a: &[f64], s: &[f64], scale: f64) -> Vec<f64> {
+    let one = |(a, s): (&f64, &f64)| {
+        if *a > 0.0 { 1.0 / (1.0 + (scale * s / a) / a) } else { 0.0 }
+    };
+    a.iter().zip(s).map(one).collect()
+}
+
+/// The smallest factor above 1 with which $V$ is `within` the budget, if there is one.
+fn enlarged(within: &dyn Fn(f64) -> bool) -> Option<f64> {
     let (mut low, mut high) = (1.0, 2.0);
-    while !within(&indicators(high)) {
-        high *= 16.0;
-        if high > 1e60 {
-            return (f64::INFINITY, z);
+    while !within(high) {
+        high *= SEARCH_FACTOR;
+        if high > LARGEST_FACTOR {
+            return None;
         }
     }
-    for _ in 0..60 {
+    for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        if within(&indicators(middle)) {
+        if within(middle) {
             high = middle;
         } else {
             low = middle;
         }
     }
-    z = indicators(high);
-    (norm + high * trace, z)
+    Some(high)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::data::{ClassWeight, Dataset};
 use crate::error::{Error, Result, require};
 use crate::folds::{Cv, Split, linear_grid};
 use crate::linalg::Dense;
-use crate::model::{Estimator, Fitted};
+use crate::model::{Estimator, Fitted, Model};
 use crate::optim::grid::TIE;
 use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
 
@@ -125,14 +125,14 @@ impl ConicSvcCv {
         }
     }
 
-    /// One fit for every kappa to the training rows of a split, and its held-out rows.
-    fn fits(
+    /// One model for every kappa from the training rows of a split, and its held-out rows.
+    fn models(
         &self,
         one: &ConicSvc,
         data: &Dataset,
         split: &Split,
         control: &Control,
-    ) -> Result<(Vec<Fitted>, Dataset)> {
+    ) -> Result<(Vec<Model>, Dataset)> {
         let (train, holdout) = if self.params.kernel == KernelKind::Precomputed {
             let k = data.features().to_dense();
             let part = |rows: &[usize]| {
@@ -146,25 +146,25 @@ impl ConicSvcCv {
             (data.select_rows(&split.train), data.select_rows(&split.holdout))
         };
         let quiet = control.without_progress();
-        Ok((one.path(&train, &self.kappas(), &quiet)?, holdout))
+        Ok((one.path_models(&train, &self.kappas(), &quiet)?, holdout))
     }
 
     /// How every kappa does on the held-out rows.
     fn judge(
         &self,
-        fits: &[Fitted],
+        models: &[Model],
         holdout: &Dataset,
         one: &ConicSvc,
         collapsed: &Collapsed,
     ) -> Result<Vec<f64>> {
         let weights = one.params().class_weight.weights_of(holdout)?;
-        let score = |(k, fitted): (usize, &Fitted)| {
-            let scores = fitted.model.decision(holdout.features())?;
+        let score = |(k, model): (usize, &Model)| {
+            let scores = model.decision(holdout.features())?;
             collapsed.note(k, holdout.labels(), &crate::model::choose(&scores));
             let score = self.params.scoring.of(holdout.labels(), scores, weights.as_deref());
             Ok(score.unwrap_or(f64::NAN))
         };
-        fits.iter().enumerate().map(score).collect()
+        models.iter().enumerate().map(score).collect()
     }
 }
 
@@ -192,8 +192,8 @@ impl Estimator for ConicSvcCv {
         let one = ConicParams { class_weight, ..self.one.params().clone() }.check()?;
         let collapsed = Collapsed::new(kappas.len());
         let scores = Scores::cross_validate(&splits, control, |split| {
-            let (fits, holdout) = self.fits(&one, data, split, control)?;
-            self.judge(&fits, &holdout, &one, &collapsed).map(Some)
+            let (models, holdout) = self.models(&one, data, split, control)?;
+            self.judge(&models, &holdout, &one, &collapsed).map(Some)
         })?;
         let lively = |k: usize| collapsed.is_lively(k, splits.len());
         let best = match self.params.rule {

@@ -1,10 +1,12 @@
 //! The conic-loss SVM: parameters to model.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::problem::Form;
+use super::path::solve_path;
+use super::problem::{Form, Rows};
 use super::space::{Space, first_rows};
-use super::strategy::{Solution, Task, solve, solve_path};
+use super::strategy::{Solution, Task, solve};
 use super::suspects::suspects;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
@@ -165,7 +167,7 @@ impl Estimator for ConicSvc {
                 None => Form::Budget(self.0.kappa.unwrap_or(DEFAULT_KAPPA) * setup.total),
             };
             let task = Task { rows, form, floor: setup.space.floor() };
-            let found = solve(&task, None, &mut setup.budget(control))?;
+            let found = solve(&task, &mut setup.budget(control))?;
             setup.space.finish(&rows, form, &found)
         })?;
         setup.assemble(data, &fits)
@@ -192,28 +194,26 @@ impl ConicSvc {
     /// One fit for every `kappa`, in the order given, each warm-started from the next larger one.
     /// `kappa` and `C` of the parameters play no part.
     pub fn path(&self, data: &Dataset, kappas: &[f64], control: &Control) -> Result<Vec<Fitted>> {
-        for &kappa in kappas {
-            check_kappa(kappa)?;
-        }
         let setup = Setup::new(&self.0, data)?;
-        // Progress counts kappas with two classes, classes with more.
-        let one_path = if data.n_classes() == 2 { control } else { &control.without_progress() };
-        let paths: Vec<Vec<BinaryFit>> = each_class(&setup.merged, control, |binary| {
-            let rows = setup.space.rows(&binary.y, binary.weights);
-            let targets: Vec<f64> = kappas.iter().map(|k| k * setup.total).collect();
-            let (floor, budget) = (setup.space.floor(), setup.budget(control));
-            let found = solve_path(&rows, &targets, floor, &budget, one_path)?;
-            let finish = |(found, target): (&Solution, &f64)| {
-                setup.space.finish(&rows, Form::Budget(*target), found)
-            };
-            found.iter().zip(&targets).map(finish).collect()
-        })?;
-        (0..kappas.len())
-            .map(|k| {
-                let fits: Vec<BinaryFit> = paths.iter().map(|path| path[k].clone()).collect();
-                setup.assemble(data, &fits)
-            })
-            .collect()
+        // One fit after the other, but their certificates and findings side by side.
+        control.install(|| -> Result<Vec<Fitted>> {
+            let fits = setup
+                .path(kappas, control, |rows, form, found| setup.space.finish(rows, form, found))?;
+            fits.par_iter().map(|fits| setup.assemble(data, fits)).collect()
+        })
+    }
+
+    /// The models of [`ConicSvc::path`] without certificates and findings: what cross-validation needs. The solver has
+    /// proven the gap of each all the same.
+    pub(super) fn path_models(
+        &self,
+        data: &Dataset,
+        kappas: &[f64],
+        control: &Control,
+    ) -> Result<Vec<Model>> {
+        let setup = Setup::new(&self.0, data)?;
+        let fits = setup.path(kappas, control, |_, _, found| setup.space.unjudged(found))?;
+        Ok(fits.iter().map(|fits| setup.space.model(&setup.merged, fits)).collect())
     }
 
     /// The parameters.
@@ -250,6 +250,31 @@ impl Setup {
             Some(function) => Space::kernel(&merged, function, params.fit_intercept)?,
         };
         Ok(Self { merged, total, space, tol: params.tol, max_iter: params.max_iter })
+    }
+
+    /// One fit per class for every kappa, in the order given; `finish` makes a fit of an answer.
+    fn path(
+        &self,
+        kappas: &[f64],
+        control: &Control,
+        finish: impl Fn(&Rows<'_>, Form, &Solution) -> Result<BinaryFit> + Sync,
+    ) -> Result<Vec<Vec<BinaryFit>>> {
+        for &kappa in kappas {
+            check_kappa(kappa)?;
+        }
+        // Progress counts kappas with two classes, classes with more.
+        let two = self.merged.data.n_classes() == 2;
+        let one_path = if two { control } else { &control.without_progress() };
+        let paths: Vec<Vec<BinaryFit>> = each_class(&self.merged, control, |binary| {
+            let rows = self.space.rows(&binary.y, binary.weights);
+            let targets: Vec<f64> = kappas.iter().map(|k| k * self.total).collect();
+            let (floor, budget) = (self.space.floor(), self.budget(control));
+            let found = solve_path(&rows, &targets, floor, &budget, one_path)?;
+            let one =
+                |(found, target): (&Solution, &f64)| finish(&rows, Form::Budget(*target), found);
+            found.par_iter().zip(&targets).map(one).collect()
+        })?;
+        Ok((0..kappas.len()).map(|k| paths.iter().map(|path| path[k].clone()).collect()).collect())
     }
 
     fn budget<'b>(&self, control: &'b Control) -> Budget<'b> {
@@ -318,6 +343,9 @@ fn scale_gamma(merged: &Merged) -> f64 {
     if variance > 0.0 && variance.is_finite() { 1.0 / (p * variance) } else { 1.0 }
 }
 
+/// Part of the largest entry by which a kernel matrix may differ from its transpose: single precision leaves 1e-7.
+const ASYMMETRY: f64 = 1e-6;
+
 /// Square and symmetric; that it is positive semidefinite shows when it is factored.
 pub(super) fn check_precomputed(k: &Matrix) -> Result<()> {
     let bad = |what: String| Err(Error::BadData(format!("precomputed kernel: {what}")));
@@ -331,12 +359,36 @@ pub(super) fn check_precomputed(k: &Matrix) -> Result<()> {
     let largest = k.max_abs();
     for i in 0..n {
         for j in 0..i {
-            // Single precision leaves differences of 1e-7.
-            if (k[(i, j)] - k[(j, i)]).abs() > 1e-6 * largest {
+            if (k[(i, j)] - k[(j, i)]).abs() > ASYMMETRY * largest {
                 let (a, b) = (k[(i, j)], k[(j, i)]);
                 return bad(format!("entries ({i}, {j}) = {a} and ({j}, {i}) = {b} differ"));
             }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Outliers, make_outliers};
+
+    #[test]
+    fn models_without_certificates_are_those_of_the_fits() {
+        let kappas = [0.4, 0.05, 0.2];
+        for kernel in [KernelKind::Linear, KernelKind::Rbf] {
+            let (control, params) = (Control::new(), ConicParams { kernel, ..Default::default() });
+            let models = make_outliers(60, 4, 0.5, Outliers::Spread, 0.1, 3).and_then(|data| {
+                let svc = params.check()?;
+                Ok((
+                    svc.path(&data, &kappas, &control)?,
+                    svc.path_models(&data, &kappas, &control)?,
+                ))
+            });
+            let Ok((fits, models)) = models else { unreachable!("ordinary data") };
+            for (fitted, model) in fits.iter().zip(&models) {
+                assert_eq!(&fitted.model, model);
+            }
+        }
+    }
 }

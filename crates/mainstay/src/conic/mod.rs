@@ -20,6 +20,7 @@ mod hinge;
 mod interior;
 mod newton;
 mod partitioned;
+mod path;
 mod problem;
 mod space;
 mod spectrum;

@@ -68,6 +68,20 @@ impl Dual {
     }
 }
 
+/// Steps of the search for the factor that meets a budget; ten are the rule.
+const ROOT_STEPS: usize = 200;
+/// Part of the budget that may be missed: rounding.
+const ROOT_ACCURACY: f64 = 1e-14;
+/// The longest Newton step in the logarithm of the factor.
+const LONGEST_STEP: f64 = 3.0;
+/// The step in the logarithm where Newton's leads out of an interval with one open end.
+const SEARCH_STEP: f64 = 5.0;
+/// A step shorter than this part of the logarithm, which counts as at least the second, changes nothing.
+const SHORTEST_STEP: f64 = 1e-16;
+const LEAST_LOGARITHM: f64 = 1e-3;
+/// Logarithms beyond this leave the range of the numbers.
+const LARGEST_LOGARITHM: f64 = 700.0;
+
 /// The factor $k \ge 0$ with $\sum c_i a_i^2/(k s_i + a_i^2)$ = `target`: 0 if even $V = 0$ stays within
 /// the target, infinite if no multiple of $V$ reaches it.
 ///
@@ -87,16 +101,21 @@ pub(super) fn retraction(a: &[f64], s: &[f64], c: &[f64], target: f64) -> f64 {
     if stuck >= target {
         return f64::INFINITY;
     }
+    root_of_excess(&terms, stuck - target, target)
+}
+
+/// The root $k$ of `constant` + sum of $c/(1 + kr)$ over the pairs $(r, c)$.
+fn root_of_excess(terms: &[(f64, f64)], constant: f64, target: f64) -> f64 {
     let (mut x, mut low, mut high) = (0.0_f64, f64::NEG_INFINITY, f64::INFINITY);
-    for _ in 0..200 {
+    for _ in 0..ROOT_STEPS {
         let k = x.exp();
-        let (mut excess, mut slope) = (stuck - target, 0.0);
-        for (ratio, c) in &terms {
+        let (mut excess, mut slope) = (constant, 0.0);
+        for (ratio, c) in terms {
             let z = c / (1.0 + k * ratio);
             excess += z;
             slope += z * (k * ratio) / (1.0 + k * ratio);
         }
-        if excess.abs() <= 1e-14 * target {
+        if excess.abs() <= ROOT_ACCURACY * target {
             break;
         }
         if excess > 0.0 {
@@ -104,15 +123,18 @@ pub(super) fn retraction(a: &[f64], s: &[f64], c: &[f64], target: f64) -> f64 {
         } else {
             high = x;
         }
-        let mut next = x + (excess / slope.max(f64::MIN_POSITIVE)).clamp(-3.0, 3.0);
+        let newton = (excess / slope.max(f64::MIN_POSITIVE)).clamp(-LONGEST_STEP, LONGEST_STEP);
+        let mut next = x + newton;
         if !(low < next && next < high) {
             next = if low.is_finite() && high.is_finite() {
                 f64::midpoint(low, high)
             } else {
-                x + 5.0 * excess.signum()
+                x + SEARCH_STEP * excess.signum()
             };
         }
-        if (next - x).abs() <= 1e-16 * x.abs().max(1e-3) || x.abs() > 700.0 {
+        if (next - x).abs() <= SHORTEST_STEP * x.abs().max(LEAST_LOGARITHM)
+            || x.abs() > LARGEST_LOGARITHM
+        {
             break;
         }
         x = next;

@@ -109,14 +109,7 @@ impl Space {
         if !certificate.primal.is_finite() {
             return Err(Error::Numerical("the objective overflows: rescale the features".into()));
         }
-        let (weights, intercept) = match &self.kernel {
-            None => self.design.model(&w)?,
-            Some(kernel) => {
-                let alpha: Vec<f64> = w.iter().map(|v| unit2(*v)).collect();
-                let share = if kernel.constant { alpha.iter().sum() } else { 0.0 };
-                (alpha, share)
-            }
-        };
+        let (weights, intercept) = self.weights(&w)?;
         let shape = verdict.shape.iter().zip(rows.c).map(|(g, c)| unit2(*g) / c).collect();
         Ok(BinaryFit {
             weights,
@@ -131,6 +124,42 @@ impl Space {
         })
     }
 
+    /// Weights (of features, or of rows for kernels) and intercept in the user's units.
+    fn weights(&self, w: &[f64]) -> Result<(Vec<f64>, f64)> {
+        let Some(kernel) = &self.kernel else { return self.design.model(w) };
+        let alpha: Vec<f64> = w.iter().map(|v| v / self.design.unit / self.design.unit).collect();
+        let share = if kernel.constant { alpha.iter().sum() } else { 0.0 };
+        Ok((alpha, share))
+    }
+
+    /// The model of an answer alone, for those who do not need to know how good it is.
+    pub(super) fn unjudged(&self, found: &Solution) -> Result<BinaryFit> {
+        let (weights, intercept) = self.weights(&self.to_user(&found.plane.w))?;
+        Ok(BinaryFit {
+            weights,
+            intercept,
+            certificate: None,
+            n_iter: found.n_iter,
+            row_outputs: Vec::new(),
+            outputs: Vec::new(),
+            warnings: Vec::new(),
+            route: found.route.clone(),
+            proof: Vec::new(),
+        })
+    }
+
+    /// Solver coordinates of a vector as coordinates of the certificate.
+    fn to_user(&self, v: &[f64]) -> Vec<f64> {
+        let Some(kernel) = &self.kernel else { return self.design.lift(v) };
+        let mut alpha = vec![0.0; kernel.gram.nrows()];
+        // The factor is in the user's units, the answer in the solver's.
+        let pivots = kernel.factor.to_pivots(&self.design.lift(v));
+        for (&j, a) in kernel.factor.pivots.iter().zip(pivots) {
+            alpha[j] = a * self.design.unit;
+        }
+        alpha
+    }
+
     /// The answer in the coordinates of the certificate, and the verdict on it.
     fn judge(
         &self,
@@ -138,22 +167,10 @@ impl Space {
         budget: Option<f64>,
         found: &Solution,
     ) -> Result<(Vec<f64>, Verdict)> {
-        let to_user = |v: &[f64]| match &self.kernel {
-            None => self.design.lift(v),
-            Some(kernel) => {
-                let mut alpha = vec![0.0; rows.y.len()];
-                // The factor is in the user's units, the answer in the solver's.
-                let pivots = kernel.factor.to_pivots(&self.design.lift(v));
-                for (&j, a) in kernel.factor.pivots.iter().zip(pivots) {
-                    alpha[j] = a * self.design.unit;
-                }
-                alpha
-            }
-        };
         let (plane, dual) = (&found.plane, &found.dual);
-        let w = to_user(&plane.w);
+        let w = self.to_user(&plane.w);
         let data: Vec<f64> =
-            (0..plane.factor.nrows()).flat_map(|k| to_user(plane.factor.row(k))).collect();
+            (0..plane.factor.nrows()).flat_map(|k| self.to_user(plane.factor.row(k))).collect();
         let factor = Dense::from_rows(plane.factor.nrows(), w.len(), data);
         let geometry = match &self.kernel {
             None => Geometry::Rows(self.design.user_rows()),

@@ -1,18 +1,17 @@
-//! Which solver works on a problem, what follows if it misses the gap, and whole paths of budgets.
+//! Which solver works on a problem, and what follows if it misses the gap.
 //!
 //! | problem | stages |
 //! | --- | --- |
 //! | every row may be disbelieved, or a price so low that this is best | closed form |
 //! | no row may be disbelieved ($\kappa = 0$) | hard margin |
-//! | nearly as many columns as rows, kernels | interior point |
+//! | nearly as many columns as rows, but not very many | interior point |
 //! | all others | low-rank newton, then interior point |
 
 use super::interior::interior_point;
-use super::newton::newton;
+use super::newton::{Kept, is_wide, newton};
 use super::problem::{Dual, Form, Hyperplane, Rows};
-use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, Matrix, Svd, SymmetricEigen, vector};
+use crate::linalg::{Dense, Matrix, SymmetricEigen, vector};
 use crate::optim::hinge_qp::{HARD_MARGIN, HardMargin, HingeQp};
 use crate::optim::{Bracket, Budget, Program};
 
@@ -23,6 +22,14 @@ const NARROWEST: f64 = 1e-7;
 /// The gap of the hard margin as a part of the one asked for: the price that turns it into a proof of the
 /// budget form costs the rest.
 const HARD_MARGIN_AIM: f64 = 0.1;
+/// Power steps towards the largest eigenvalue.
+const POWER_STEPS: usize = 6;
+/// Excess over 1 that is not rounding.
+const SURELY: f64 = 1e-9;
+/// What a hard margin is stretched by, so that rounding leaves every margin at 1 or more.
+const STRETCH: f64 = 1e-10;
+/// The price that turns a hard margin into a proof of the budget form, in units of its squared multipliers.
+const PROOF_PRICE: f64 = 1e12;
 /// Rows of a factor shorter than this part of the longest are rounding.
 const NEGLIGIBLE: f64 = 1e-5;
 
@@ -45,15 +52,21 @@ pub(super) struct Solution {
 
 type Proven = Bracket<Hyperplane, Dual>;
 
-/// A solver with its name in the route. It may start from a hyperplane.
-type Stage = (&'static str, fn(&Task<'_>, Option<Hyperplane>, &mut Budget<'_>) -> Result<Proven>);
+/// What earlier fits leave: a hyperplane to start from, and what their steps kept.
+pub(super) struct Warm<'a> {
+    pub plane: Option<Hyperplane>,
+    pub kept: &'a mut Kept,
+}
+
+/// A solver with its name in the route.
+type Stage = (&'static str, fn(&Task<'_>, Warm<'_>, &mut Budget<'_>) -> Result<Proven>);
 
 const CLOSED_FORM: Stage = ("closed form", |task, _, _| Ok(closed_form(task)));
 const MARGIN: Stage = ("hard margin", |task, _, budget| hard_margin(task, budget));
-const NEWTON: Stage = ("low-rank newton", |task, start, budget| {
+const NEWTON: Stage = ("low-rank newton", |task, warm, budget| {
     let tol = budget.tol();
     budget.stage(tol, NEWTON_ITERATIONS, |budget| {
-        newton(&task.rows, task.form, start, task.floor, budget)
+        newton(&task.rows, task.form, warm.plane, task.floor, budget, warm.kept)
     })
 });
 const INTERIOR: Stage =
@@ -66,9 +79,11 @@ fn plan(task: &Task<'_>) -> Result<Vec<Stage>> {
     match *form {
         Form::Price(price) => {
             // (13) allows gamma = lambda c everywhere: t = 1 proves that w = 0 is optimal.
-            let top = SymmetricEigen::values(&rows.x.weighted_gram(rows.c))?;
-            if price * top.last().copied().unwrap_or(0.0) <= 1.0 {
-                return Ok(vec![CLOSED_FORM]);
+            if !(is_wide(rows) && price * rayleigh(rows) > 1.0 + SURELY) {
+                let top = SymmetricEigen::values(&rows.x.weighted_gram(rows.c))?;
+                if price * top.last().copied().unwrap_or(0.0) <= 1.0 {
+                    return Ok(vec![CLOSED_FORM]);
+                }
             }
         }
         Form::Budget(target) if target >= total => return Ok(vec![CLOSED_FORM]),
@@ -78,8 +93,9 @@ fn plan(task: &Task<'_>) -> Result<Vec<Stage>> {
             }
         }
     }
-    // Nearly as many columns as rows: pinned rows are the rule, and the Hessian is large.
-    let crowded = 2 * rows.x.ncols() > rows.x.nrows();
+    // Nearly as many columns as rows: pinned rows are frequent, and an interior point is not slow. With very many
+    // columns it is, and newton's products are worth a try.
+    let crowded = 2 * rows.x.ncols() > rows.x.nrows() && !is_wide(rows);
     Ok(if crowded { vec![INTERIOR] } else { vec![NEWTON, INTERIOR] })
 }
 
@@ -102,67 +118,54 @@ fn demands_hard_margin(rows: &Rows<'_>, target: f64, total: f64) -> Result<bool>
     Ok(true)
 }
 
+/// A lower bound on the largest eigenvalue of $\sum c_i x_i x_i^\top$: a few power steps from the sum of the rows.
+fn rayleigh(rows: &Rows<'_>) -> f64 {
+    let mut v = rows.x.tr_mul_vec(rows.c);
+    let mut quotient = 0.0;
+    for _ in 0..POWER_STEPS {
+        let length = vector::norm(&v);
+        if length.is_nan() || length <= 0.0 {
+            return 0.0;
+        }
+        vector::scale(&mut v, 1.0 / length);
+        let scores = rows.x.mul_vec(&v);
+        let weighted: Vec<f64> = scores.iter().zip(rows.c).map(|(s, c)| s * c).collect();
+        quotient = vector::dot(&scores, &weighted);
+        v = rows.x.tr_mul_vec(&weighted);
+    }
+    quotient
+}
+
+/// Solves one problem, from nothing.
+pub(super) fn solve(task: &Task<'_>, budget: &mut Budget<'_>) -> Result<Solution> {
+    solve_warm(task, Warm { plane: None, kept: &mut Kept::default() }, budget)
+}
+
 /// Solves one problem.
-pub(super) fn solve(
+pub(super) fn solve_warm(
     task: &Task<'_>,
-    mut start: Option<Hyperplane>,
+    warm: Warm<'_>,
     budget: &mut Budget<'_>,
 ) -> Result<Solution> {
+    let Warm { mut plane, kept } = warm;
     let mut proven = Proven::new();
     let before = budget.spent();
     for (name, run) in plan(task)? {
         proven.enter(name);
-        proven.absorb(run(task, start.take(), budget)?);
+        proven.absorb(run(task, Warm { plane: plane.take(), kept: &mut *kept }, budget)?);
         if proven.gap(task.floor) <= budget.tol() || budget.left() == 0 {
             break;
         }
     }
     let (n, p) = (task.rows.x.nrows(), task.rows.x.ncols());
     let route = proven.route().to_vec();
-    let (plane, dual) = proven.into_points();
+    let (found, dual) = proven.into_points();
     Ok(Solution {
-        plane: plane.unwrap_or_else(|| Hyperplane { w: vec![0.0; p], factor: Dense::zeros(0, p) }),
+        plane: found.unwrap_or_else(|| Hyperplane { w: vec![0.0; p], factor: Dense::zeros(0, p) }),
         dual: dual.unwrap_or_else(|| Dual::trivial(n, task.form)),
         n_iter: budget.spent() - before,
         route,
     })
-}
-
-/// Solves for every budget $\kappa\sum c_i$ of `targets`, from the largest to the smallest, each from the
-/// last and with all of `budget`; answers are in the order given.
-///
-/// The start is predicted by the secant in the logarithm of the budget through the last two answers,
-/// on $w$ and $\sqrt{\kappa}F$ (which tends to a limit), after turning the older $F$ onto the newer one.
-pub(super) fn solve_path(
-    rows: &Rows<'_>,
-    targets: &[f64],
-    floor: f64,
-    budget: &Budget<'_>,
-    control: &Control,
-) -> Result<Vec<Solution>> {
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by(|&i, &j| targets[j].total_cmp(&targets[i]));
-    let mut found: Vec<Option<Solution>> = vec![None; targets.len()];
-    let mut last: Option<(f64, Hyperplane)> = None;
-    let mut older: Option<(f64, Hyperplane)> = None;
-    for (done, &i) in order.iter().enumerate() {
-        let target = targets[i];
-        let start = match (&last, &older) {
-            (Some(last), Some(older)) => Some(predict(target, last, older)),
-            (Some((_, start)), None) => Some(start.clone()),
-            _ => None,
-        };
-        let task = Task { rows: *rows, form: Form::Budget(target), floor };
-        let solution = solve(&task, start, &mut budget.clone())?;
-        let Hyperplane { w, factor } = &solution.plane;
-        if factor.nrows() > 0 && target > 0.0 {
-            let here = Hyperplane { w: w.clone(), factor: leading(factor) };
-            older = last.replace((target, here)).filter(|(b, _)| *b > target);
-        }
-        found[i] = Some(solution);
-        control.progress(done as u64 + 1, order.len() as u64);
-    }
-    Ok(found.into_iter().flatten().collect())
 }
 
 /// The rows that matter: an interior point's factor has full rank, most of it rounding.
@@ -172,25 +175,6 @@ pub(super) fn leading(factor: &Dense) -> Dense {
     let kept: Vec<usize> =
         (0..lengths.len()).filter(|&k| lengths[k] > NEGLIGIBLE * longest).collect();
     factor.select_rows(&kept)
-}
-
-fn predict(budget: f64, last: &(f64, Hyperplane), older: &(f64, Hyperplane)) -> Hyperplane {
-    let ((last_budget, last), (older_budget, older)) = (last, older);
-    let shrink = (last_budget / budget).sqrt();
-    if last.factor.nrows() != older.factor.nrows() {
-        return last.clone();
-    }
-    // The rotation Q that brings the older factor closest to the last one (Procrustes).
-    let Ok(svd) = Svd::new(&last.factor.mul_tr(&older.factor)) else { return last.clone() };
-    let turned = svd.u.mul_tr(&svd.v).mul(&older.factor);
-    let ahead = (budget / last_budget).ln() / (last_budget / older_budget).ln();
-    let w = last.w.iter().zip(&older.w).map(|(a, b)| a + ahead * (a - b)).collect();
-    let back = (older_budget / last_budget).sqrt();
-    let mut factor = last.factor.clone();
-    for (f, t) in factor.data_mut().iter_mut().zip(turned.data()) {
-        *f = shrink * (*f + ahead * (*f - back * t));
-    }
-    Hyperplane { w, factor }
 }
 
 /// $w = 0$, $V = 0$: every row is disbelieved, and the price of that is the optimum.
@@ -244,8 +228,7 @@ fn hard_margin(task: &Task<'_>, budget: &mut Budget<'_>) -> Result<Proven> {
         ));
     }
     let mut proven = Proven::new();
-    // A little longer, so that rounding leaves every margin at 1 or more.
-    let w = found.v.iter().map(|w| w * (1.0 + 1e-10)).collect();
+    let w = found.v.iter().map(|w| w * (1.0 + STRETCH)).collect();
     let factor = Dense::zeros(0, p);
     proven.offer_primal(2.0 * found.upper / share, || Hyperplane { w, factor });
     proven.offer_dual(2.0 * found.lower / share, || hard_margin_proof(rows, found.duals, longest));
@@ -255,7 +238,7 @@ fn hard_margin(task: &Task<'_>, budget: &mut Budget<'_>) -> Result<Proven> {
 /// Any price proves the bound when the budget is 0; a large one makes $g$ vanish.
 fn hard_margin_proof(rows: &Rows<'_>, h: Vec<f64>, longest: f64) -> Dual {
     let squares = h.iter().zip(rows.c).map(|(h, c)| h * h / c).sum::<f64>();
-    let price = 1e12 * squares.max(f64::MIN_POSITIVE) * longest;
+    let price = PROOF_PRICE * squares.max(f64::MIN_POSITIVE) * longest;
     let g = h.iter().zip(rows.c).map(|(h, c)| h * h / (price * c)).collect();
     Dual { h, g, price }
 }
@@ -263,6 +246,8 @@ fn hard_margin_proof(rows: &Rows<'_>, h: Vec<f64>, longest: f64) -> Dual {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Control;
+    use crate::linalg::PivotedCholesky;
 
     fn route(x: &[f64], y: &[f64], form: Form) -> (Vec<&'static str>, f64) {
         let x = Dense::from_rows(y.len(), x.len() / y.len(), x.to_vec());
@@ -270,7 +255,7 @@ mod tests {
         let rows = Rows { x: &x, y, c: &c, damping: &damping };
         let control = Control::new();
         let mut budget = Budget::new(1e-6, 200, &control);
-        let found = solve(&Task { rows, form, floor: 1.0 }, None, &mut budget);
+        let found = solve(&Task { rows, form, floor: 1.0 }, &mut budget);
         found.map_or((Vec::new(), f64::NAN), |f| (f.route, f.plane.w[0]))
     }
 
@@ -306,5 +291,42 @@ mod tests {
         let y: Vec<f64> =
             (0..20).map(|i| if x[2 * i] + 0.3 * x[2 * i + 1] > 0.2 { 1.0 } else { -1.0 }).collect();
         assert_eq!(route(&x, &y, Form::Budget(2.0)).0, ["low-rank newton"]);
+    }
+
+    /// An RBF kernel's factor has as many columns as rows. Both solvers prove their gap, and they agree.
+    #[test]
+    fn very_many_columns_are_solved_by_newtons_products_as_by_the_interior_point() {
+        let n = 270;
+        // Uniform in [-2, 2], for all that matters.
+        let at = |i: usize, j: usize| {
+            4.0 * (((i * 131 + j * 17) as f64).sin() * 43_758.545_3).fract().abs() - 2.0
+        };
+        let distance =
+            |i: usize, k: usize| (0..4).map(|j| (at(i, j) - at(k, j)).powi(2)).sum::<f64>();
+        let gram = Dense::from_fn(n, n, |i, k| (-0.25 * distance(i, k)).exp() + 1.0);
+        let Ok(factor) = PivotedCholesky::new(&gram, 1e-13) else { unreachable!("a kernel") };
+        let x = factor.factor;
+        assert!(x.ncols() > 250, "{}", x.ncols());
+        let y: Vec<f64> = (0..n)
+            .map(|i| if at(i, 0) * at(i, 1) + 0.3 * at(i, 2) > 0.0 { 1.0 } else { -1.0 })
+            .collect();
+        let (c, damping) = (vec![1.0; n], vec![1.0; x.ncols()]);
+        let rows = Rows { x: &x, y: &y, c: &c, damping: &damping };
+        let control = Control::new();
+        for form in [Form::Budget(27.0), Form::Budget(1.5), Form::Price(1.0)] {
+            let task = Task { rows, form, floor: 1.0 };
+            let mut budget = Budget::new(1e-7, 200, &control);
+            let Ok(by_newton) =
+                (NEWTON.1)(&task, Warm { plane: None, kept: &mut Kept::default() }, &mut budget)
+            else {
+                unreachable!("finite numbers");
+            };
+            let Ok(by_interior) = interior_point(&rows, form, 1.0, &mut budget) else {
+                unreachable!("finite numbers");
+            };
+            assert!(by_newton.gap(1.0) <= 1e-7, "{form:?}: {}", by_newton.gap(1.0));
+            let (a, b) = (by_newton.upper(), by_interior.upper());
+            assert!((a - b).abs() <= 2e-7 * a.max(1.0), "{form:?}: {a} {b}");
+        }
     }
 }

@@ -18,6 +18,22 @@ const CENTRING: [f64; 2] = [1e-6, 0.8];
 /// Steps shorter than this part of the way end the iteration.
 const SHORTEST_STEP: f64 = 1e-6;
 
+/// The first $v$, above every $a = 1$.
+const START_V: f64 = 1.5;
+/// The first $g$ as a part of what (13) allows, and the first $h$ as a part of what that $g$ allows.
+const START_G: f64 = 0.5;
+const START_H: f64 = 0.5;
+/// The first indicators as a part of the budget.
+const START_SHARE: f64 = 0.999;
+/// The first $V$ meets the budget this many times over, unless that takes more than the second value.
+const START_REACH: f64 = 3.0;
+const LARGEST_START: f64 = 1e8;
+/// Squared lengths of rows, and budgets, count as at least these at the start.
+const LEAST_LENGTH: f64 = 1e-12;
+const LEAST_BUDGET: f64 = 1e-9;
+/// Multiples of the identity that a start in the priced form chooses from, as quarters of powers of ten.
+const START_SCALES: std::ops::Range<i32> = -16..24;
+
 /// A strictly interior primal-dual pair.
 pub(super) struct Iterate {
     /// $Z$, order p + 1.
@@ -71,20 +87,20 @@ impl Iterate {
         }
         let norms: Vec<f64> = (0..n).map(|i| vector::norm_sq(rows.x.row(i))).collect();
         let StartScales { alpha, price, share } = start_scales(rows, form, &norms, top);
-        let g = vec![0.5 / top; n];
+        let g = vec![START_G / top; n];
         let h: Vec<f64> =
-            rows.c.iter().zip(&g).map(|(c, g)| 0.5 * (price * c * g).sqrt()).collect();
+            rows.c.iter().zip(&g).map(|(c, g)| START_H * (price * c * g).sqrt()).collect();
         let bound = theta(rows, &h, &g);
         let mut z = Dense::identity(p + 1);
         for j in 1..=p {
             z[(j, j)] = alpha;
         }
-        let v = 1.5;
+        let v = START_V;
         let zb = norms
             .iter()
             .map(|norm| {
                 let q = 1.0 + alpha * norm;
-                Sym2::new((1.5 * v * v / q).max(share), -v, q)
+                Sym2::new((START_V * v * v / q).max(share), -v, q)
             })
             .collect();
         Ok(Self {
@@ -309,18 +325,19 @@ fn start_scales(rows: &Rows<'_>, form: Form, norms: &[f64], top: f64) -> StartSc
     match form {
         Form::Budget(target) => {
             let share = target / rows.c.iter().sum::<f64>();
-            let reach =
-                norms.iter().fold(1.0, |m, v| f64::max(m, (3.0 / share - 1.0) / v.max(1e-12)));
-            let alpha = reach.min(1e8);
-            let price = top.max(1.0 / top).max(alpha * p / target.max(1e-9));
-            StartScales { alpha, price, share: share * 0.999 }
+            let reach = norms
+                .iter()
+                .fold(1.0, |m, v| f64::max(m, (START_REACH / share - 1.0) / v.max(LEAST_LENGTH)));
+            let alpha = reach.min(LARGEST_START);
+            let price = top.max(1.0 / top).max(alpha * p / target.max(LEAST_BUDGET));
+            StartScales { alpha, price, share: share * START_SHARE }
         }
         Form::Price(price) => {
             let value = |alpha: f64| {
                 let paid = rows.c.iter().zip(norms).map(|(c, v)| price * c / (1.0 + alpha * v));
                 alpha * p + paid.sum::<f64>()
             };
-            let grid = (-16..24).map(|k| 10f64.powf(f64::from(k) / 4.0));
+            let grid = START_SCALES.map(|k| 10f64.powf(f64::from(k) / 4.0));
             let alpha = grid.fold(1.0, |b, a| if value(a) < value(b) { a } else { b });
             StartScales { alpha, price, share: 0.0 }
         }

@@ -37,7 +37,7 @@ pub(super) fn solve_sample(problem: &Problem, sample: &Sample, y: &[f64]) -> Res
     let tol = if sample.whole { 0.3 * problem.tol } else { SAMPLE_TOL.max(problem.tol) };
     let control = Control::new();
     let mut budget = Budget::new(tol, SAMPLE_ITERATIONS, &control);
-    let found = strategy::solve(&Task { rows, form, floor }, None, &mut budget)?;
+    let found = strategy::solve(&Task { rows, form, floor }, &mut budget)?;
     let Hyperplane { w, factor } = found.plane;
     Ok(Hyperplane { w, factor: leading(&factor) })
 }

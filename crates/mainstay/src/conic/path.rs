@@ -1,0 +1,105 @@
+//! Whole paths of budgets, each fit started from what the ones before it predict.
+
+use super::newton::Kept;
+use super::problem::{Form, Hyperplane, Rows};
+use super::strategy::{Solution, Task, Warm, leading, solve_warm};
+use crate::control::Control;
+use crate::error::Result;
+use crate::linalg::{Dense, Svd, vector};
+use crate::optim::Budget;
+
+/// Answers through which the start of the next fit is extrapolated. More of them follow the path more closely until a
+/// row begins or ceases to have a loss, where its third derivative jumps.
+const HISTORY: usize = 4;
+
+/// An answer on the path: its budget and its hyperplane.
+type Place = (f64, Hyperplane);
+
+/// Solves for every budget $\kappa\sum c_i$ of `targets`, from the largest to the smallest, each from the
+/// last and with all of `budget`; answers are in the order given.
+pub(super) fn solve_path(
+    rows: &Rows<'_>,
+    targets: &[f64],
+    floor: f64,
+    budget: &Budget<'_>,
+    control: &Control,
+) -> Result<Vec<Solution>> {
+    let mut order: Vec<usize> = (0..targets.len()).collect();
+    order.sort_by(|&i, &j| targets[j].total_cmp(&targets[i]));
+    let mut found: Vec<Option<Solution>> = vec![None; targets.len()];
+    let mut places: Vec<Place> = Vec::with_capacity(HISTORY + 1);
+    let mut kept = if targets.len() > 1 { Kept::along_a_path() } else { Kept::default() };
+    for (done, &i) in order.iter().enumerate() {
+        let target = targets[i];
+        let task = Task { rows: *rows, form: Form::Budget(target), floor };
+        let warm = Warm { plane: predict(target, &places), kept: &mut kept };
+        let solution = solve_warm(&task, warm, &mut budget.clone())?;
+        let Hyperplane { w, factor } = &solution.plane;
+        if factor.nrows() > 0 && target > 0.0 {
+            places.retain(|(at, _)| *at > target);
+            places.push((target, Hyperplane { w: w.clone(), factor: leading(factor) }));
+            if places.len() > HISTORY {
+                places.remove(0);
+            }
+        }
+        found[i] = Some(solution);
+        control.progress(done as u64 + 1, order.len() as u64);
+    }
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// The start for `budget`: the polynomial in the logarithm of the budget through the last answers whose factors have
+/// as many rows as the last one.
+///
+/// It is drawn through $w$ and $\sqrt{\kappa}F$ (which tends to a limit), after every older $F$ has been turned onto the last.
+fn predict(budget: f64, places: &[Place]) -> Option<Hyperplane> {
+    let ((last_budget, last), older) = places.split_last()?;
+    let alike = older.iter().rev().take_while(|(_, old)| old.factor.nrows() == last.factor.nrows());
+    let mut through: Vec<Place> = vec![(*last_budget, last.clone())];
+    for (at, old) in alike {
+        let Some(turned) = turned_onto(&last.factor, &old.factor) else { break };
+        through.push((*at, Hyperplane { w: old.w.clone(), factor: turned }));
+    }
+    let p = last.w.len();
+    let mut out = Hyperplane { w: vec![0.0; p], factor: Dense::zeros(last.factor.nrows(), p) };
+    for (k, (at, place)) in through.iter().enumerate() {
+        let others = through.iter().enumerate().filter(|(l, _)| *l != k);
+        // Lagrange's polynomial that is 1 here and 0 at the others.
+        let share: f64 =
+            others.map(|(_, (other, _))| (budget / other).ln() / (at / other).ln()).product();
+        vector::axpy(share, &place.w, &mut out.w);
+        let scale = share * (at / budget).sqrt();
+        vector::axpy(scale, place.factor.data(), out.factor.data_mut());
+    }
+    Some(out)
+}
+
+/// $Q F$ with the rotation $Q$ that brings `older` closest to `last` (Procrustes).
+fn turned_onto(last: &Dense, older: &Dense) -> Option<Dense> {
+    let svd = Svd::new(&last.mul_tr(older)).ok()?;
+    Some(svd.u.mul_tr(&svd.v).mul(older))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// $w = (l, l^3)$ and $\sqrt\kappa F = (1, l^2)$ with $l = \ln\kappa$, older factors with the other sign.
+    #[test]
+    fn a_cubic_path_is_predicted_exactly_whatever_the_signs_of_the_factors() {
+        let at = |budget: f64, sign: f64| {
+            let (l, root) = (budget.ln(), sign / budget.sqrt());
+            let factor = Dense::from_rows(1, 2, vec![root, root * l * l]);
+            (budget, Hyperplane { w: vec![l, l.powi(3)], factor })
+        };
+        let places = [at(8.0, -1.0), at(5.0, 1.0), at(4.0, -1.0), at(3.5, 1.0)];
+        let (Some(found), (_, wanted)) = (predict(3.1, &places), at(3.1, 1.0)) else {
+            unreachable!("there are places");
+        };
+        let pairs = found.w.iter().zip(&wanted.w);
+        for (a, b) in pairs.chain(found.factor.data().iter().zip(wanted.factor.data())) {
+            assert!((a - b).abs() < 1e-10, "{a} {b}");
+        }
+        assert!(predict(1.0, &[]).is_none());
+    }
+}
