@@ -6,7 +6,7 @@ use std::io::{BufReader, Cursor, Read, Seek};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema};
 use mainstay::data::{Cells, Column, Table, WordList};
@@ -183,7 +183,12 @@ fn append(cells: &mut Cells, array: &ArrayRef) -> Result<(), ArrowError> {
     match cells {
         Cells::Numbers(values) => {
             let cast = arrow_cast::cast(array, &DataType::Float64)?;
-            values.extend(cast.as_primitive::<Float64Type>().iter().map(|v| v.unwrap_or(f64::NAN)));
+            let cast = cast.as_primitive::<Float64Type>();
+            if cast.null_count() == 0 {
+                values.extend_from_slice(cast.values());
+            } else {
+                values.extend(cast.iter().map(|v| v.unwrap_or(f64::NAN)));
+            }
         }
         Cells::Words(list) => {
             let cast = arrow_cast::cast(array, &DataType::Utf8)?;
