@@ -1,7 +1,13 @@
-"""Rows beyond memory and cores: passes, memory, threads, Dask, and what the curvature of all rows costs."""
+"""Rows beyond memory and cores: passes, memory, threads, Dask, and what the curvature of all rows costs.
 
+    cargo xtask bench scale             a few minutes
+    cargo xtask bench scale --long      2,000,000 rows, ten times the rows, dask-ml if `MAINSTAY_DASK_ML` names a Python that has it
+    cargo xtask bench scale --huge      also 20 GB of Parquet, written to the folder for temporary files and deleted
+"""
+
+import json
 import os
-import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,13 +22,16 @@ from sklearn.linear_model import LogisticRegression
 
 import harness
 import mainstay
+import scale_limits
 from harness import Bar, Case, Contender
 from mainstay import PenalizedClassifier, StableLogisticRegression, StableSVC
+from scale_data import rows, write_parquet, write_set
+from scale_limits import verdict
 
 TITLE = "More rows than memory, more cores than one (`n_jobs`, `mainstay.scan`, Dask)"
 warnings.simplefilter("ignore", ConvergenceWarning)
 
-ROWS, COLUMNS, GROUP = 2_000_000, 50, 50_000
+COLUMNS = 50
 #: (name, estimator, most passes, the first look included)
 PASSES = [
     ("logistic, L2", PenalizedClassifier(alpha=1e-4), 5),
@@ -30,36 +39,15 @@ PASSES = [
     ("modified Huber, L2", PenalizedClassifier("modified_huber", alpha=1e-4), 5),
     ("logistic, L1", PenalizedClassifier(penalty="l1", alpha=1e-3), 6),
     ("hinge, L2", PenalizedClassifier("hinge", alpha=1e-4), 8),
-    ("StableSVC, k = 0.5", StableSVC(k=0.5, C=1e-4), 10),
-    ("StableSVC, squared hinge, k = 0.5", StableSVC(k=0.5, C=1e-4, loss="squared_hinge"), 10),
+    ("StableSVC, k = 0.7", StableSVC(k=0.7, C=1e-5), 10),
+    ("StableSVC, squared hinge, k = 0.7", StableSVC(k=0.7, C=1e-5, loss="squared_hinge"), 8),
     ("StableLogisticRegression, k = 0.7", StableLogisticRegression(k=0.7, alpha=1e-4), 10),
 ]
 
 
-def rows(n, p, seed):
-    """Two clouds that overlap, columns of different scales, a twentieth of the labels wrong."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p)) * np.logspace(-1, 1, p)
-    w = np.random.default_rng(7).normal(size=p) / np.logspace(-1, 1, p)
-    y = (X @ w / np.sqrt(p) + 0.7 * rng.normal(size=n) > 0).astype(int)
-    wrong = rng.random(n) < 0.05
-    return X, np.where(wrong, 1 - y, y)
-
-
-def write_parquet(path, n, p=COLUMNS, group=GROUP):
-    """Rows in row groups, made and written one group at a time."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    names = [f"x{j}" for j in range(p)]
-    writer = None
-    for first in range(0, n, group):
-        X, y = rows(min(group, n - first), p, seed=first)
-        table = pa.table({name: X[:, j] for j, name in enumerate(names)} | {"label": y})
-        writer = writer or pq.ParquetWriter(path, table.schema, compression="snappy")
-        writer.write_table(table)
-    writer.close()
-    return path
+def wanted(length):
+    """Whether runs of this length ("long", "huge") were asked for."""
+    return os.environ.get("MAINSTAY_BENCH_LENGTH", "") in {"long": ("long", "huge"), "huge": ("huge",)}[length]
 
 
 def cases(_):
@@ -84,7 +72,7 @@ def gap_of(X, y, alpha, bound):
 
 
 def against_scikit_learn():
-    """One thread and two, at equal gap."""
+    """One thread by processor time, two by wall time, at equal gap."""
     alpha, (X, y) = 1e-4, rows(500_000, COLUMNS, seed=1)
 
     def bound():
@@ -102,8 +90,10 @@ def against_scikit_learn():
             lambda: single_thread(newton_cholesky, X, y, alpha),
             gap_of(X, y, alpha, bound),
         )
-        title = f"logistic, 500,000 x {COLUMNS}, in memory, {jobs} thread{'s'[: jobs - 1]}"
-        yield Case(title, [ours, theirs], [Bar(theirs.name, ratio)], rounds=3)
+        clock = time.process_time if jobs == 1 else time.perf_counter
+        word = "processor time" if jobs == 1 else "wall time"
+        title = f"logistic, 500,000 x {COLUMNS}, in memory, {jobs} thread{'s'[: jobs - 1]}, {word}"
+        yield Case(title, [ours, theirs], [Bar(theirs.name, ratio)], rounds=5, clock=clock)
 
 
 def single_thread(work, *args):
@@ -115,38 +105,56 @@ def single_thread(work, *args):
 
 def curvature():
     """A pass whose curvature comes from 100 rows per column."""
-    X, y = rows(200_000, 200, seed=2)
+    import dask
     import dask.array as da
 
+    X, y = rows(200_000, 200, seed=2)
     blocks = da.from_array(X, chunks=(20_000, 200)), da.from_array(y, chunks=20_000)
 
     def fit(curvature_rows):
-        with mainstay.config(curvature_rows=curvature_rows):
+        with mainstay.config(curvature_rows=curvature_rows), dask.config.set(scheduler="sync"):
             return PenalizedClassifier(alpha=1e-4).fit(*blocks)
 
     some = Contender("100 rows per column", lambda: fit(100), lambda m: m.dual_gap_)
     every = Contender("all rows", lambda: fit(None), lambda m: m.dual_gap_)
     passes = {c.name: c.run().n_iter_ for c in (some, every)}
-    note = f"passes: {passes[some.name]} and {passes[every.name]} (bar: at most 3 more)"
-    return Case("logistic, 200,000 x 200, curvature of", [some, every], rounds=3, note=note)
+    # Per pass: the rows are the same, and so is the first look.
+    some.scale, every.scale = 1 / passes[some.name], 1 / passes[every.name]
+    more = passes[some.name] - passes[every.name]
+    note = f"seconds of a pass; {passes[some.name]} and {passes[every.name]} passes (bar <= 3 more: {verdict(more <= 3)})"
+    title = "logistic, 200,000 x 200, curvature of"
+    bar = Bar(every.name, 1 / 0.6)
+    return Case(title, [some, every], [bar], rounds=3, note=note, clock=time.process_time)
 
 
 def growth(_):
     """Passes, times and memory that are no ratio of two contenders."""
+    n = 2_000_000 if wanted("long") else 400_000
     with tempfile.TemporaryDirectory() as folder:
-        path = write_parquet(Path(folder) / "rows.parquet", ROWS)
+        path = write_parquet(Path(folder) / "rows.parquet", n)
         yield ""
-        yield from passes(path)
+        yield from passes(path, n)
         yield ""
-        yield from out_of_core(path)
+        yield from out_of_core(path, n)
         yield ""
-        yield from memory(Path(folder))
+        yield from scale_limits.memory(Path(folder), 400_000 if wanted("long") else 100_000)
     yield ""
-    yield from tiny_partitions()
+    yield from scale_limits.beyond_the_data()
+    yield from scale_limits.tiny_partitions()
+    yield from scale_limits.checkpoints()
+    yield from scale_limits.lost_worker()
+    yield from scale_limits.fatal_failure()
+    python = os.environ.get("MAINSTAY_DASK_ML")
+    if python and wanted("long"):
+        yield ""
+        yield from against_dask_ml(python)
+    if wanted("huge"):
+        yield ""
+        yield from twenty_gigabytes()
 
 
-def passes(path):
-    yield f"Passes at {ROWS:,} x {COLUMNS} to a proven gap of 1e-6, read from Parquet:"
+def passes(path, n):
+    yield f"Passes at {n:,} x {COLUMNS} to a proven gap of 1e-6, read from Parquet:"
     yield ""
     yield "| problem | passes | bar | gap | seconds |"
     yield "|---|---|---|---|---|"
@@ -154,17 +162,18 @@ def passes(path):
         start = time.perf_counter()
         model.fit(mainstay.scan(path), "label")
         seconds = time.perf_counter() - start
-        kept = "kept" if model.n_iter_ <= most else "MISSED"
+        kept = verdict(model.n_iter_ <= most)
         yield f"| {name} | {model.n_iter_} | <= {most}: {kept} | {model.dual_gap_:.1e} | {seconds:.1f} |"
 
 
-def out_of_core(path):
+def out_of_core(path, n):
     """Wall time from a cached file against the same rows in memory."""
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
-    y = table["label"].to_numpy()
-    X = np.column_stack([table[name].to_numpy() for name in table.column_names if name != "label"])
+    read = pq.read_table(path)
+    y = read["label"].to_numpy()
+    X = np.column_stack([read[name].to_numpy() for name in read.column_names if name != "label"])
+    del read
     model, times = PenalizedClassifier(alpha=1e-4, n_jobs=2), {"memory": [], "file": []}
     for _ in range(3):
         for name, args in (("memory", (X, y)), ("file", (mainstay.scan(path), "label"))):
@@ -172,63 +181,62 @@ def out_of_core(path):
             model.fit(*args)
             times[name].append(time.perf_counter() - start)
     memory, file = median(times["memory"]), median(times["file"])
-    kept = "kept" if file <= 2 * memory else "MISSED"
-    yield f"Logistic, {ROWS:,} x {COLUMNS}: {file:.2f} s from the file, {memory:.2f} s in memory, ratio {file / memory:.2f} (bar <= 2: {kept})."
+    kept = verdict(file <= 2 * memory)
+    yield f"Logistic, {n:,} x {COLUMNS}, two threads: {file:.2f} s from the file, {memory:.2f} s in memory, ratio {file / memory:.2f} (bar <= 2: {kept})."
 
 
-MEMORY = """
-import subprocess, sys
+def against_dask_ml(python):
+    """Processor time of workers and client, each in a cluster of its own."""
+    import scale_dask_ml as peer
+
+    script = str(Path(peer.__file__))
+    with tempfile.TemporaryDirectory() as folder:
+        for first in range(0, peer.ROWS, peer.BLOCK):
+            path = Path(folder) / f"{first // peer.BLOCK:03d}.parquet"
+            write_parquet(path, peer.BLOCK, peer.COLUMNS, seed=first)
+        found = {}
+        for who in ("mainstay", "newton", "lbfgs"):
+            own = [sys.executable if who == "mainstay" else python, script, who, folder]
+            done = subprocess.run(own, capture_output=True, text=True, check=True)
+            found[who] = json.loads(done.stdout.splitlines()[-1])
+    ours = found["mainstay"]
+    best = min(part["objective"] for part in found.values())
+    yield f"Logistic, {peer.ROWS:,} x {peer.COLUMNS}, Dask with two worker processes, against dask-ml:"
+    yield ""
+    yield "| who | processor seconds | ratio | bar | peak of a worker in MB | objective less the best |"
+    yield "|---|---|---|---|---|---|"
+    for who, bar in (("mainstay", None), ("newton", 4), ("lbfgs", 8)):
+        part = found[who]
+        ratio = part["cpu"] / ours["cpu"]
+        shown = "" if bar is None else f">= {bar}: {verdict(ratio >= bar)}"
+        above = part["objective"] - best
+        yield f"| {who} | {part['cpu']:.1f} | {ratio:.1f} | {shown} | {part['peak']:.0f} | {above:.1e} |"
+    part = ours["peak"] / found["newton"]["peak"]
+    yield ""
+    yield f"Peak of a worker: {part:.2f} of that of dask-ml's newton (bar <= 0.6: {verdict(part <= 0.6)})."
+
+
+HUGE = """
+import time, json, sys
 import mainstay
 from mainstay import PenalizedClassifier
-PenalizedClassifier(alpha=1e-4).fit(mainstay.scan({path!r}, memory="200M"), "label")
+start = time.perf_counter()
+model = PenalizedClassifier(alpha=1e-4, n_jobs=2, verbose=1).fit(mainstay.scan({path!r}, memory="500M"), "label")
+print(json.dumps([time.perf_counter() - start, model.n_iter_, model.dual_gap_]), flush=True)
 """
 
 
-def memory(folder):
-    """Peak memory at ten times the rows."""
-    command = [sys.executable, "-m", "mainstay"]
-    small, large = (write_parquet(folder / f"{n}.parquet", n) for n in (400_000, 4_000_000))
-    model = str(folder / "model.json")
-    subprocess.run([*command, "fit", small, "--target", "label", "--method", "l2", "--raw", "-o", model], check=True, capture_output=True)
-    yield "Peak memory in MB at 400,000 and 4,000,000 rows:"
-    yield ""
-    yield "| what | 400,000 | 4,000,000 | ratio | bar |"
-    yield "|---|---|---|---|---|"
-    for what in ("fit", "predict", "certify"):
-        found = []
-        for path in (small, large):
-            if what == "fit":
-                found.append(harness.peak_memory(MEMORY.format(path=str(path))))
-            else:
-                found.append(peak_of([*command, what, model, str(path), "-o", os.devnull]))
-        ratio = found[1] / found[0]
-        yield f"| {what} | {found[0]:.0f} | {found[1]:.0f} | {ratio:.2f} | <= 1.5: {'kept' if ratio <= 1.5 else 'MISSED'} |"
-
-
-def peak_of(command):
-    """Peak memory of a command in MB, alone in a process that starts it."""
-    code = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+def twenty_gigabytes(n=50_000_000):
+    """A set larger than most laptops' memory, within 2 GB."""
+    folder = Path(tempfile.mkdtemp(prefix="mainstay-huge-"))
+    try:
+        write_set(folder, n, COLUMNS)
+        size = sum(path.stat().st_size for path in folder.iterdir()) / 1e9
+        peak, lines = harness.peak_memory(HUGE.format(path=str(folder)), lines=True)
+    finally:
+        shutil.rmtree(folder)
+    seconds, passes, gap = json.loads(lines[-2])
+    yield (
+        f"Logistic, {n:,} x {COLUMNS}, {size:.1f} GB of Parquet: {seconds:.0f} s, {passes} passes, gap {gap:.1e}, "
+        f"peak memory {peak:.0f} MB (bar <= 2000: {verdict(peak <= 2000)})."
     )
-    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
-    return int(done.stdout) / 1024
-
-
-def tiny_partitions():
-    """What the scheduler costs: a thousand partitions of a hundred rows on two worker processes."""
-    import dask.array as da
-    from distributed import Client, LocalCluster
-
-    X, y = rows(100_000, 10, seed=3)
-    blocks = da.from_array(X, chunks=(100, 10)), da.from_array(y, chunks=100)
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
-        Client(cluster),
-    ):
-        PenalizedClassifier(alpha=1e-3).fit(*blocks)
-        start = resource.getrusage(resource.RUSAGE_SELF).ru_utime, time.perf_counter()
-        model = PenalizedClassifier(alpha=1e-3).fit(*blocks)
-        seconds = (time.perf_counter() - start[1]) / model.n_iter_
-    kept = "kept" if seconds <= 0.3 else "MISSED"
-    yield f"1,000 partitions of 100 rows, two worker processes: {seconds:.2f} s per pass, the first look included (bar <= 0.3: {kept})."

@@ -45,6 +45,8 @@ class Case:
     note: str = ""
     #: A promise about our own time, where there is one.
     limit: float | None = None
+    #: Wall time, or `time.process_time` where threads of others should not count.
+    clock: object = time.perf_counter
 
 
 @dataclass
@@ -78,9 +80,9 @@ def measure(case):
     answers = {}
     for _ in range(case.rounds):
         for contender in case.contenders:
-            start = time.perf_counter()
+            start = case.clock()
             answers[contender.name] = contender.run()
-            times[contender.name].append(contender.scale * (time.perf_counter() - start))
+            times[contender.name].append(contender.scale * (case.clock() - start))
     gaps = {c.name: c.gap(answers[c.name]) for c in case.contenders if c.gap is not None}
     return Result(case, {name: median(t) for name, t in times.items()}, gaps)
 
@@ -125,8 +127,8 @@ def growth(sizes, run):
     return seconds, float(slope)
 
 
-def peak_memory(code):
-    """Peak memory in MB of a fresh interpreter that runs ``code``.
+def peak_memory(code, lines=False):
+    """Peak memory in MB of a fresh interpreter that runs ``code``, and with ``lines`` what it printed.
 
     Read from /proc where there is one: ``ru_maxrss`` begins with what the parent held when it forked.
     """
@@ -140,7 +142,8 @@ else:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
     done = subprocess.run([sys.executable, "-c", code + "\n" + tail], capture_output=True, text=True, check=True)
-    return int(done.stdout.split()[-1]) / 1024
+    peak = int(done.stdout.split()[-1]) / 1024
+    return (peak, done.stdout.splitlines()) if lines else peak
 
 
 def own_peak():

@@ -4,6 +4,7 @@
     cargo xtask bench penalized       one group
     cargo xtask bench --data DIR      also the cases on real data (files as docs/reproduce.md describes them)
     cargo xtask bench guide --data DIR    the figures on the guide's pages
+    cargo xtask bench scale --long    also what takes an hour; --huge: also 20 GB of rows
 
 Run it on an otherwise idle machine.
 """
@@ -39,7 +40,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("groups", nargs="*", default=GROUPS, help=f"guide, or of {', '.join(GROUPS)}")
     parser.add_argument("--data", type=Path, default=os.environ.get("MAINSTAY_DATA"))
+    parser.add_argument("--long", action="store_const", const="long", dest="length", help="also long runs")
+    parser.add_argument("--huge", action="store_const", const="huge", dest="length", help="also huge data")
     args = parser.parse_args()
+    if args.length:
+        os.environ["MAINSTAY_BENCH_LENGTH"] = args.length
     groups = args.groups or GROUPS
     if "guide" in groups:
         if args.data is None:

@@ -34,6 +34,7 @@ from mainstay import _core, _dask, _scan
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
 from mainstay._config import wants_proof
 from mainstay._dask import is_dask
+from mainstay._partitioned import coded
 from mainstay._scan import is_scan
 from mainstay._state import PlainState
 from mainstay._suspects import SuspiciousLabels
@@ -315,7 +316,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         if y.dtype.kind not in "biu":  # integers are classes, which takes a while to find out
             _check_labels(y)
             check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = coded(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return X, codes.astype(np.int64, copy=False), sample_weight

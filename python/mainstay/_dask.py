@@ -6,6 +6,7 @@ do again what a lost worker had done. The current client is asked for at fit tim
 """
 
 import os
+import time
 
 import numpy as np
 
@@ -20,6 +21,10 @@ _TASKS_PER_THREAD = 2
 _TASK_BYTES = 256e6
 # Part of the memory of all workers that the rows may take to be kept there between passes.
 _KEEP = 0.3
+# Seconds spent at most to find out which partition cannot be had.
+_SEARCH = 30
+# Errors of the cluster itself, which no partition explains.
+_OF_DASK = ("KilledWorker", "CancelledError", "FutureCancelledError", "FuturesCancelledError")
 _LABEL, _WEIGHT = "__mainstay_label__", "__mainstay_weight__"
 
 
@@ -333,9 +338,47 @@ class _Engine:
 
     def _result(self, task):
         client = _client()
+        try:
+            if client is None:
+                return self.dask.compute(task)[0]
+            return client.compute(task, retries=3).result()
+        except Exception as error:
+            if type(error).__name__ in _OF_DASK or str(error).startswith("partition "):
+                raise
+            index = self._failing(client)
+            if index is None:
+                raise
+            text = f"partition {index}: {type(error).__name__}: {error}"
+            raise RuntimeError(text) from error
+
+    def _failing(self, client):
+        """Find a partition that cannot be had; None if there is none, or not in time."""
+        have, end = self.dask.delayed(_nothing, pure=False), time.monotonic() + _SEARCH
+        tasks = [have(part[0]) for part in self.parts]
         if client is None:
-            return self.dask.compute(task)[0]
-        return client.compute(task, retries=3).result()
+            for index, task in enumerate(tasks):
+                try:
+                    self.dask.compute(task)
+                except Exception:
+                    return index
+                if time.monotonic() > end:
+                    break
+            return None
+        from distributed import wait
+
+        futures = client.compute(tasks)
+        try:
+            wait(futures, timeout=_SEARCH, return_when="FIRST_COMPLETED")
+            while any(future.status == "pending" for future in futures):
+                if any(future.status == "error" for future in futures) or time.monotonic() > end:
+                    break
+                time.sleep(0.05)
+            failed = (i for i, future in enumerate(futures) if future.status == "error")
+            return next(failed, None)
+        except TimeoutError:
+            return None
+        finally:
+            client.cancel(futures)
 
 
 def _bundle(many, tasks, total):
@@ -360,6 +403,10 @@ def _groups(held):
         some = [i for i, end in enumerate(ends) if end > first and end - held[i] < last]
         skipped = ends[some[0]] - held[some[0]]
         yield some, slice(first - skipped, last - skipped)
+
+
+def _nothing(part):
+    """Forget a partition that could be had."""
 
 
 def _keep(ask, classes):

@@ -99,6 +99,21 @@ def _tell(model, driver, start):
         print(text, file=sys.stderr, flush=True)
 
 
+def coded(y):
+    """Sorted classes and the index of every label among them; small integers without sorting all rows."""
+    if y.dtype.kind in "iu" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < min(len(y), 65_536):
+            wide = y.astype(np.int64) if y.dtype.kind == "i" else y
+            place = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
+            seen = np.flatnonzero(np.bincount(place))
+            codes = np.zeros(high - low + 1, dtype=np.int64)
+            codes[seen] = np.arange(len(seen))
+            classes = seen.astype(wide.dtype) + wide.dtype.type(low)
+            return classes.astype(y.dtype), codes[place]
+    return np.unique(y, return_inverse=True)
+
+
 def _plain(index, y):
     """Labels as an array of numbers, bools or text."""
     y = np.asarray(y)
@@ -123,8 +138,7 @@ def _is_missing(label):
 
 def _named(index, y):
     """Names of the labels that occur, and for every row which of them it has."""
-    y = _plain(index, y)
-    found, codes = np.unique(y, return_inverse=True)
+    found, codes = coded(_plain(index, y))
     names = []
     for label in found.tolist():
         if isinstance(label, bool):
@@ -157,7 +171,7 @@ def _labels(names, dtype):
 def _codes(index, y, classes):
     """Position of every label in ``classes``."""
     place = {label: code for code, label in enumerate(classes.tolist())}
-    found, codes = np.unique(_plain(index, y), return_inverse=True)
+    found, codes = coded(_plain(index, y))
     try:
         known = np.array([place[label] for label in found.tolist()], dtype=np.int64)
     except KeyError as error:

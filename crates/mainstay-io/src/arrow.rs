@@ -4,12 +4,13 @@
 
 use std::io::{BufReader, Cursor, Read, Seek};
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema};
 use mainstay::data::{Cells, Column, Table, WordList};
 
-use crate::arrow_cells;
 use crate::chunks::{ChunkOptions, Outlet};
 use crate::error::{Error, Result};
 use crate::guard::guarded;
@@ -180,7 +181,21 @@ fn kind(data_type: &DataType) -> Option<Kind> {
 
 fn append(cells: &mut Cells, array: &ArrayRef) -> Result<(), ArrowError> {
     match cells {
-        Cells::Numbers(values) => arrow_cells::numbers(array, values),
-        Cells::Words(list) => arrow_cells::words(array, list),
+        Cells::Numbers(values) => {
+            let cast = arrow_cast::cast(array, &DataType::Float64)?;
+            let cast = cast.as_primitive::<Float64Type>();
+            if cast.null_count() == 0 {
+                values.extend_from_slice(cast.values());
+            } else {
+                values.extend(cast.iter().map(|v| v.unwrap_or(f64::NAN)));
+            }
+        }
+        Cells::Words(list) => {
+            let cast = arrow_cast::cast(array, &DataType::Utf8)?;
+            for word in cast.as_string::<i32>() {
+                list.push(word.map(str::trim).filter(|w| !w.is_empty()));
+            }
+        }
     }
+    Ok(())
 }

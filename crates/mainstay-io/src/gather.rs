@@ -56,16 +56,22 @@ impl Gather {
                 end += length;
                 starts.push(end);
             }
-            let indices = self.indices.drain(..end).collect();
-            let values = self.values.drain(..end).collect();
+            let indices = first_of(&mut self.indices, end);
+            let values = first_of(&mut self.values, end);
             Matrix::Sparse(Csr::new(self.columns, starts, indices, values)?)
         } else {
-            let values = self.values.drain(..count * self.columns).collect();
+            let values = first_of(&mut self.values, count * self.columns);
             Matrix::Dense(Dense::from_rows(count, self.columns, values))
         };
-        let labels = self.labels.drain(..count).collect();
-        let weights = self.weights.as_mut().map(|w| w.drain(..count).collect());
-        let places = self.places.drain(..count).collect();
+        let labels = first_of(&mut self.labels, count);
+        let weights = self.weights.as_mut().map(|w| first_of(w, count));
+        let places = first_of(&mut self.places, count);
         Ok(LearnedRows { features, labels, weights, places })
     }
+}
+
+/// The first `count` of a list, which keeps the rest; only the rest is copied.
+fn first_of<T>(list: &mut Vec<T>, count: usize) -> Vec<T> {
+    let rest = list.split_off(count);
+    std::mem::replace(list, rest)
 }

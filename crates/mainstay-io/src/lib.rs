@@ -27,8 +27,6 @@
 
 #[cfg(feature = "parquet")]
 mod arrow;
-#[cfg(feature = "parquet")]
-mod arrow_cells;
 mod atomic;
 mod blocks;
 mod chunks;

@@ -74,6 +74,7 @@ impl Scan {
             files: self.files.iter().cloned().collect(),
             options: self.options.clone(),
             current: None,
+            next: None,
             name: String::new(),
             notes: Vec::new(),
             rows: 0,
@@ -86,12 +87,21 @@ pub struct ScanPass {
     files: VecDeque<PathBuf>,
     options: ChunkOptions,
     current: Option<Chunks>,
+    /// The file after it, whose first rows are read while the last ones of `current` are taken.
+    next: Option<(String, Chunks)>,
     name: String,
     notes: Vec<String>,
     rows: usize,
 }
 
 impl ScanPass {
+    /// Begins to read the next file.
+    fn open_next(&mut self) -> Option<(String, Chunks)> {
+        let file = self.files.pop_front()?;
+        let name = file.display().to_string();
+        Some((name, Chunks::new(Source::Path(file), self.options.clone())))
+    }
+
     /// The file that the last chunk came from.
     pub fn file(&self) -> &str {
         &self.name
@@ -115,9 +125,9 @@ impl Iterator for ScanPass {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if self.current.is_none() {
-                let file = self.files.pop_front()?;
-                self.name = file.display().to_string();
-                self.current = Some(Chunks::new(Source::Path(file), self.options.clone()));
+                let (name, chunks) = self.next.take().or_else(|| self.open_next())?;
+                (self.name, self.current) = (name, Some(chunks));
+                self.next = self.open_next();
             }
             let chunks = self.current.as_mut()?;
             match chunks.next() {
@@ -127,7 +137,7 @@ impl Iterator for ScanPass {
                 }
                 Some(Err(error)) => {
                     self.files.clear();
-                    self.current = None;
+                    (self.current, self.next) = (None, None);
                     return Some(Err(error));
                 }
                 None => {

@@ -1,14 +1,19 @@
 //! Fits over partitions against the fits of the same rows in memory.
 #![cfg(test)]
 
+mod partitions;
+
+use std::borrow::Cow;
+
 use mainstay::data::Dataset;
-use mainstay::linalg::{Csr, Dense, Matrix};
+use mainstay::linalg::{Csr, Dense};
 use mainstay::model::{Fitted, Model};
 use mainstay::partitioned::{
     Ask, Block, Driver, InMemory, MergeTree, Message, Partitions, Step, fit, look,
 };
 use mainstay::{Control, Error, Result, methods};
 use mainstay_testkit::generate::{normal, rng};
+use partitions::{Pieces, assert_within_gaps, by_bytes, in_memory, over};
 use serde_json::{Value, json};
 
 /// Rows around a plane, a tenth of them of any class; columns of different sizes, far from zero.
@@ -28,14 +33,6 @@ fn rows(n: usize, p: usize, classes: usize, seed: u64) -> Dataset {
     let unit = |j: usize| [1.0, 0.01, 30.0][j % 3];
     let x = Dense::from_fn(n, p, |i, j| (z[i * p + j] + j as f64) * unit(j));
     Dataset::new(x.into(), (0..n).map(class).collect(), classes).unwrap()
-}
-
-fn over(source: &dyn Partitions, method: &str, params: &Value) -> Result<Fitted> {
-    fit(source, methods::driver(method, params)?, &Control::new(), |_| Ok(()))
-}
-
-fn in_memory(data: &Dataset, method: &str, params: &Value) -> Fitted {
-    methods::find(method).unwrap().estimator(params).unwrap().fit(data, &Control::new()).unwrap()
 }
 
 /// Problems that have a partitioned form.
@@ -58,14 +55,9 @@ fn cases() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Objectives of both lie above the optimum by less than their gaps.
 fn assert_agree(a: &Fitted, b: &Fitted, what: &str) {
-    assert_eq!(a.certificates.len(), b.certificates.len());
-    for (a, b) in a.certificates.iter().zip(&b.certificates) {
-        assert!(a.gap() <= 1e-6 && b.gap() <= 1e-6, "{what}: {a:?} {b:?}");
-        let room = (a.gap() + b.gap() + 1e-12) * a.primal.abs().max(1.0);
-        assert!((a.primal - b.primal).abs() <= room, "{what}: {a:?} {b:?}");
-    }
+    assert!(a.tol <= 1e-6 && b.tol <= 1e-6);
+    assert_within_gaps(a, b, 1e-12, what);
 }
 
 #[test]
@@ -130,32 +122,6 @@ fn more_than_two_classes_share_a_pass() {
     assert!(joint.contains("StableLogisticRegression"), "{joint}");
 }
 
-/// Blocks as they come: owned, of any size, with weights.
-struct Pieces(Vec<(Matrix, Vec<usize>, Option<Vec<f64>>)>);
-
-impl Pieces {
-    /// `data` cut after the given numbers of rows.
-    fn cut(data: &Dataset, lengths: &[usize]) -> Self {
-        let mut first = 0;
-        let mut pieces = Vec::new();
-        for length in lengths {
-            let rows: Vec<usize> = (first..first + length).collect();
-            first += length;
-            let labels = rows.iter().map(|&i| data.labels()[i]).collect();
-            let weights = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
-            pieces.push((data.features().select_rows(&rows), labels, weights));
-        }
-        assert_eq!(first, data.len());
-        Self(pieces)
-    }
-}
-
-impl Partitions for Pieces {
-    fn block(&self, index: usize) -> Result<Option<Block<'_>>> {
-        Ok(self.0.get(index).cloned().map(|(x, y, w)| Block::new(index, x, y, w)))
-    }
-}
-
 #[test]
 fn empty_one_row_and_one_class_partitions_are_partitions() {
     let data = rows(1500, 3, 2, 5);
@@ -205,43 +171,17 @@ fn the_number_of_threads_and_the_way_of_the_bytes_change_no_bit() {
     let one = with_threads(1);
     assert_eq!(with_threads(3), one);
 
-    // Every ask and every message as bytes, merged level by level as a cluster would.
-    let mut driver = methods::driver("stable-logistic", &params).unwrap();
-    let mut step = driver.next(None).unwrap();
-    let found = loop {
-        let ask = match step {
-            Step::Done(fitted) => break *fitted,
-            Step::Ask(ask) => ask.to_bytes(),
-        };
-        let mut level: Vec<Vec<u8>> = (0..30)
-            .map(|i| {
-                let block = source.block(i).unwrap().unwrap();
-                look(&block, &Ask::from_bytes(&ask).unwrap()).unwrap().to_bytes()
-            })
-            .collect();
-        while level.len() > 1 {
-            level = level.chunks(8).map(merged).collect();
-        }
-        step = driver.next(Some(Message::from_bytes(&level[0]).unwrap())).unwrap();
-    };
-    assert_eq!(found, one);
-}
-
-fn merged(messages: &[Vec<u8>]) -> Vec<u8> {
-    let mut tree = MergeTree::new();
-    for message in messages {
-        tree.push(Message::from_bytes(message).unwrap()).unwrap();
-    }
-    tree.finish().unwrap().unwrap().to_bytes()
+    let driver = methods::driver("stable-logistic", &params).unwrap();
+    assert_eq!(by_bytes(&source, driver).0, one);
 }
 
 #[test]
 fn a_number_that_is_not_finite_is_named_by_partition_and_row() {
     let data = rows(900, 3, 2, 8);
     let mut pieces = Pieces::cut(&data, &[300, 300, 300]);
-    let mut dense = pieces.0[1].0.to_dense();
+    let mut dense = pieces.0[1].x.to_dense();
     dense[(17, 2)] = f64::NAN;
-    pieces.0[1].0 = dense.into();
+    pieces.0[1].x = Cow::Owned(dense.into());
     let told = over(&pieces, "l2", &json!({})).unwrap_err().to_string();
     assert!(told.starts_with("partition 1, row 17, column 2: NaN"), "{told}");
 }
@@ -254,10 +194,20 @@ fn blocks_that_do_not_fit_together_are_refused() {
         change(&mut pieces);
         over(&pieces, "l2", &json!({})).unwrap_err().to_string()
     };
-    assert!(told(|p| p.0[1].0 = Dense::zeros(40, 2).into()).contains("3 and 2 columns"));
-    assert!(told(|p| p.0[1].1.truncate(39)).contains("partition 1: 40 rows but 39 labels"));
-    assert!(told(|p| p.0[1].2 = Some(vec![-1.0; 40])).contains("partition 1: row 0: weight -1"));
-    assert!(told(|p| p.0.iter_mut().for_each(|b| b.1.fill(0))).contains("only one class"));
+    assert!(
+        told(|p| p.0[1].x = Cow::Owned(Dense::zeros(40, 2).into())).contains("3 and 2 columns")
+    );
+    assert!(
+        told(|p| p.0[1].labels.to_mut().truncate(39))
+            .contains("partition 1: 40 rows but 39 labels")
+    );
+    assert!(
+        told(|p| p.0[1].weights = Some(vec![-1.0; 40].into()))
+            .contains("partition 1: row 0: weight -1")
+    );
+    assert!(
+        told(|p| p.0.iter_mut().for_each(|b| b.labels.to_mut().fill(0))).contains("only one class")
+    );
     assert!(told(|p| p.0.clear()).contains("no partition"));
 }
 

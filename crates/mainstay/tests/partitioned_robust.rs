@@ -1,14 +1,15 @@
 //! Classifiers with an adversary over partitions against the fits of the same rows in memory.
 #![cfg(test)]
 
+mod partitions;
+
 use mainstay::data::{Dataset, RowUncertainty};
 use mainstay::linalg::{Csr, Dense, Matrix};
 use mainstay::model::Fitted;
-use mainstay::partitioned::{
-    Ask, Block, InMemory, MergeTree, Message, Partitions, Step, fit, look,
-};
-use mainstay::{Control, Result, methods};
+use mainstay::partitioned::{InMemory, fit};
+use mainstay::{Control, methods};
 use mainstay_testkit::generate::{normal, rng};
+use partitions::{Pieces, assert_within_gaps, by_bytes, in_memory, over};
 use serde_json::{Value, json};
 
 /// Rows of classes that every feature knows a little about, a twentieth of them of any class; columns of different sizes.
@@ -34,22 +35,8 @@ fn axes(n: usize, p: usize) -> Dense {
     Dense::from_fn(n, p, |i, j| unit(j) * ((i * 5 + j * 3) % 7) as f64 / 4.0)
 }
 
-fn over(source: &dyn Partitions, method: &str, params: &Value) -> Result<Fitted> {
-    fit(source, methods::driver(method, params)?, &Control::new(), |_| Ok(()))
-}
-
-fn in_memory(data: &Dataset, method: &str, params: &Value) -> Fitted {
-    methods::find(method).unwrap().estimator(params).unwrap().fit(data, &Control::new()).unwrap()
-}
-
-/// Objectives of both lie above the optimum by less than their gaps.
 fn assert_agree(a: &Fitted, b: &Fitted, what: &str) {
-    assert_eq!(a.certificates.len(), b.certificates.len());
-    for (own, other) in a.certificates.iter().zip(&b.certificates) {
-        assert!(own.gap() <= a.tol && other.gap() <= b.tol, "{what}: {own:?} {other:?}");
-        let room = (own.gap() + other.gap() + 1e-9) * own.primal.abs().max(1.0);
-        assert!((own.primal - other.primal).abs() <= room, "{what}: {own:?} {other:?}");
-    }
+    assert_within_gaps(a, b, 1e-9, what);
 }
 
 /// Problems that have a partitioned form, for five features.
@@ -139,37 +126,6 @@ fn more_than_two_classes_share_a_pass() {
     }
 }
 
-/// Blocks as they come: owned, of any size, with weights and errors.
-struct Pieces(Vec<Block<'static>>);
-
-impl Pieces {
-    /// `data` cut after the given numbers of rows.
-    fn cut(data: &Dataset, lengths: &[usize]) -> Self {
-        let mut first = 0;
-        let mut pieces = Vec::new();
-        for (index, length) in lengths.iter().enumerate() {
-            let rows: Vec<usize> = (first..first + length).collect();
-            first += length;
-            let labels = rows.iter().map(|&i| data.labels()[i]).collect();
-            let weights = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
-            let x = data.features().select_rows(&rows);
-            let block = Block::new(index, x, labels, weights);
-            pieces.push(match data.uncertainty() {
-                Some(RowUncertainty::Axes(axes)) => block.with_errors(axes.select_rows(&rows)),
-                _ => block,
-            });
-        }
-        assert_eq!(first, data.len());
-        Self(pieces)
-    }
-}
-
-impl Partitions for Pieces {
-    fn block(&self, index: usize) -> Result<Option<Block<'_>>> {
-        Ok(self.0.get(index).cloned())
-    }
-}
-
 /// Sorted by class, so that most blocks hold one class only; weights count as rows.
 #[test]
 fn empty_one_class_and_weighted_partitions_are_partitions() {
@@ -227,23 +183,7 @@ fn the_number_of_threads_and_the_way_of_the_bytes_change_no_bit() {
         let driver = || methods::driver(method, &params).unwrap();
         let threads = Control::new().with_threads(3);
         let one = fit(&source, driver(), &threads, |_| Ok(())).unwrap();
-        let mut own = driver();
-        let mut step = own.next(None).unwrap();
-        let found = loop {
-            let ask = match step {
-                Step::Done(fitted) => break *fitted,
-                Step::Ask(ask) => ask.to_bytes(),
-            };
-            let answer = |i: usize| {
-                let block = source.block(i).unwrap().unwrap();
-                look(&block, &Ask::from_bytes(&ask).unwrap()).unwrap().to_bytes()
-            };
-            let mut tree = MergeTree::new();
-            for bytes in (0..30).map(answer) {
-                tree.push(Message::from_bytes(&bytes).unwrap()).unwrap();
-            }
-            step = own.next(tree.finish().unwrap()).unwrap();
-        };
+        let (found, own) = by_bytes(&source, driver());
         assert_eq!(found, one);
         let bytes = own.checkpoint().unwrap();
         assert!(bytes.len() <= 50 * 4 + 2000, "{} bytes", bytes.len());
@@ -261,6 +201,8 @@ fn what_has_no_partitioned_form_is_refused_with_the_reason() {
     };
     assert!(told("missing-lp", json!({"values": "mutual_info"})).contains("sample"));
     assert!(told("missing-lp", json!({"n_chunks": 3})).contains("n_chunks"));
+    let filled = told("missing-lp", json!({"at_predict": "gaussian"}));
+    assert!(filled.contains("at_predict") && filled.contains("\"zero\""), "{filled}");
     assert!(told("missing-lp", json!({"values": [1.0]})).contains("3 features"));
     assert!(told("missing-lp", json!({"budget": 3.0})).contains("budget"));
     assert!(told("ellipsoid-svm", json!({"uncertainty": [0.1, 0.2]})).contains("semi-axes"));

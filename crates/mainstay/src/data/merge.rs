@@ -1,11 +1,12 @@
 //! A canonical form of weighted data: weight 2 and the row twice become the same bits.
 
+use rayon::prelude::*;
+
 use super::Dataset;
 use super::uncertainty::Key;
 use crate::linalg::Row;
 
-/// A data set without zero weights and repeated rows, in an order that depends only on the
-/// rows themselves, and the way back to the rows as they were given.
+/// A data set without zero weights and repeated rows, and the way back to the rows as they were given.
 #[derive(Debug, Clone)]
 pub struct Merged {
     /// Distinct (row, label) pairs; weights are always present.
@@ -14,14 +15,27 @@ pub struct Merged {
     pub position: Vec<Option<usize>>,
 }
 
+/// Distinct rows from which on they keep the order in which they were given: sorting would take a copy of all
+/// features and as long as a pass of a fit. Rows in another order then give other last digits.
+const KEPT_ORDER: usize = 50_000;
+/// Rows worth a task of their own.
+const ROWS_PER_TASK: usize = 1024;
+
 impl Merged {
-    /// Drops rows of weight 0, adds up the weights of equal (row, label) pairs (and equal measurement
-    /// errors, where there are any) and sorts by a hash of the row, so that neither row order nor repetition nor storage (dense or sparse) matters.
+    /// Drops rows of weight 0 and adds up the weights of equal (row, label) pairs (and equal measurement errors, where
+    /// there are any), so that neither repetition nor storage (dense or sparse) matters.
+    ///
+    /// Fewer than 50,000 distinct rows are sorted by a hash, so that their order does not matter either. More keep the order in which
+    /// they appear first; features that are lent are then lent on where no row is dropped.
     pub fn new(data: &Dataset) -> Self {
         let copies = Copies::of(data);
-        let (first, weights): (Vec<usize>, Vec<f64>) = copies.weighted(data).unzip();
-        let position = copies.position;
-        Self { data: data.select_rows(&first).replace_weights(weights), position }
+        let weights = copies.weights(data);
+        let merged = if copies.all_apart(data.len()) {
+            data.clone()
+        } else {
+            data.select_rows(&copies.firsts().collect::<Vec<usize>>())
+        };
+        Self { data: merged.replace_weights(weights), position: copies.position }
     }
 
     /// Per-row results of `data` as results of the given rows; dropped rows get `missing`.
@@ -34,7 +48,7 @@ impl Merged {
 /// weight 0.
 pub fn distinct_rows(data: &Dataset) -> Vec<Option<usize>> {
     let copies = Copies::of(data);
-    let mut numbers = vec![None; copies.rows.len()];
+    let mut numbers = vec![None; copies.ends.len()];
     let mut next = 0;
     let number = |place: &Option<usize>| {
         place.map(|k| {
@@ -47,59 +61,158 @@ pub fn distinct_rows(data: &Dataset) -> Vec<Option<usize>> {
     copies.position.iter().map(number).collect()
 }
 
-/// The first row of every content and label with the weight of all its copies, without those of weight 0, in an order
-/// that depends only on the rows themselves.
+/// The first row of every content and label with the weight of all its copies, without those of weight 0, in the order
+/// of [`Merged`].
 pub fn weighted_rows(data: &Dataset) -> Vec<(usize, f64)> {
-    Copies::of(data).weighted(data).collect()
+    let copies = Copies::of(data);
+    copies.firsts().zip(copies.weights(data)).collect()
+}
+
+/// `some` of the `n` rows of [`Merged`] data in an order that has nothing to do with what they hold, so that its first
+/// part is a sample too.
+pub fn sampled_rows(n: usize, some: usize) -> Vec<usize> {
+    if n < KEPT_ORDER {
+        // They are in the order of a hash.
+        return (0..some.min(n)).collect();
+    }
+    let mut drawn: Vec<(u64, usize)> = (0..n).map(|i| (scattered(i), i)).collect();
+    if some < n {
+        drawn.select_nth_unstable(some);
+        drawn.truncate(some);
+    }
+    drawn.sort_unstable();
+    drawn.into_iter().map(|(_, i)| i).collect()
 }
 
 /// Which rows are the same.
 struct Copies {
-    /// All rows of each kind.
-    rows: Vec<Vec<usize>>,
+    /// All rows that count, kind after kind.
+    rows: Vec<usize>,
+    /// Where every kind ends in `rows`.
+    ends: Vec<usize>,
     /// The kind of every row; `None` for rows of weight 0.
     position: Vec<Option<usize>>,
 }
 
 impl Copies {
-    /// Kinds in an order that depends only on the rows themselves.
+    /// Kinds in the order of [`Merged`].
     fn of(data: &Dataset) -> Self {
-        let x = data.features();
-        let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
-        let known = |i: usize| data.uncertainty().map(|u| u.key(i));
-        let hashes: Vec<u64> = (0..data.len())
-            .map(|i| known(i).into_iter().flat_map(Key::bits).fold(hash(x.row(i)), mix))
-            .collect();
-        let content = |i: usize| -> Content {
-            (nonzeros(x.row(i)).collect(), known(i).into_iter().flat_map(Key::bits).collect())
-        };
-        let key = |i: usize| (hashes[i], data.labels()[i]);
-        let mut order: Vec<usize> = (0..data.len()).filter(|&i| weight(i) > 0.0).collect();
-        // By numbers of our own: features that are lent may change under a comparison that reads them again.
-        order.sort_by_key(|&i| key(i));
-        let mut position = vec![None; data.len()];
-        let mut rows: Vec<Vec<usize>> = Vec::with_capacity(order.len());
-        for alike in order.chunk_by(|&a, &b| key(a) == key(b)) {
-            for equal in equal_rows(alike, content) {
-                for &i in &equal {
-                    position[i] = Some(rows.len());
-                }
-                rows.push(equal);
-            }
+        let hashed = hashed(data);
+        if hashed.len() >= KEPT_ORDER && hashed.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+            let mut rows: Vec<usize> = hashed.into_iter().map(|(_, i)| i).collect();
+            rows.par_sort_unstable();
+            let ends = (1..=rows.len()).collect();
+            return Self::new(rows, ends, data.len());
         }
-        Self { rows, position }
+        let (rows, ends) = kinds(data, &hashed);
+        if ends.len() < KEPT_ORDER {
+            return Self::new(rows, ends, data.len());
+        }
+        let start = |k: usize| if k == 0 { 0 } else { ends[k - 1] };
+        let mut order: Vec<usize> = (0..ends.len()).collect();
+        // Rows of a kind increase: the first one appeared first.
+        order.sort_unstable_by_key(|&k| rows[start(k)]);
+        let mut sorted = Vec::with_capacity(rows.len());
+        let mut sorted_ends = Vec::with_capacity(ends.len());
+        for k in order {
+            sorted.extend_from_slice(&rows[start(k)..ends[k]]);
+            sorted_ends.push(sorted.len());
+        }
+        Self::new(sorted, sorted_ends, data.len())
     }
 
-    /// The first row of each kind and the weight of all.
-    fn weighted(&self, data: &Dataset) -> impl Iterator<Item = (usize, f64)> {
-        let weight = |&i: &usize| data.weights().map_or(1.0, |w| w[i]);
-        self.rows.iter().map(move |equal| {
-            let mut part: Vec<f64> = equal.iter().map(weight).collect();
-            // Sorted before adding, so the sum does not depend on the order of the rows.
-            part.sort_by(f64::total_cmp);
-            (equal[0], part.iter().sum())
-        })
+    fn new(rows: Vec<usize>, ends: Vec<usize>, given: usize) -> Self {
+        let mut position = vec![None; given];
+        let mut start = 0;
+        for (kind, &end) in ends.iter().enumerate() {
+            for &i in &rows[start..end] {
+                position[i] = Some(kind);
+            }
+            start = end;
+        }
+        Self { rows, ends, position }
     }
+
+    /// Whether these are `given` rows in their own order.
+    fn all_apart(&self, given: usize) -> bool {
+        self.ends.len() == given && self.rows.iter().enumerate().all(|(at, &i)| at == i)
+    }
+
+    /// The rows of each kind.
+    fn kinds(&self) -> impl Iterator<Item = &[usize]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(&start, &end)| &self.rows[start..end])
+    }
+
+    /// The first row of each kind.
+    fn firsts(&self) -> impl Iterator<Item = usize> {
+        self.kinds().map(|rows| rows[0])
+    }
+
+    /// The weight of all rows of each kind.
+    fn weights(&self, data: &Dataset) -> Vec<f64> {
+        let weight = |&i: &usize| data.weights().map_or(1.0, |w| w[i]);
+        let total = |rows: &[usize]| match rows {
+            [alone] => weight(alone),
+            _ => {
+                let mut part: Vec<f64> = rows.iter().map(weight).collect();
+                // Sorted before adding, so the sum does not depend on the order of the rows.
+                part.sort_by(f64::total_cmp);
+                part.iter().sum()
+            }
+        };
+        self.kinds().map(total).collect()
+    }
+}
+
+/// Hash and number of every row that counts, sorted.
+///
+/// By numbers of our own: features that are lent may change under a comparison that reads them again.
+fn hashed(data: &Dataset) -> Vec<(u64, usize)> {
+    let x = data.features();
+    let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
+    let known = |i: usize| data.uncertainty().map(|u| u.key(i));
+    let hash = |i: usize| known(i).into_iter().flat_map(Key::bits).fold(hash(x.row(i)), mix);
+    let rows = (0..data.len()).into_par_iter().with_min_len(ROWS_PER_TASK);
+    let mut hashed: Vec<(u64, usize)> =
+        rows.filter(|&i| weight(i) > 0.0).map(|i| (hash(i), i)).collect();
+    hashed.par_sort_unstable();
+    hashed
+}
+
+/// The rows of every kind, kind after kind in the order of their hashes, and where each kind ends.
+fn kinds(data: &Dataset, hashed: &[(u64, usize)]) -> (Vec<usize>, Vec<usize>) {
+    let x = data.features();
+    let known = |i: usize| data.uncertainty().map(|u| u.key(i));
+    let content = |i: usize| -> Content {
+        (nonzeros(x.row(i)).collect(), known(i).into_iter().flat_map(Key::bits).collect())
+    };
+    let label = |i: usize| data.labels()[i];
+    let (mut rows, mut ends) = (Vec::with_capacity(hashed.len()), Vec::new());
+    for alike in hashed.chunk_by(|a, b| a.0 == b.0) {
+        if let [(_, alone)] = alike {
+            rows.push(*alone);
+            ends.push(rows.len());
+            continue;
+        }
+        let mut alike: Vec<usize> = alike.iter().map(|(_, i)| *i).collect();
+        alike.sort_by_key(|&i| label(i));
+        for alike in alike.chunk_by(|&a, &b| label(a) == label(b)) {
+            for equal in equal_rows(alike, content) {
+                rows.extend(equal);
+                ends.push(rows.len());
+            }
+        }
+    }
+    (rows, ends)
+}
+
+/// A number that looks random, the same for every `i` (the finaliser of splitmix64).
+fn scattered(i: usize) -> u64 {
+    let mut z = (i as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }
 
 fn mix(h: u64, v: u64) -> u64 {
@@ -194,5 +307,39 @@ mod tests {
         assert_ne!(a.position[0], a.position[4]);
         let rank: Vec<f64> = (0..4).map(f64::from).collect();
         assert_eq!(a.spread(&rank, f64::NAN)[0], a.spread(&rank, f64::NAN)[2]);
+    }
+
+    /// More rows than are sorted: the weight is the row twice, a weight of 0 its absence, and the order stays.
+    #[test]
+    fn many_rows_keep_their_order() {
+        let n = KEPT_ORDER;
+        let cell = |i: usize, j: usize| (i % n) as f64 + if j == 0 { 0.0 } else { 0.25 };
+        let repeated = Dense::from_fn(n + 9, 2, cell);
+        let repeated = Dataset::new(repeated.into(), vec![0; n + 9], 1).unwrap();
+        // The first nine rows twice, and one behind all that does not count.
+        let mut weights = vec![1.0; n];
+        weights[..9].fill(2.0);
+        weights.push(0.0);
+        let distinct = Dense::from_fn(n + 1, 2, |i, j| if i < n { cell(i, j) } else { -1.0 });
+        let weighted = Dataset::new(distinct.into(), vec![0; n + 1], 1).unwrap();
+        let weighted = weighted.with_weights(weights).unwrap();
+        let (a, b) = (Merged::new(&repeated), Merged::new(&weighted));
+        assert_eq!(a.data.features().values(), b.data.features().values());
+        assert_eq!(a.data.weights(), b.data.weights());
+        assert_eq!(a.data.len(), n);
+        assert_eq!((a.position[3], a.position[n + 3]), (Some(3), Some(3)));
+        assert_eq!((b.position[3], b.position[n]), (Some(3), None));
+    }
+
+    #[test]
+    fn samples_of_many_rows_have_no_pattern() {
+        let n = 4 * KEPT_ORDER;
+        let rows = sampled_rows(n, 4000);
+        let part = |of: &dyn Fn(usize) -> bool| rows[..1000].iter().filter(|&&i| of(i)).count();
+        // Binomial counts of 1,000 draws: half of them +- 60 is nearly four standard deviations.
+        for found in [part(&|i| i < n / 2), part(&|i| i % 2 == 0), part(&|i| i % 16 < 8)] {
+            assert!((440..=560).contains(&found), "{found}");
+        }
+        assert_eq!(sampled_rows(9, 4), [0, 1, 2, 3]);
     }
 }

@@ -33,7 +33,7 @@ pub use encoder::{
 pub use handled::Handled;
 pub use label::{Classes, Label};
 pub use learner::{Learned, LearnedRows, Learner};
-pub use merge::{Merged, distinct_rows, weighted_rows};
+pub use merge::{Merged, distinct_rows, sampled_rows, weighted_rows};
 pub use moments::Moments;
 pub use prepare::{NanRule, Preparation, Prepared};
 pub use standardize::{Normalize, NormalizeRule, Standardize, deviations};

@@ -2,10 +2,11 @@
 //!
 //! A certificate is a claim about the numbers that are returned. Where a feature is far from zero for its spread,
 //! scores and sums are small differences of large numbers, of which plain arithmetic leaves nothing.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use rayon::prelude::*;
 
-use super::{Compensated, Matrix, Row, vector};
+use super::{Compensated, Dense, Matrix, Row, vector};
 
 /// Rows worth a task of their own.
 const ROWS_PER_TASK: usize = 512;
@@ -58,13 +59,43 @@ impl Ranges {
             Matrix::Dense(x) if x.nrows() > 0 => (x.row(0).to_vec(), x.row(0).to_vec()),
             _ => (vec![0.0; p], vec![0.0; p]),
         };
-        for row in x.rows() {
-            for (j, v) in row.entries() {
-                low[j] = if v < low[j] { v } else { low[j] };
-                high[j] = if v > high[j] { v } else { high[j] };
-            }
+        // Smallest and largest numbers are the same whatever the order.
+        let parts: Vec<Self> = (0..x.nrows().div_ceil(ROWS_PER_SUM))
+            .into_par_iter()
+            .map(|block| {
+                let mut part = Self { low: low.clone(), high: high.clone() };
+                let first = block * ROWS_PER_SUM;
+                let rows = first..x.nrows().min(first + ROWS_PER_SUM);
+                vector::vectorized(|| part.widen(x, rows));
+                part
+            })
+            .collect();
+        for part in parts {
+            (0..p).for_each(|j| low[j] = low[j].min(part.low[j]));
+            (0..p).for_each(|j| high[j] = high[j].max(part.high[j]));
         }
         Self { low, high }
+    }
+
+    /// Takes some of the rows in.
+    #[inline(always)]
+    fn widen(&mut self, x: &Matrix, rows: std::ops::Range<usize>) {
+        for i in rows {
+            match x.row(i) {
+                Row::Dense(row) => {
+                    for ((v, low), high) in row.iter().zip(&mut self.low).zip(&mut self.high) {
+                        *low = if *v < *low { *v } else { *low };
+                        *high = if *v > *high { *v } else { *high };
+                    }
+                }
+                row @ Row::Sparse(..) => {
+                    for (j, v) in row.entries() {
+                        self.low[j] = if v < self.low[j] { v } else { self.low[j] };
+                        self.high[j] = if v > self.high[j] { v } else { self.high[j] };
+                    }
+                }
+            }
+        }
     }
 
     /// The largest absolute value of a column.
@@ -78,8 +109,7 @@ impl Matrix {
     pub fn scores(&self, w: &[f64], b: f64) -> Vec<f64> {
         let largest = vector::norm_inf(self.values()).mul_add(vector::norm_1(w), b.abs());
         if largest * f64::EPSILON > NOT_NOTICED {
-            let rows = (0..self.nrows()).into_par_iter().with_min_len(ROWS_PER_TASK);
-            return rows.map(|i| self.row(i).compensated_dot(w, b)).collect();
+            return self.compensated_scores(w, b);
         }
         let mut scores = self.mul_vec(w);
         for score in &mut scores {
@@ -97,8 +127,7 @@ impl Matrix {
         let in_range = magnitude < LARGEST && sizes().all(|(w, x)| w.max(x) < LARGEST);
         let left = if in_range { terms * terms } else { terms } * magnitude;
         let floor = w.len() as f64 * f64::MIN_POSITIVE;
-        let rows = (0..self.nrows()).into_par_iter().with_min_len(ROWS_PER_TASK);
-        let values: Vec<f64> = rows.map(|i| self.row(i).compensated_dot(w, b)).collect();
+        let values = self.compensated_scores(w, b);
         let errors = values.iter().map(|v| f64::EPSILON * v.abs() + left + floor).collect();
         Scores { values, errors }
     }
@@ -126,23 +155,39 @@ impl Matrix {
         ColumnSums { values: self.compensated_sums(a, &middle), errors }
     }
 
+    /// $w^\top x_i + b$ of every row by compensated sums.
+    fn compensated_scores(&self, w: &[f64], b: f64) -> Vec<f64> {
+        let mut scores = vec![0.0; self.nrows()];
+        scores.par_chunks_mut(ROWS_PER_TASK).enumerate().for_each(|(task, scores)| {
+            let first = task * ROWS_PER_TASK;
+            let one = |i: usize| self.row(first + i).compensated_dot(w, b);
+            let whole = match self {
+                Self::Dense(x) => vector::vectorized(|| dots_together(x, first, (w, b), scores)),
+                Self::Sparse(_) => 0,
+            };
+            for (i, score) in scores.iter_mut().enumerate().skip(whole) {
+                *score = one(i);
+            }
+        });
+        scores
+    }
+
     /// $\sum_i a_i (x_i - m)$; sparse rows have $m = 0$.
     fn compensated_sums(&self, a: &[f64], middle: &[f64]) -> Vec<f64> {
         let sum_of = |(block, a): (usize, &[f64])| {
-            let mut sums = vec![Compensated::default(); middle.len()];
-            for (i, a) in a.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-                match self.row(block * ROWS_PER_SUM + i) {
-                    Row::Dense(row) => {
-                        for ((sum, v), m) in sums.iter_mut().zip(row).zip(middle) {
-                            sum.add_product(*a, v - m);
+            let mut sums = ManySums::new(middle.len());
+            let counted = a.iter().enumerate().filter(|(_, a)| **a != 0.0);
+            vector::vectorized(|| {
+                for (i, a) in counted {
+                    match self.row(block * ROWS_PER_SUM + i) {
+                        Row::Dense(row) => sums.add_row(*a, row, middle),
+                        row @ Row::Sparse(..) => {
+                            row.entries().for_each(|(j, v)| sums.add_product(j, *a, v));
                         }
                     }
-                    row @ Row::Sparse(..) => {
-                        row.entries().for_each(|(j, v)| sums[j].add_product(*a, v));
-                    }
                 }
-            }
-            sums
+            });
+            sums.finish()
         };
         let parts: Vec<_> = a.par_chunks(ROWS_PER_SUM).enumerate().map(sum_of).collect();
         let mut sums = vec![Compensated::default(); middle.len()];
@@ -153,10 +198,67 @@ impl Matrix {
     }
 }
 
+/// Compensated inner products of rows from `first` on, as many at a time as fill vector registers; how many of `scores`
+/// were filled. Each is summed as by [`Row::compensated_dot`].
+#[inline(always)]
+fn dots_together(x: &Dense, first: usize, (w, b): (&[f64], f64), scores: &mut [f64]) -> usize {
+    const LANES: usize = 8;
+    let (groups, _) = scores.as_chunks_mut::<LANES>();
+    let mut columns = vec![[0.0; LANES]; w.len()];
+    let filled = groups.len() * LANES;
+    for (group, out) in groups.iter_mut().enumerate() {
+        for lane in 0..LANES {
+            let row = x.row(first + group * LANES + lane);
+            columns.iter_mut().zip(row).for_each(|(column, v)| column[lane] = *v);
+        }
+        let mut sums = [Compensated::new(b); LANES];
+        for (column, w) in columns.iter().zip(w) {
+            for lane in 0..LANES {
+                sums[lane].add_product(column[lane], *w);
+            }
+        }
+        *out = sums.map(Compensated::value);
+    }
+    filled
+}
+
+/// Compensated sums of many columns, stored so that loops over columns fill vector registers.
+struct ManySums {
+    sums: Vec<f64>,
+    errors: Vec<f64>,
+}
+
+impl ManySums {
+    fn new(count: usize) -> Self {
+        Self { sums: vec![0.0; count], errors: vec![0.0; count] }
+    }
+
+    #[inline(always)]
+    fn add_row(&mut self, a: f64, row: &[f64], middle: &[f64]) {
+        let columns = self.sums.iter_mut().zip(&mut self.errors);
+        for (((sum, errors), v), m) in columns.zip(row).zip(middle) {
+            let mut both = Compensated::from_parts(*sum, *errors);
+            both.add_product(a, v - m);
+            (*sum, *errors) = both.parts();
+        }
+    }
+
+    fn add_product(&mut self, j: usize, a: f64, v: f64) {
+        let mut both = Compensated::from_parts(self.sums[j], self.errors[j]);
+        both.add_product(a, v);
+        (self.sums[j], self.errors[j]) = both.parts();
+    }
+
+    fn finish(self) -> Vec<Compensated> {
+        let pairs = self.sums.into_iter().zip(self.errors);
+        pairs.map(|(sum, errors)| Compensated::from_parts(sum, errors)).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{Csr, Dense};
+    use crate::linalg::Csr;
 
     /// Whole numbers at 2^51: scores are known exactly, and plain products would be wrong by a quarter.
     #[test]
@@ -183,6 +285,18 @@ mod tests {
         }
         let open = x.accurate_sums(&[1.0, 1.0, -1.0], true);
         assert!(open.errors[0] >= 2.0 && open.longest() >= 2.0 + open.values[0].abs());
+    }
+
+    /// More rows and columns than fill a register, and some left over.
+    #[test]
+    fn rows_together_have_the_scores_of_rows_alone() {
+        let x = Dense::from_fn(21, 11, |i, j| (1e8 + (i * 17 + j * 5) as f64).sqrt());
+        let w: Vec<f64> = (0..11).map(|j| f64::from(j - 5) / 3.0).collect();
+        let x = Matrix::from(x);
+        let found = x.accurate_scores(&w, 0.1).values;
+        for (i, score) in found.iter().enumerate() {
+            assert_eq!(*score, x.row(i).compensated_dot(&w, 0.1));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! T. Ogita, S. M. Rump, S. Oishi (2005), *Accurate sum and dot product*, SIAM J. Sci. Comput. 26(6),
 //! Algorithms 4.3 and 5.3.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 /// A sum and the rounding errors made on the way.
 #[derive(Debug, Clone, Copy, Default)]
@@ -11,6 +12,7 @@ pub struct Compensated {
 }
 
 /// Splits a number into two of half the digits each (Veltkamp).
+#[inline(always)]
 fn split(a: f64) -> (f64, f64) {
     /// 2^27 + 1: half of the 53 digits, rounded up.
     const HALF: f64 = 134_217_729.0;
@@ -25,8 +27,20 @@ impl Compensated {
         Self { sum: value, errors: 0.0 }
     }
 
+    /// A sum from what [`Compensated::parts`] gave.
+    #[inline(always)]
+    pub(super) fn from_parts(sum: f64, errors: f64) -> Self {
+        Self { sum, errors }
+    }
+
+    /// The sum as rounded, and the rounding errors.
+    #[inline(always)]
+    pub(super) fn parts(self) -> (f64, f64) {
+        (self.sum, self.errors)
+    }
+
     /// Adds `value`.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, value: f64) {
         let sum = self.sum + value;
         let part = sum - self.sum;
@@ -35,7 +49,7 @@ impl Compensated {
     }
 
     /// Adds `a * b`.
-    #[inline]
+    #[inline(always)]
     pub fn add_product(&mut self, a: f64, b: f64) {
         let product = a * b;
         let ((a1, a2), (b1, b2)) = (split(a), split(b));

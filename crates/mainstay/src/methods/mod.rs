@@ -361,6 +361,4 @@ fn check_penalty(params: &Value, penalty: Penalty) -> Result<()> {
 }
 
 #[cfg(test)]
-mod kernel_tests;
-#[cfg(test)]
 mod tests;

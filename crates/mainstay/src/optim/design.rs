@@ -5,8 +5,12 @@
 //! rows the optimum of a rotation-invariant penalty lies in the span of the rows, so that coordinates
 //! in it replace the features and nothing of order p x p is formed.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
-use crate::linalg::{Compensated, Dense, thin_qr};
+use crate::linalg::{Compensated, Dense, Matrix, thin_qr, vector};
 
 /// Numbers within this range have squares, and sums of squares, within that of floats.
 const ORDINARY: std::ops::Range<f64> = 1e-60..1e60;
@@ -38,7 +42,76 @@ pub struct ColumnUnits {
     pub means: Vec<f64>,
 }
 
+/// Rows that are summed before their sum is passed on; fixed, so that threads do not matter.
+const ROWS_PER_SUM: usize = 16_384;
+
+/// Ranges and weighted sums of dense columns.
+struct Extent {
+    low: Vec<f64>,
+    high: Vec<f64>,
+    sum: Vec<f64>,
+}
+
+impl Extent {
+    /// Of some of the rows.
+    fn of(x: &Dense, shares: &[f64], rows: Range<usize>) -> Self {
+        let first = x.row(rows.start).to_vec();
+        let mut all = Self { low: first.clone(), high: first, sum: vec![0.0; x.ncols()] };
+        vector::vectorized(|| {
+            for i in rows {
+                let share = shares[i];
+                let sums = all.low.iter_mut().zip(&mut all.high).zip(&mut all.sum);
+                for (v, ((low, high), sum)) in x.row(i).iter().zip(sums) {
+                    *low = if *v < *low { *v } else { *low };
+                    *high = if *v > *high { *v } else { *high };
+                    *sum += share * v;
+                }
+            }
+        });
+        all
+    }
+
+    fn join(mut self, next: &Self) -> Self {
+        for j in 0..self.sum.len() {
+            self.low[j] = self.low[j].min(next.low[j]);
+            self.high[j] = self.high[j].max(next.high[j]);
+            self.sum[j] += next.sum[j];
+        }
+        self
+    }
+}
+
 impl ColumnUnits {
+    /// Units in which every column is of order one, by half the range of a column that is centred and by the largest entry
+    /// of others. Dense columns are centred at their mean where that is wanted. A constant column that is centred
+    /// is left out: a free intercept says what it says.
+    ///
+    /// `shares` add up to 1, one for each row.
+    pub fn of(x: &Matrix, shares: &[f64], centred: bool) -> Self {
+        let p = x.ncols();
+        let Matrix::Dense(dense) = x else {
+            let factors = largest_entries(x).into_iter().map(factor).collect();
+            return Self { factors, means: vec![0.0; p] };
+        };
+        let blocks = (0..dense.nrows().div_ceil(ROWS_PER_SUM)).into_par_iter();
+        let rows = |k: usize| k * ROWS_PER_SUM..dense.nrows().min((k + 1) * ROWS_PER_SUM);
+        let parts: Vec<Extent> = blocks.map(|k| Extent::of(dense, shares, rows(k))).collect();
+        let Some(all) = parts.into_iter().reduce(|all, next| all.join(&next)) else {
+            return Self { factors: vec![0.0; p], means: vec![0.0; p] };
+        };
+        let size = |j: usize| {
+            let (low, high) = (all.low[j], all.high[j]);
+            if !centred {
+                return low.abs().max(high.abs());
+            }
+            // Half the range even where the range itself overflows; a denormal range is a range.
+            let half = 0.5 * high - 0.5 * low;
+            if low < high { half.max(f64::MIN_POSITIVE) } else { 0.0 }
+        };
+        let factors = (0..p).map(|j| factor(size(j))).collect();
+        Self { factors, means: if centred { all.sum } else { vec![0.0; p] } }
+    }
+
     /// Solver weights `v` and intercept `b` in the user's units.
     pub fn to_user(&self, v: &[f64], b: f64) -> Result<(Vec<f64>, f64)> {
         let weights: Vec<f64> = v.iter().zip(&self.factors).map(|(v, t)| v * t).collect();
@@ -48,6 +121,21 @@ impl ColumnUnits {
         let intercept = moved.value();
         finite_model(weights, intercept)
     }
+}
+
+/// The power of two that brings `size` into [1, 2); 0 for a column without spread.
+fn factor(size: f64) -> f64 {
+    if size > 0.0 { 1.0 / power_of_two(size) } else { 0.0 }
+}
+
+fn largest_entries(x: &Matrix) -> Vec<f64> {
+    let mut sizes = vec![0.0; x.ncols()];
+    for row in x.rows() {
+        for (j, v) in row.entries() {
+            sizes[j] = f64::max(sizes[j], v.abs());
+        }
+    }
+    sizes
 }
 
 /// Passes a model on if all its numbers are finite.

@@ -1,15 +1,13 @@
 //! What the driver asks of every partition.
 
-use super::ellipsoid_rows::EllipsoidAsk;
 use super::kernels::KernelAsk;
 use super::message::{Inner as Said, Message};
-use super::missing_rows::MissingAsk;
 use super::wire::{Reader, Wire, damaged, tagged, untagged, wire};
 use crate::error::Result;
 use crate::loss::Loss;
 
 /// Tag and version of an ask.
-const TAG: [u8; 8] = *b"msask\0\0\x02";
+const TAG: [u8; 8] = *b"msask\0\0\x03";
 
 /// One question to all partitions; the answers are merged into one [`Message`](super::Message).
 #[derive(Debug, Clone, PartialEq)]
@@ -20,13 +18,7 @@ pub struct Ask(pub(super) Inner);
 pub(super) enum Inner {
     /// Classes, counts, moments, finiteness, and a sample of at most so many bytes and rows.
     First(FirstAsk),
-    /// Values, slopes, curvatures and both halves of a certificate at a point.
-    Pass(PassAsk),
-    /// The same for the worst deletion of features.
-    Missing(MissingAsk),
-    /// The same for rows that are ellipsoids.
-    Ellipsoid(EllipsoidAsk),
-    /// What a method with a kernel of its own asks.
+    /// What a kernel knows to answer.
     Kernel(KernelAsk),
 }
 
@@ -43,7 +35,7 @@ wire!(FirstAsk { sample_rows, sample_numbers });
 
 /// All that one pass must bring.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct PassAsk {
+pub(crate) struct PassAsk {
     /// $t_j$: a row is seen as $z_j = (x_j - m_j) t_j$.
     pub factors: Vec<f64>,
     /// $m_j$; empty where nothing is subtracted.
@@ -82,21 +74,21 @@ impl Point {
 
 /// The last step, along which values are wanted too: a step that was too long then costs no search.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Back {
+pub(crate) struct Backtrack {
     /// From the point before to this one.
     pub step: Point,
     /// Width of the smoothing at the point before.
     pub width: f64,
 }
 
-wire!(Back { step, width });
+wire!(Backtrack { step, width });
 
 /// Parts of the last step by which values are wanted back from the present point.
-pub(super) const BACK: [f64; 4] = [0.5, 0.75, 0.9, 0.97];
+pub(super) const BACKTRACK: [f64; 4] = [0.5, 0.75, 0.9, 0.97];
 
 /// One binary problem at one point.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Question {
+pub(crate) struct Question {
     /// Rows of this class are positive, all others negative.
     pub positive: usize,
     /// The loss.
@@ -108,7 +100,7 @@ pub(super) struct Question {
     /// Width $h$ of the smoothing.
     pub width: f64,
     /// Values along the way back.
-    pub back: Option<Back>,
+    pub back: Option<Backtrack>,
     /// Rows whose loss is this near the threshold are sent as they are, instead of a curvature.
     pub near: Option<f64>,
 }
@@ -117,7 +109,7 @@ wire!(Question { positive, loss, counting, point, width, back, near });
 
 /// How much of its weight a row counts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counting {
+pub(crate) enum Counting {
     /// Every row in full; the loss is smooth.
     All,
     /// Rows with a loss above the threshold, smoothed over the width.
@@ -173,20 +165,8 @@ impl Wire for Inner {
                 out.push(0);
                 ask.put(out);
             }
-            Self::Pass(ask) => {
-                out.push(1);
-                ask.put(out);
-            }
-            Self::Missing(ask) => {
-                out.push(2);
-                ask.put(out);
-            }
-            Self::Ellipsoid(ask) => {
-                out.push(3);
-                ask.put(out);
-            }
             Self::Kernel(ask) => {
-                out.push(4);
+                out.push(1);
                 ask.put(out);
             }
         }
@@ -195,10 +175,7 @@ impl Wire for Inner {
     fn get(from: &mut Reader<'_>) -> Result<Self> {
         Ok(match from.byte()? {
             0 => Self::First(FirstAsk::get(from)?),
-            1 => Self::Pass(PassAsk::get(from)?),
-            2 => Self::Missing(MissingAsk::get(from)?),
-            3 => Self::Ellipsoid(EllipsoidAsk::get(from)?),
-            4 => Self::Kernel(KernelAsk::get(from)?),
+            1 => Self::Kernel(KernelAsk::get(from)?),
             _ => return Err(damaged("an unknown question")),
         })
     }

@@ -1,10 +1,10 @@
 //! One binary problem on its way to a proven gap: what to ask next, and what the answer means.
 
-use super::ask::{BACK, Back, Counting, Point, Question};
+use super::ask::{BACKTRACK, Backtrack, Counting, Point, Question};
 use super::certificate::certify;
 use super::message::Sums;
 use super::near_rows::finish;
-use super::newton_step::{Expansion, Hold, Step, newton_step};
+use super::newton_step::{Damping, Expansion, Step, newton_step};
 use super::problem::Problem;
 use super::wire::wire;
 use crate::certificate::Certificate;
@@ -145,7 +145,7 @@ impl Binary {
             counting: self.counting(),
             point: self.place.point.clone(),
             width: self.place.width,
-            back: back.map(|b| Back { step: b.step.clone(), width: b.width }),
+            back: back.map(|b| Backtrack { step: b.step.clone(), width: b.width }),
             near: self.near,
         }
     }
@@ -187,12 +187,12 @@ impl Binary {
             return false;
         }
         let value = |i: usize| {
-            let point = self.place.point.moved(&before.step, -BACK[i]);
+            let point = self.place.point.moved(&before.step, -BACKTRACK[i]);
             problem.apart(&point) + problem.scale * sums.back[i]
         };
-        let values: [f64; BACK.len()] = std::array::from_fn(value);
-        let lowest = (0..BACK.len()).fold(0, |a, b| if values[b] < values[a] { b } else { a });
-        let part = if values[lowest] < before.value { BACK[lowest] } else { 0.99 };
+        let values: [f64; BACKTRACK.len()] = std::array::from_fn(value);
+        let lowest = (0..BACKTRACK.len()).fold(0, |a, b| if values[b] < values[a] { b } else { a });
+        let part = if values[lowest] < before.value { BACKTRACK[lowest] } else { 0.99 };
         if values[lowest] >= here && here <= before.value {
             return false;
         }
@@ -260,7 +260,7 @@ impl Binary {
         let strength =
             if loose { 0.25 * problem.scale * problem.total / self.place.width } else { 0.0 };
         let expansion = Expansion { curvature, cross, threshold, slope, share: sums.share };
-        newton_step(problem, &self.place.point, &expansion, Hold { strength, gram })
+        newton_step(problem, &self.place.point, &expansion, Damping { strength, gram })
     }
 
     /// Goes a step on and chooses the next width, and whether near rows are worth asking for.

@@ -2,12 +2,12 @@
 
 use super::ask::{Ask, FirstAsk, Inner as Asked};
 use super::checkpoint::Checkpoint;
-use super::course::{Course, check, misplaced};
+use super::kernels::KernelAsk;
 use super::losses::LossFit;
 use super::message::{Inner as Said, Message};
 use super::one_versus_rest::OneVersusRest;
 use super::spec::Plan;
-use super::task::Task;
+use super::task::{Task, check, misplaced};
 use crate::error::{Error, Result};
 use crate::model::Fitted;
 
@@ -29,7 +29,7 @@ pub enum Step {
 /// A fit over partitions. It reads nothing and keeps nothing that grows with the number of rows.
 #[derive(Debug)]
 pub struct Driver {
-    course: Box<dyn Course>,
+    task: Box<dyn Task>,
     /// What makes the problem this one: method and parameters.
     identity: String,
     /// Rows per column from which curvature is taken; none is all rows.
@@ -49,21 +49,17 @@ struct Settled {
 impl Driver {
     /// A fit of `plan`; `identity` tells it from other problems in checkpoints.
     pub fn new(plan: impl Into<Plan>, identity: String) -> Self {
-        let course: Box<dyn Course> = match plan.into() {
+        let task: Box<dyn Task> = match plan.into() {
             Plan::Losses(spec) => Box::new(LossFit::new(spec)),
             Plan::Missing(plan) => Box::new(OneVersusRest::new(plan)),
             Plan::Ellipsoid(plan) => Box::new(OneVersusRest::new(plan)),
         };
-        Self::of(course, identity)
+        Self::of_task(task, identity)
     }
 
-    /// A fit of a method with kernels of its own.
+    /// A fit of a method that has its own task.
     pub(crate) fn of_task(task: Box<dyn Task>, identity: String) -> Self {
-        Self::of(Box::new(task), identity)
-    }
-
-    fn of(course: Box<dyn Course>, identity: String) -> Self {
-        Self { course, identity, curvature_rows: None, resume: None, settled: None, passes: 0 }
+        Self { task, identity, curvature_rows: None, resume: None, settled: None, passes: 0 }
     }
 
     /// Takes the curvature of losses without a threshold from about `rows` rows per column, chosen by their place, instead
@@ -91,7 +87,7 @@ impl Driver {
     /// Where the fit is, as bytes; `None` before the first look.
     pub fn checkpoint(&self) -> Option<Vec<u8>> {
         let settled = self.settled?;
-        let places = self.course.places();
+        let places = self.task.places();
         Some(Checkpoint::new(&self.identity, settled.fingerprint, places).to_bytes())
     }
 
@@ -107,7 +103,7 @@ impl Driver {
 
     /// The largest proven gap over the classes; infinite before the first pass.
     pub fn gap(&self) -> f64 {
-        self.course.gap()
+        self.task.gap()
     }
 
     /// One row in so many tells the curvature.
@@ -134,20 +130,20 @@ impl Driver {
                 let fingerprint = look.fingerprint();
                 let resume = self.resume.as_ref();
                 let starts = resume.map(|c| c.places(fingerprint, look.columns)).transpose()?;
-                self.course.settle(&look, starts.as_deref())?;
+                self.task.settle(&look, starts.as_deref())?;
                 self.settled = Some(Settled { fingerprint, rows: look.rows() });
             }
-            (Said::First(_), Some(_)) | (_, None) => return Err(misplaced()),
-            (said, Some(_)) => self.course.absorb(said)?,
+            (Said::Kernel(answer), Some(_)) => self.task.absorb(answer)?,
+            (Said::First(_), Some(_)) | (Said::Kernel(_), None) => return Err(misplaced()),
         }
-        match self.course.ask() {
+        match self.task.ask() {
             Some(mut ask) => {
-                if let Asked::Pass(pass) = &mut ask {
+                if let KernelAsk::Losses(pass) = &mut ask {
                     pass.thin = self.thin(pass.factors.len());
                 }
-                Ok(Step::Ask(Ask(ask)))
+                Ok(Step::Ask(Ask(Asked::Kernel(ask))))
             }
-            None => self.course.finish(self.passes).map(|fitted| Step::Done(Box::new(fitted))),
+            None => self.task.finish(self.passes).map(|fitted| Step::Done(Box::new(fitted))),
         }
     }
 }

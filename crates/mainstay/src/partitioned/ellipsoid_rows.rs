@@ -3,9 +3,9 @@
 use super::ask::{PassAsk, Point};
 use super::block::Block;
 use super::kernel::{Chunk, add_gram, each_chunk};
-use super::message::{Curvature, Side};
+use super::message::SmoothedSums;
 use super::row_terms::{logistic, softplus};
-use super::wire::{Symmetric, wire};
+use super::wire::wire;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
 
@@ -22,7 +22,7 @@ pub(super) fn smoothed(support: f64, width: f64) -> f64 {
 
 /// All that one pass must bring.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct EllipsoidAsk {
+pub(crate) struct EllipsoidAsk {
     /// Units of the rows; its own questions are empty.
     pub rows: PassAsk,
     /// One for every class that is still open.
@@ -33,7 +33,7 @@ wire!(EllipsoidAsk { rows, questions });
 
 /// One class against the rest at one point.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Question {
+pub(crate) struct Question {
     /// Rows of this class are positive.
     pub positive: usize,
     /// Where.
@@ -48,60 +48,15 @@ pub(super) struct Question {
 
 wire!(Question { positive, point, width, before, support });
 
-/// The answer to one question.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct EllipsoidSums {
-    /// Smoothed losses.
-    pub value: f64,
-    /// The same with the width of the point before.
-    pub value_before: f64,
-    /// The losses themselves.
-    pub primal: f64,
-    /// What smoothing leaves between shares and maximum.
-    pub open: f64,
-    /// Positive rows, negative rows: `gain` is $\sum a_i m_i$ of rows of one shape, whose own move is not in `pulled`.
-    pub sides: [Side; 2],
-    /// In the size $m_i$ of rows of one shape instead of a threshold.
-    pub curvature: Curvature,
-}
-
-wire!(EllipsoidSums { value, value_before, primal, open, sides, curvature });
-
-impl EllipsoidSums {
-    fn empty(p: usize) -> Self {
-        let side = || Side { pulled: vec![0.0; p], ..Side::default() };
-        let matrix = Symmetric(Dense::zeros(p + 1, p + 1));
-        Self {
-            value: 0.0,
-            value_before: 0.0,
-            primal: 0.0,
-            open: 0.0,
-            sides: [side(), side()],
-            curvature: Curvature { matrix, cross: vec![0.0; p + 1], threshold: 0.0 },
-        }
-    }
-
-    pub(super) fn merge(mut self, next: &Self) -> Result<Self> {
-        self.value += next.value;
-        self.value_before += next.value_before;
-        self.primal += next.primal;
-        self.open += next.open;
-        for (total, part) in self.sides.iter_mut().zip(&next.sides) {
-            total.add(part)?;
-        }
-        self.curvature = self.curvature.merge(&next.curvature)?;
-        Ok(self)
-    }
-}
-
-/// Answers every question from the rows of one block.
+/// Answers every question from the rows of one block. Of rows of one shape `gain` of a side is $\sum a_i m_i$, their own
+/// move is not in `pulled`, and their size $m_i$ takes the place of the threshold in the curvature.
 pub(super) fn look(
     block: &Block<'_>,
     rows: &PassAsk,
     questions: &[Question],
-) -> Result<Vec<EllipsoidSums>> {
+) -> Result<Vec<SmoothedSums>> {
     let p = rows.factors.len();
-    let mut answers = vec![EllipsoidSums::empty(p); questions.len()];
+    let mut answers = vec![SmoothedSums::empty(p); questions.len()];
     each_chunk(block, rows, |chunk| {
         for (question, sums) in questions.iter().zip(&mut answers) {
             let lengths = Lengths::new(chunk, question, block.partition)?;
@@ -193,12 +148,7 @@ struct Terms {
 
 impl Terms {
     /// Adds the values up on the way.
-    fn new(
-        chunk: &Chunk,
-        question: &Question,
-        lengths: &Lengths,
-        sums: &mut EllipsoidSums,
-    ) -> Self {
+    fn new(chunk: &Chunk, question: &Question, lengths: &Lengths, sums: &mut SmoothedSums) -> Self {
         let y = chunk.signs(question.positive);
         let scores = chunk.scores(&question.point);
         let (n, width) = (y.len(), question.width);
@@ -239,7 +189,7 @@ impl Terms {
     }
 }
 
-fn add_pulled(z: &Matrix, terms: &Terms, sums: &mut EllipsoidSums) {
+fn add_pulled(z: &Matrix, terms: &Terms, sums: &mut SmoothedSums) {
     let [plus, minus] = terms.pulls();
     let pulled = z.tr_mul_pair([&plus, &minus]);
     for (side, pulled) in sums.sides.iter_mut().zip(&pulled) {
@@ -248,7 +198,7 @@ fn add_pulled(z: &Matrix, terms: &Terms, sums: &mut EllipsoidSums) {
 }
 
 /// Rows of one shape: the move of all of them is known where the shape is.
-fn add_shared(chunk: &Chunk, terms: &Terms, sizes: &[f64], sums: &mut EllipsoidSums) {
+fn add_shared(chunk: &Chunk, terms: &Terms, sizes: &[f64], sums: &mut SmoothedSums) {
     add_pulled(&chunk.z, terms, sums);
     add_gram(&chunk.z, &terms.stiff, &mut sums.curvature.matrix.0);
     let mut cross = vec![0.0; sizes.len()];
@@ -262,7 +212,7 @@ fn add_shared(chunk: &Chunk, terms: &Terms, sizes: &[f64], sums: &mut EllipsoidS
 
 /// Rows with axes of their own: each is moved by its image. The length bends by
 /// $(P_i - P_i w w^\top P_i / s_i^2) / s_i$.
-fn add_own(chunk: &Chunk, terms: &Terms, images: &Dense, smooth: &[f64], sums: &mut EllipsoidSums) {
+fn add_own(chunk: &Chunk, terms: &Terms, images: &Dense, smooth: &[f64], sums: &mut SmoothedSums) {
     let p = chunk.z.ncols();
     let Some(axes) = &chunk.errors else { return };
     let mut moved = chunk.z.to_dense();

@@ -70,27 +70,40 @@ pub fn pass(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Opt
     if ask.in_sequence() {
         return follow(source, ask, control);
     }
+    if !source.parallel() {
+        return pass_in_order(source, ask, control);
+    }
     let mut tree = MergeTree::new();
     let answer = |index: usize| {
         control.check()?;
         source.block(index)?.map(|block| look(&block, ask)).transpose()
     };
-    let window = if source.parallel() { FAN } else { 1 };
     let mut next = 0;
     loop {
-        let answers: Vec<Option<Message>> = if window == 1 {
-            vec![answer(next)?]
-        } else {
-            (next..next + window).into_par_iter().map(answer).collect::<Result<_>>()?
-        };
+        let answers: Vec<Option<Message>> =
+            (next..next + FAN).into_par_iter().map(answer).collect::<Result<_>>()?;
         for message in answers {
             match message {
                 Some(message) => tree.push(message)?,
                 None => return tree.finish(),
             }
         }
-        next += window;
+        next += FAN;
     }
+}
+
+/// A pass over blocks that come one after the other: the next is fetched while the present one is looked at.
+fn pass_in_order(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Option<Message>> {
+    let mut tree = MergeTree::new();
+    let (mut present, mut index) = (source.block(0)?, 0);
+    while let Some(block) = present {
+        control.check()?;
+        index += 1;
+        let (answer, next) = rayon::join(|| look(&block, ask), || source.block(index));
+        tree.push(answer?)?;
+        present = next?;
+    }
+    tree.finish()
 }
 
 /// A pass in which every partition goes on where the one before it was: the last answer.

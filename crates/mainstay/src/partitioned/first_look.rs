@@ -1,11 +1,12 @@
 //! What the first look settles: classes, counts, moments, finiteness, and a sample of rows.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use super::ask::FirstAsk;
 use super::block::Block;
 use super::wire::{Reader, Wire, wire};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, Matrix};
+use crate::linalg::{Dense, Matrix, Row, vector};
 
 /// Counts and moments of one class.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,36 +162,50 @@ fn bad_cell(block: &Block<'_>) -> Option<BadCell> {
     })
 }
 
+/// Shows every row of a block with its label and weight; `full` takes the zeros of a sparse row.
+#[inline(always)]
+fn each_row(block: &Block<'_>, full: &mut [f64], mut see: impl FnMut(usize, f64, &[f64])) {
+    for (row, i) in block.rows.clone().enumerate() {
+        let (label, weight) = (block.labels[row], block.weight(row));
+        match block.x.row(i) {
+            Row::Dense(values) => see(label, weight, values),
+            sparse @ Row::Sparse(..) => {
+                full.fill(0.0);
+                sparse.add_scaled_to(1.0, full);
+                see(label, weight, full);
+            }
+        }
+    }
+}
+
 impl FirstLook {
-    /// Two walks: means first, then the squares around them.
+    /// Rows twice: means first, then the squares around them.
     fn take_moments(&mut self, block: &Block<'_>) {
         let mut full = vec![0.0; self.columns];
-        let mut walk = |see: &mut dyn FnMut(usize, f64, &[f64])| {
-            for (row, i) in block.rows.clone().enumerate() {
-                full.fill(0.0);
-                block.x.row(i).add_scaled_to(1.0, &mut full);
-                see(block.labels[row], block.weight(row), &full);
-            }
-        };
         let (classes, lowest, highest) = (&mut self.classes, &mut self.lowest, &mut self.highest);
-        walk(&mut |label, weight, values| {
-            let class = &mut classes[label];
-            class.rows += 1;
-            class.weight += weight;
-            for (j, &x) in values.iter().enumerate() {
-                class.mean[j] += weight * x;
-                lowest[j] = lowest[j].min(x);
-                highest[j] = highest[j].max(x);
-            }
+        vector::vectorized(|| {
+            each_row(block, &mut full, |label, weight, values| {
+                let class = &mut classes[label];
+                class.rows += 1;
+                class.weight += weight;
+                let sums = class.mean.iter_mut().zip(&mut *lowest).zip(&mut *highest);
+                for (((mean, low), high), &x) in sums.zip(values) {
+                    *mean += weight * x;
+                    *low = if x < *low { x } else { *low };
+                    *high = if x > *high { x } else { *high };
+                }
+            });
         });
         for class in classes.iter_mut().filter(|class| class.weight > 0.0) {
             class.mean.iter_mut().for_each(|m| *m /= class.weight);
         }
-        walk(&mut |label, weight, values| {
-            let class = &mut classes[label];
-            for ((square, mean), x) in class.squares.iter_mut().zip(&class.mean).zip(values) {
-                *square += weight * (x - mean) * (x - mean);
-            }
+        vector::vectorized(|| {
+            each_row(block, &mut full, |label, weight, values| {
+                let class = &mut classes[label];
+                for ((square, mean), x) in class.squares.iter_mut().zip(&class.mean).zip(values) {
+                    *square += weight * (x - mean) * (x - mean);
+                }
+            });
         });
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ask::{BACK, Counting, PassAsk, Point, Question};
+use super::ask::{BACKTRACK, Counting, PassAsk, Point, Question};
 use super::block::Block;
 use super::first_look::draw;
 use super::message::{Curvature, NearRows, Side, Sums};
@@ -77,7 +77,7 @@ impl Sums {
         Self {
             value: 0.0,
             value_before: 0.0,
-            back: [0.0; BACK.len()],
+            back: [0.0; BACKTRACK.len()],
             primal: 0.0,
             open: 0.0,
             share: 0.0,
@@ -190,7 +190,7 @@ impl Chunk {
         sums.value_before +=
             if back.width == question.width { value } else { sum(theta, back.width) };
         let rate = self.scores(&back.step);
-        for (total, part) in sums.back.iter_mut().zip(BACK) {
+        for (total, part) in sums.back.iter_mut().zip(BACKTRACK) {
             let margin = |i: usize| terms.y[i] * (terms.scores[i] - part * rate[i]);
             let margins: Vec<f64> = (0..rate.len()).map(margin).collect();
             let losses = Losses::at(question.loss, &margins).value;

@@ -1,13 +1,14 @@
 //! Penalised and stable losses over partitions: one binary problem for every class, all in one pass.
 
-use super::ask::{Inner as Asked, Question};
+use super::ask::Question;
 use super::binary::{Binary, Place, Setting};
-use super::course::{Course, MOST_PASSES, misplaced, open_classes};
 use super::first_look::FirstLook;
-use super::message::{Inner as Said, Sums};
+use super::kernels::{KernelAsk, KernelSums};
+use super::message::Sums;
 use super::problem::Problem;
 use super::sample::{Sample, Start};
 use super::spec::Spec;
+use super::task::{MOST_PASSES, Task, misplaced, open_classes};
 use super::units::Units;
 use super::zero_weights::{Outcome, ZeroTrial};
 use crate::certificate::Certificate;
@@ -52,7 +53,7 @@ enum Class {
     Open(Box<Binary>),
 }
 
-impl Course for LossFit {
+impl Task for LossFit {
     fn settle(&mut self, look: &FirstLook, starts: Option<&[Place]>) -> Result<()> {
         self.spec.check_classes(look.names.len())?;
         let (factors, sides) =
@@ -77,15 +78,15 @@ impl Course for LossFit {
         Ok(())
     }
 
-    fn ask(&self) -> Option<Asked> {
+    fn ask(&self) -> Option<KernelAsk> {
         let fit = self.fit.as_ref()?;
         let mut pass = fit.units.pass();
         pass.questions = fit.classes.iter().filter_map(Class::question).collect();
-        (!pass.questions.is_empty()).then_some(Asked::Pass(pass))
+        (!pass.questions.is_empty()).then_some(KernelAsk::Losses(pass))
     }
 
-    fn absorb(&mut self, said: Said) -> Result<()> {
-        let (Said::Pass(answers), Some(fit)) = (said, &mut self.fit) else {
+    fn absorb(&mut self, answer: KernelSums) -> Result<()> {
+        let (KernelSums::Losses(answers), Some(fit)) = (answer, &mut self.fit) else {
             return Err(misplaced());
         };
         let mut answers = answers.into_iter();

@@ -1,18 +1,15 @@
 //! What a partition answers, and how two answers become one.
 
-use super::ask::{Ask, BACK, Inner as Asked};
+use super::ask::{Ask, BACKTRACK, Inner as Asked};
 use super::block::Block;
-use super::ellipsoid_rows::{self, EllipsoidSums};
 use super::first_look::{FirstLook, first_look};
-use super::kernel::look_at;
-use super::kernels::KernelSums;
-use super::missing_rows::{self, MissingSums};
+use super::kernels::{KernelSums, different};
 use super::wire::{Reader, Symmetric, Wire, damaged, tagged, untagged, wire};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
 
 /// Tag and version of a message.
-const TAG: [u8; 8] = *b"msmsg\0\0\x02";
+const TAG: [u8; 8] = *b"msmsg\0\0\x03";
 
 /// The answer of one partition, or of several, to one [`Ask`].
 #[derive(Debug, Clone, PartialEq)]
@@ -21,13 +18,7 @@ pub struct Message(pub(super) Inner);
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Inner {
     First(FirstLook),
-    /// One for every question.
-    Pass(Vec<Sums>),
-    /// One for every question about missing features.
-    Missing(Vec<MissingSums>),
-    /// One for every question about ellipsoids.
-    Ellipsoid(Vec<EllipsoidSums>),
-    /// Of a method with a kernel of its own.
+    /// Of a kernel.
     Kernel(KernelSums),
 }
 
@@ -36,25 +27,8 @@ pub(super) enum Inner {
 pub fn look(block: &Block<'_>, ask: &Ask) -> Result<Message> {
     Ok(Message(match &ask.0 {
         Asked::First(ask) => Inner::First(first_look(block, ask)?),
-        Asked::Pass(ask) => Inner::Pass(look_at(block, ask)?),
-        Asked::Missing(ask) => Inner::Missing(missing_rows::look(block, ask)?),
-        Asked::Ellipsoid(ask) => {
-            Inner::Ellipsoid(ellipsoid_rows::look(block, &ask.rows, &ask.questions)?)
-        }
         Asked::Kernel(ask) => Inner::Kernel(ask.look(block)?),
     }))
-}
-
-fn different() -> Error {
-    Error::Mismatch("answers to different questions".into())
-}
-
-/// Merges the answers to every question.
-fn in_pairs<T>(a: Vec<T>, b: Vec<T>, merge: impl Fn(T, T) -> Result<T>) -> Result<Vec<T>> {
-    if a.len() != b.len() {
-        return Err(different());
-    }
-    a.into_iter().zip(b).map(|(a, b)| merge(a, b)).collect()
 }
 
 impl Message {
@@ -62,13 +36,6 @@ impl Message {
     pub fn merge(self, next: Self) -> Result<Self> {
         Ok(Self(match (self.0, next.0) {
             (Inner::First(a), Inner::First(b)) => Inner::First(a.merge(b)?),
-            (Inner::Pass(a), Inner::Pass(b)) => Inner::Pass(in_pairs(a, b, Sums::merge)?),
-            (Inner::Missing(a), Inner::Missing(b)) => {
-                Inner::Missing(in_pairs(a, b, |a, b| a.merge(&b))?)
-            }
-            (Inner::Ellipsoid(a), Inner::Ellipsoid(b)) => {
-                Inner::Ellipsoid(in_pairs(a, b, |a, b| a.merge(&b))?)
-            }
             (Inner::Kernel(a), Inner::Kernel(b)) => Inner::Kernel(a.merge(b)?),
             _ => return Err(different()),
         }))
@@ -92,20 +59,8 @@ impl Wire for Inner {
                 out.push(0);
                 look.put(out);
             }
-            Self::Pass(sums) => {
-                out.push(1);
-                sums.put(out);
-            }
-            Self::Missing(sums) => {
-                out.push(2);
-                sums.put(out);
-            }
-            Self::Ellipsoid(sums) => {
-                out.push(3);
-                sums.put(out);
-            }
             Self::Kernel(sums) => {
-                out.push(4);
+                out.push(1);
                 sums.put(out);
             }
         }
@@ -114,10 +69,7 @@ impl Wire for Inner {
     fn get(from: &mut Reader<'_>) -> Result<Self> {
         Ok(match from.byte()? {
             0 => Self::First(FirstLook::get(from)?),
-            1 => Self::Pass(Vec::get(from)?),
-            2 => Self::Missing(Vec::get(from)?),
-            3 => Self::Ellipsoid(Vec::get(from)?),
-            4 => Self::Kernel(KernelSums::get(from)?),
+            1 => Self::Kernel(KernelSums::get(from)?),
             _ => return Err(damaged("an unknown answer")),
         })
     }
@@ -125,7 +77,7 @@ impl Wire for Inner {
 
 /// Sums over the rows of one class of a binary problem, from which the certificate comes.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Side {
+pub(crate) struct Side {
     /// $\sum a_i$ over rows that pull.
     pub share: f64,
     /// $\sum -a_i \varphi^*(-s_i)$: what the rows add to the dual.
@@ -140,7 +92,7 @@ wire!(Side { share, gain, pull, pulled });
 
 /// Sums over rows for Newton's step.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Curvature {
+pub(crate) struct Curvature {
     /// Of order p + 1, the intercept last.
     pub matrix: Symmetric,
     /// $\sum \frac{c_i}{h} \frac{dL_i}{df} (z_i, 1)$ over rows on the threshold.
@@ -153,7 +105,7 @@ wire!(Curvature { matrix, cross, threshold });
 
 /// Rows near the threshold as they are, and a model of those above it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct NearRows {
+pub(crate) struct NearRows {
     /// z, sign and weight of every near row, one after the other.
     pub rows: Vec<f64>,
     /// $\sum c_i L_i$ of the rows above.
@@ -170,13 +122,13 @@ wire!(NearRows { rows, value, weight, slope, bend });
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sums {
+pub(crate) struct Sums {
     /// Smoothed losses.
     pub value: f64,
     /// The same with the width of the point before.
     pub value_before: f64,
     /// The same along the way back.
-    pub back: [f64; BACK.len()],
+    pub back: [f64; BACKTRACK.len()],
     /// $\sum c_i \max(0, L_i - \theta)$: what makes the objective.
     pub primal: f64,
     /// What smoothing leaves between shares and maximum.
@@ -192,6 +144,52 @@ pub(super) struct Sums {
 }
 
 wire!(Sums { value, value_before, back, primal, open, share, band, sides, curvature, near });
+
+/// The answer to one question about a loss that is smoothed as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SmoothedSums {
+    /// Smoothed losses.
+    pub value: f64,
+    /// The same with the width of the point before.
+    pub value_before: f64,
+    /// The losses themselves.
+    pub primal: f64,
+    /// What smoothing leaves between shares and maximum.
+    pub open: f64,
+    /// Positive rows, negative rows; the kernels say what they gain.
+    pub sides: [Side; 2],
+    pub curvature: Curvature,
+}
+
+wire!(SmoothedSums { value, value_before, primal, open, sides, curvature });
+
+impl SmoothedSums {
+    /// Nothing seen yet.
+    pub(super) fn empty(p: usize) -> Self {
+        let side = || Side { pulled: vec![0.0; p], ..Side::default() };
+        let matrix = Symmetric(Dense::zeros(p + 1, p + 1));
+        Self {
+            value: 0.0,
+            value_before: 0.0,
+            primal: 0.0,
+            open: 0.0,
+            sides: [side(), side()],
+            curvature: Curvature { matrix, cross: vec![0.0; p + 1], threshold: 0.0 },
+        }
+    }
+
+    pub(super) fn merge(mut self, next: &Self) -> Result<Self> {
+        self.value += next.value;
+        self.value_before += next.value_before;
+        self.primal += next.primal;
+        self.open += next.open;
+        for (total, part) in self.sides.iter_mut().zip(&next.sides) {
+            total.add(part)?;
+        }
+        self.curvature = self.curvature.merge(&next.curvature)?;
+        Ok(self)
+    }
+}
 
 pub(super) fn add(total: &mut [f64], part: &[f64]) -> Result<()> {
     if total.len() != part.len() {

@@ -2,7 +2,7 @@
 
 use super::ask::{Counting, Point};
 use super::message::NearRows;
-use super::newton_step::{Expansion, Hold, newton_step};
+use super::newton_step::{Damping, Expansion, newton_step};
 use super::problem::Problem;
 use super::row_terms::{Losses, share, smoothed_sum};
 use crate::linalg::{Dense, Matrix, vector};
@@ -157,7 +157,7 @@ pub(super) fn finish(
             slope: at.slope,
             share: at.share,
         };
-        let step = newton_step(problem, &point, &expansion, Hold { strength, gram });
+        let step = newton_step(problem, &point, &expansion, Damping { strength, gram });
         let before = local.value(&point, width);
         let Some(next) = descend(&local, &point, &step.to, (step.fall, before, width)) else {
             break;

@@ -18,9 +18,9 @@ pub(super) struct Expansion<'a> {
     pub share: f64,
 }
 
-/// What holds the weights where no row does: this much of the diagonal of the Gram matrix.
+/// Levenberg's damping, for weights that no row holds: this much of the diagonal of the Gram matrix.
 #[derive(Clone, Copy)]
-pub(super) struct Hold<'a> {
+pub(super) struct Damping<'a> {
     pub strength: f64,
     pub gram: &'a Dense,
 }
@@ -36,20 +36,20 @@ pub(super) fn newton_step(
     problem: &Problem,
     point: &Point,
     sums: &Expansion<'_>,
-    hold: Hold<'_>,
+    damping: Damping<'_>,
 ) -> Step {
     let p = point.v.len();
     let (matrix, mut slope) = assemble(problem, point, sums);
     let free =
         problem.worst && sums.threshold > 0.0 && !(point.theta <= 0.0 && slope[p + 1] >= 0.0);
     let gradient = slope.clone();
-    let mut step = solve(problem, point, &matrix, &slope, (p + 1 + usize::from(free), hold));
+    let mut step = solve(problem, point, &matrix, &slope, (p + 1 + usize::from(free), damping));
     if free && point.theta + step[p + 1] < 0.0 {
         // Onto the bound, and Newton along it.
         for i in 0..=p {
             slope[i] -= matrix[(i, p + 1)] * point.theta;
         }
-        step = solve(problem, point, &matrix, &slope, (p + 1, hold));
+        step = solve(problem, point, &matrix, &slope, (p + 1, damping));
         step[p + 1] = -point.theta;
     }
     let moved: Vec<f64> = point.v.iter().zip(&step).map(|(v, d)| v + d).collect();
@@ -95,10 +95,10 @@ fn solve(
     point: &Point,
     matrix: &Dense,
     slope: &[f64],
-    (order, hold): (usize, Hold<'_>),
+    (order, damping): (usize, Damping<'_>),
 ) -> Vec<f64> {
     let mut step = vec![0.0; slope.len()];
-    let found = with_regular(matrix, order, hold, |system, factor| {
+    let found = with_regular(matrix, order, damping, |system, factor| {
         if problem.sparse() {
             coordinate_descent(problem, point, system, &slope[..order])
         } else {
@@ -111,23 +111,23 @@ fn solve(
 
 /// Solves a positive semidefinite system, moved a little where it is singular; zero if that is hopeless.
 pub(super) fn solve_regular(matrix: &Dense, target: &[f64]) -> Vec<f64> {
-    let hold = Hold { strength: 0.0, gram: matrix };
-    with_regular(matrix, target.len(), hold, |_, factor| factor.solve(target))
+    let damping = Damping { strength: 0.0, gram: matrix };
+    with_regular(matrix, target.len(), damping, |_, factor| factor.solve(target))
 }
 
 /// What `work` makes of the first `order` variables of `matrix`, with as much added to its diagonal as makes it regular.
 fn with_regular(
     matrix: &Dense,
     order: usize,
-    hold: Hold<'_>,
+    damping: Damping<'_>,
     work: impl Fn(&Dense, &Cholesky) -> Vec<f64>,
 ) -> Vec<f64> {
     let largest = (0..order).fold(0.0, |m: f64, i| m.max(matrix[(i, i)].abs()));
     let mut shift = 1e-13 * largest + f64::MIN_POSITIVE;
     for _ in 0..30 {
-        let held = |i: usize| if i < hold.gram.nrows() { hold.gram[(i, i)] } else { 1.0 };
+        let held = |i: usize| if i < damping.gram.nrows() { damping.gram[(i, i)] } else { 1.0 };
         let system = Dense::from_fn(order, order, |i, j| {
-            matrix[(i, j)] + if i == j { shift + hold.strength * held(i) } else { 0.0 }
+            matrix[(i, j)] + if i == j { shift + damping.strength * held(i) } else { 0.0 }
         });
         if let Some(factor) = Cholesky::new(&system) {
             let found = work(&system, &factor);

@@ -2,14 +2,13 @@
 
 use std::fmt::Debug;
 
-use super::ask::Inner as Asked;
 use super::binary::Place;
-use super::course::{ClassSide, Course, MOST_PASSES, misplaced, open_classes};
+use super::continuation::{Continuation, Limits, Smoothed};
 use super::first_look::FirstLook;
-use super::message::Inner as Said;
+use super::kernels::{KernelAsk, KernelSums};
 use super::sample::{STEPS, Sample};
+use super::task::{ClassSide, MOST_PASSES, Task, misplaced, open_classes};
 use super::units::Units;
-use super::walk::{Limits, Smoothed, Walk};
 use crate::certificate::Certificate;
 use crate::data::ClassWeight;
 use crate::error::Result;
@@ -75,15 +74,15 @@ enum Class<S> {
     },
     /// Zero weights seem optimal; if they are not, the fit starts there.
     Zero(Box<Trial<S>>),
-    Open(Box<Walk<S>>),
+    Open(Box<Continuation<S>>),
 }
 
 /// Whether zero weights are optimal.
 #[derive(Debug, Clone)]
 struct Trial<S> {
-    shares: Walk<S>,
+    shares: Continuation<S>,
     certificate: Certificate,
-    else_at: Walk<S>,
+    else_at: Continuation<S>,
     spent: usize,
     proven: bool,
 }
@@ -97,11 +96,11 @@ enum Outcome {
 
 impl<S: Smoothed> Trial<S> {
     /// A trial that starts from these shares.
-    fn new(else_at: Walk<S>, start: Option<Place>) -> Self {
+    fn new(else_at: Continuation<S>, start: Option<Place>) -> Self {
         let (problem, place) = else_at.problem().zero_trial();
         let (_, primal) = else_at.problem().constant();
         Self {
-            shares: Walk::with_fixed_width(problem, start.unwrap_or(place)),
+            shares: Continuation::with_fixed_width(problem, start.unwrap_or(place)),
             certificate: Certificate { primal, dual: 0.0 },
             else_at,
             spent: 0,
@@ -128,16 +127,16 @@ impl<S: Smoothed> Class<S> {
     /// Starts from the sample, by a trial of zero weights if these seem optimal there.
     fn new(problem: &S, sample: &Sample, limits: Limits) -> Result<Self> {
         let (place, objective) = solve_sample(problem, sample, limits)?;
-        let walk = Walk::new(problem.clone(), place.clone(), limits);
+        let continuation = Continuation::new(problem.clone(), place.clone(), limits);
         let (weight, own) = sample.weights_of(usize::MAX, problem.positive());
         if own <= 0.0 || own >= 1.0 {
-            return Ok(Self::Open(Box::new(walk)));
+            return Ok(Self::Open(Box::new(continuation)));
         }
         let part = problem.for_part(weight, own);
         if objective < SUSPECT * part.constant().1 {
-            return Ok(Self::Open(Box::new(walk)));
+            return Ok(Self::Open(Box::new(continuation)));
         }
-        let mut trial = Trial::new(Walk::new(part, place, limits), None);
+        let mut trial = Trial::new(Continuation::new(part, place, limits), None);
         let mut proven = false;
         for _ in 0..STEPS {
             let sums = look(sample, &trial.shares, usize::MAX)?;
@@ -152,16 +151,16 @@ impl<S: Smoothed> Class<S> {
         }
         if proven || trial.certificate.gap() <= NEARLY {
             let shares = trial.shares.place().clone();
-            return Ok(Self::Zero(Box::new(Trial::new(walk, Some(shares)))));
+            return Ok(Self::Zero(Box::new(Trial::new(continuation, Some(shares)))));
         }
-        Ok(Self::Open(Box::new(walk)))
+        Ok(Self::Open(Box::new(continuation)))
     }
 
     /// What is to be asked; `None` once there is nothing.
     fn question(&self) -> Option<S::Question> {
         match self {
             Self::Zero(trial) if !trial.proven => Some(trial.shares.question()),
-            Self::Open(walk) if !walk.done() => Some(walk.question()),
+            Self::Open(continuation) if !continuation.done() => Some(continuation.question()),
             _ => None,
         }
     }
@@ -170,7 +169,7 @@ impl<S: Smoothed> Class<S> {
     fn absorb(&mut self, sums: &S::Sums, tol: f64) -> Result<()> {
         match self {
             Self::OneSided { .. } => {}
-            Self::Open(walk) => walk.absorb(sums)?,
+            Self::Open(continuation) => continuation.absorb(sums)?,
             Self::Zero(trial) => {
                 if matches!(trial.absorb(sums, tol)?, Outcome::GivenUp) {
                     *self = Self::Open(Box::new(trial.else_at.clone()));
@@ -184,7 +183,7 @@ impl<S: Smoothed> Class<S> {
         match self {
             Self::OneSided { .. } => Certificate { primal: 0.0, dual: 0.0 },
             Self::Zero(trial) => trial.certificate,
-            Self::Open(walk) => walk.certificate(),
+            Self::Open(continuation) => continuation.certificate(),
         }
     }
 
@@ -192,7 +191,7 @@ impl<S: Smoothed> Class<S> {
         match self {
             Self::OneSided { .. } => super::binary::Binary::zero(columns),
             Self::Zero(trial) => trial.else_at.place().clone(),
-            Self::Open(walk) => walk.place().clone(),
+            Self::Open(continuation) => continuation.place().clone(),
         }
     }
 
@@ -203,15 +202,19 @@ impl<S: Smoothed> Class<S> {
                 let problem = trial.else_at.problem();
                 problem.to_user(&problem.constant().0, units)
             }
-            Self::Open(walk) => walk.problem().to_user(walk.point(), units),
+            Self::Open(continuation) => continuation.problem().to_user(continuation.point(), units),
         }
     }
 }
 
 /// One question about the first `rows` rows of the sample.
-fn look<S: Smoothed>(sample: &Sample, walk: &Walk<S>, rows: usize) -> Result<S::Sums> {
-    let question = [walk.question()];
-    let mut answers = walk.problem().look(&sample.part(rows), sample.pass(), &question)?;
+fn look<S: Smoothed>(
+    sample: &Sample,
+    continuation: &Continuation<S>,
+    rows: usize,
+) -> Result<S::Sums> {
+    let question = [continuation.question()];
+    let mut answers = continuation.problem().look(&sample.part(rows), sample.pass(), &question)?;
     answers.pop().ok_or_else(misplaced)
 }
 
@@ -229,13 +232,13 @@ fn solve_sample<S: Smoothed>(problem: &S, sample: &Sample, limits: Limits) -> Re
         let whole = last && sample.whole();
         let tol = if whole { 0.5 * limits.tol } else { SAMPLE_TOL.max(limits.tol) };
         let part = problem.for_part(weight, own);
-        let mut walk = Walk::new(part, place, Limits { tol, passes: STEPS });
-        while !walk.done() {
-            let sums = look(sample, &walk, rows)?;
-            walk.absorb(&sums)?;
+        let mut continuation = Continuation::new(part, place, Limits { tol, passes: STEPS });
+        while !continuation.done() {
+            let sums = look(sample, &continuation, rows)?;
+            continuation.absorb(&sums)?;
         }
-        objective = walk.certificate().primal;
-        place = Place { point: walk.point().clone(), ..walk.place().clone() };
+        objective = continuation.certificate().primal;
+        place = Place { point: continuation.point().clone(), ..continuation.place().clone() };
         if !whole {
             // The error of the sample: its rows near the margin are not those of all rows.
             let rough = (place.point.v.len() as f64 / rows.min(all) as f64).sqrt();
@@ -251,7 +254,7 @@ impl<R: Recipe> OneVersusRest<R> {
     }
 }
 
-impl<R: Recipe> Course for OneVersusRest<R> {
+impl<R: Recipe> Task for OneVersusRest<R> {
     fn settle(&mut self, look: &FirstLook, starts: Option<&[Place]>) -> Result<()> {
         let (factors, sides) =
             open_classes(look, self.recipe.class_weight(), self.recipe.free_intercept())?;
@@ -267,7 +270,7 @@ impl<R: Recipe> Course for OneVersusRest<R> {
                     Class::OneSided { intercept: sign * self.recipe.one_sided(look)? }
                 }
                 (None, Some(place)) => {
-                    Class::Open(Box::new(Walk::new(problem, place.clone(), limits)))
+                    Class::Open(Box::new(Continuation::new(problem, place.clone(), limits)))
                 }
                 (None, None) => Class::new(&problem, &sample, limits)?,
             });
@@ -276,19 +279,19 @@ impl<R: Recipe> Course for OneVersusRest<R> {
         Ok(())
     }
 
-    fn ask(&self) -> Option<Asked> {
+    fn ask(&self) -> Option<KernelAsk> {
         let fit = self.fit.as_ref()?;
         let questions: Vec<_> = fit.classes.iter().filter_map(Class::question).collect();
         let problem = fit.classes.iter().find_map(|class| match class {
             Class::OneSided { .. } => None,
             Class::Zero(trial) => Some(trial.else_at.problem()),
-            Class::Open(walk) => Some(walk.problem()),
+            Class::Open(continuation) => Some(continuation.problem()),
         })?;
         (!questions.is_empty()).then(|| problem.ask(fit.units.pass(), questions))
     }
 
-    fn absorb(&mut self, said: Said) -> Result<()> {
-        let answers = R::Problem::answers(said).ok_or_else(misplaced)?;
+    fn absorb(&mut self, answer: KernelSums) -> Result<()> {
+        let answers = R::Problem::answers(answer).ok_or_else(misplaced)?;
         let fit = self.fit.as_mut().ok_or_else(misplaced)?;
         let mut answers = answers.into_iter();
         for class in fit.classes.iter_mut().filter(|class| class.question().is_some()) {

@@ -1,121 +1,176 @@
-//! A penalised loss whose rows are all in memory, solved by the same looks over fixed chunks of rows: on all threads of the
-//! pool, with the same bits for every number of them.
+//! A problem whose rows are all in memory, solved by the same looks over fixed chunks of rows: on all threads of the
+//! pool, with the same bits for every number of them, and without a copy of the rows.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::ask::PassAsk;
-use super::binary::{Binary, Setting};
+use super::binary::{Binary, Place, Setting};
 use super::block::{Block, ROWS};
 use super::engine::{FAN, MergeTree};
 use super::first_look::draw;
-use super::kernel::look_at;
+use super::kernel::{each_chunk, look_at};
+use super::kernels::KernelSums;
 use super::message::{Inner, Message, Sums};
 use super::problem::Problem;
 use super::row_terms::{Losses, share};
 use super::sample::{Sample, Start};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::loss::Loss;
-use crate::optim::{Budget, Program};
+use crate::optim::Budget;
+use crate::optim::design::ColumnUnits;
 
 /// Rows of the sample that gives the start.
 const SAMPLE: usize = 20_000;
+/// How many more rows than wanted are looked at for the sample: enough that there are never too few.
+const SPARE: f64 = 1.2;
+/// The part of the gap that the sums of the passes must prove: the rest is room for what a certificate in
+/// the user's units takes off for rounding.
+const AIM: f64 = 0.9;
 
-/// What the passes found, in the units of the program.
+/// With $z_j = (x_j - m_j) t_j$ and $L_i$ the loss of row $i$ at $z_i^\top v + b$:
+///
+/// $$\min_{v,b,\theta \ge 0}\ \sum_j q_j v_j^2 + \lambda_j |v_j|
+///   + S \Big( k\theta + \sum_i c_i \max(0, L_i - \theta) \Big),$$
+///
+/// where $\theta = 0$ if every row counts.
+#[derive(Debug, Clone)]
+pub struct WholeProblem<'a> {
+    /// One row per sample, in the user's units.
+    pub x: &'a Matrix,
+    /// $t_j$ and $m_j$.
+    pub units: &'a ColumnUnits,
+    /// +1 or -1.
+    pub y: &'a [f64],
+    /// $c_i$, positive.
+    pub weights: &'a [f64],
+    /// $L$.
+    pub loss: Loss,
+    /// $k$, in units of weight, where only the worst rows count.
+    pub worst: Option<f64>,
+    /// $S$.
+    pub scale: f64,
+    /// $q_j$.
+    pub squares: Vec<f64>,
+    /// $\lambda_j$.
+    pub lasso: Vec<f64>,
+    /// Whether $b$ is free; otherwise it is zero.
+    pub intercept: bool,
+}
+
+/// What the passes found, in solver units.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// Weights.
     pub v: Vec<f64>,
     /// Intercept.
     pub b: f64,
-    /// $a_i$ of every row, from the point that proved most.
-    pub duals: Vec<f64>,
+    /// How much of every row counts, in [0, 1], at the point that proved most; empty where all of every row does.
+    pub shares: Vec<f64>,
+    /// The share of every row times $-\varphi'$ at its margin there.
+    pub pulls: Vec<f64>,
 }
 
-/// Solves `program`, whose loss is `loss`, until the passes themselves prove the gap of `budget`; each pass takes one
-/// of its iterations.
-pub fn solve_program(program: &Program<'_>, loss: Loss, budget: &mut Budget<'_>) -> Result<Answer> {
-    let labels: Vec<usize> = program.y.iter().map(|y| usize::from(*y > 0.0)).collect();
-    let rows = Rows { program, labels };
-    let sample = rows.sample()?;
-    let setting = rows.setting(loss, budget.tol());
-    let place = match sample.start(&setting)? {
-        Start::At(place) | Start::Zero { else_at: place, .. } => place,
-    };
-    let mut binary = Binary::new(setting, place);
-    while !binary.done() && budget.take()? {
-        let ask = PassAsk { questions: vec![binary.question()], ..rows.pass() };
-        binary.absorb(&rows.look(&ask, budget)?, &sample.gram)?;
+impl WholeProblem<'_> {
+    /// Solves the problem until the passes themselves prove the gap of `budget`, from `start` where the losses are
+    /// smooth and from a sample otherwise; each pass takes one of the iterations. None where zero weights seem to be the
+    /// best for the worst rows: that takes other passes to prove.
+    pub fn solve(
+        &self,
+        start: Option<(&[f64], f64)>,
+        budget: &mut Budget<'_>,
+    ) -> Result<Option<Answer>> {
+        let sample = self.sample()?;
+        let setting = self.setting(AIM * budget.tol());
+        let place = match start {
+            Some((v, b)) if setting.problem.smooth() => Place::at(v.to_vec(), b),
+            _ => match sample.start(&setting)? {
+                Start::Zero { .. } if self.worst.is_some() => return Ok(None),
+                Start::At(place) | Start::Zero { else_at: place, .. } => place,
+            },
+        };
+        let mut binary = Binary::new(setting, place);
+        while !binary.done() && budget.take()? {
+            let ask = PassAsk { questions: vec![binary.question()], ..self.pass() };
+            binary.absorb(&self.look(&ask, budget)?, &sample.gram)?;
+        }
+        self.answer(&binary).map(Some)
     }
-    Ok(rows.answer(&binary, loss))
-}
 
-struct Rows<'a> {
-    program: &'a Program<'a>,
-    labels: Vec<usize>,
-}
-
-impl Rows<'_> {
-    /// The columns are in solver units already.
+    /// A pass without questions. Weights are taken as they are, whatever the class.
     fn pass(&self) -> PassAsk {
+        let centred = self.units.means.iter().any(|m| *m != 0.0);
         PassAsk {
-            factors: vec![1.0; self.program.z.ncols()],
-            means: Vec::new(),
+            factors: self.units.factors.clone(),
+            means: if centred { self.units.means.clone() } else { Vec::new() },
             class_factors: vec![1.0; 2],
             thin: 1,
             questions: Vec::new(),
         }
     }
 
-    fn setting(&self, loss: Loss, tol: f64) -> Setting {
-        let total: f64 = self.program.shares.iter().sum();
+    fn setting(&self, tol: f64) -> Setting {
+        let total: f64 = self.weights.iter().sum();
         let problem = Problem {
-            loss,
-            worst: false,
-            k: total,
-            scale: 1.0,
-            squares: self.program.l2.iter().map(|l| 0.5 * l).collect(),
-            lasso: self.program.l1.clone(),
-            intercept: self.program.intercept,
+            loss: self.loss,
+            worst: self.worst.is_some(),
+            k: self.worst.unwrap_or(total),
+            scale: self.scale,
+            squares: self.squares.clone(),
+            lasso: self.lasso.clone(),
+            intercept: self.intercept,
             total,
         };
         Setting { problem, positive: 1, tol, passes: usize::MAX }
     }
 
+    /// The rows of one chunk.
+    fn block(&self, chunk: usize) -> Block<'_> {
+        let rows = chunk * ROWS..self.y.len().min((chunk + 1) * ROWS);
+        Block {
+            x: Cow::Borrowed(self.x),
+            labels: Cow::Owned(self.labels(rows.clone())),
+            weights: Some(Cow::Borrowed(&self.weights[rows.clone()])),
+            errors: None,
+            names: Cow::Borrowed(&[]),
+            partition: chunk,
+            rows,
+        }
+    }
+
+    fn labels(&self, rows: Range<usize>) -> Vec<usize> {
+        self.y[rows].iter().map(|y| usize::from(*y > 0.0)).collect()
+    }
+
+    /// The rows with the smallest draws.
     fn sample(&self) -> Result<Sample> {
-        let n = self.labels.len();
-        let mut drawn: Vec<(u64, usize)> = (0..n).map(|i| (draw(0, i), i)).collect();
-        if n > SAMPLE {
+        let n = self.y.len();
+        let limit = (SPARE * SAMPLE as f64 / n as f64).min(1.0) * u64::MAX as f64;
+        let drawn = (0..n).map(|i| (draw(0, i), i));
+        let mut drawn: Vec<(u64, usize)> = drawn.filter(|(d, _)| *d as f64 <= limit).collect();
+        if drawn.len() > SAMPLE {
             drawn.select_nth_unstable(SAMPLE);
             drawn.truncate(SAMPLE);
         }
         let mut rows: Vec<usize> = drawn.into_iter().map(|(_, i)| i).collect();
         rows.sort_unstable();
-        let labels = rows.iter().map(|&i| self.labels[i]).collect();
-        let weights: Vec<f64> = rows.iter().map(|&i| self.program.shares[i]).collect();
+        let labels = rows.iter().map(|&i| usize::from(self.y[i] > 0.0)).collect();
+        let weights: Vec<f64> = rows.iter().map(|&i| self.weights[i]).collect();
         let total = weights.iter().sum();
-        let block = Block::new(0, self.program.z.select_rows(&rows), labels, Some(weights));
-        Sample::of(block, self.pass(), total, n <= SAMPLE)
+        let block = Block::new(0, self.x.select_rows(&rows), labels, Some(weights));
+        Sample::of(block, self.pass(), total, rows.len() == n)
     }
 
     /// One pass over all rows.
     fn look(&self, ask: &PassAsk, budget: &Budget<'_>) -> Result<Sums> {
-        let n = self.labels.len();
-        let chunks = n.div_ceil(ROWS);
+        let chunks = self.y.len().div_ceil(ROWS);
         let answer = |chunk: usize| {
             budget.control().check()?;
-            let rows = chunk * ROWS..n.min((chunk + 1) * ROWS);
-            let block = Block {
-                x: Cow::Borrowed(self.program.z),
-                labels: Cow::Borrowed(&self.labels[rows.clone()]),
-                weights: Some(Cow::Borrowed(&self.program.shares[rows.clone()])),
-                errors: None,
-                names: Cow::Borrowed(&[]),
-                partition: chunk,
-                rows,
-            };
-            look_at(&block, ask).map(|sums| Message(Inner::Pass(sums)))
+            look_at(&self.block(chunk), ask)
+                .map(|sums| Message(Inner::Kernel(KernelSums::Losses(sums))))
         };
         let mut tree = MergeTree::new();
         for first in (0..chunks).step_by(FAN) {
@@ -126,20 +181,46 @@ impl Rows<'_> {
             }
         }
         match tree.finish()? {
-            Some(Message(Inner::Pass(mut sums))) => sums.pop(),
+            Some(Message(Inner::Kernel(KernelSums::Losses(mut sums)))) => sums.pop(),
             _ => None,
         }
         .ok_or_else(|| Error::Numerical("a pass over no rows".into()))
     }
 
-    fn answer(&self, binary: &Binary, loss: Loss) -> Answer {
+    fn answer(&self, binary: &Binary) -> Result<Answer> {
         let point = binary.point();
         let none = (point.clone(), 1.0);
         let (proof, width) = binary.proof().unwrap_or(&none);
-        let losses = Losses::at(loss, &self.program.margins(&proof.v, proof.b));
-        let counting = binary.counting();
-        let dual = |(l, s): (&f64, &f64)| share(counting, *l, proof.theta, *width).0 * s;
-        let duals = losses.value.iter().zip(&losses.slope).map(dual).collect();
-        Answer { v: point.v.clone(), b: point.b, duals }
+        let (counting, ask) = (binary.counting(), self.pass());
+        let of_chunk = |chunk: usize| -> Result<Vec<(f64, f64)>> {
+            let block = self.block(chunk);
+            let mut rows = Vec::with_capacity(block.len());
+            each_chunk(&block, &ask, |chunk| {
+                let scores = chunk.scores(proof);
+                let signed = scores.iter().zip(&chunk.labels);
+                let margin = |(f, label): (&f64, &usize)| if *label == 1 { *f } else { -f };
+                let losses = Losses::at(self.loss, &signed.map(margin).collect::<Vec<f64>>());
+                rows.extend(losses.value.iter().zip(&losses.slope).map(|(l, s)| {
+                    let a = share(counting, *l, proof.theta, *width).0;
+                    (a, a * s)
+                }));
+                Ok(())
+            })?;
+            Ok(rows)
+        };
+        let (mut shares, mut pulls) = (Vec::new(), Vec::with_capacity(self.y.len()));
+        let chunks = self.y.len().div_ceil(ROWS);
+        for first in (0..chunks).step_by(FAN) {
+            let last = chunks.min(first + FAN);
+            let found: Vec<Result<_>> = (first..last).into_par_iter().map(of_chunk).collect();
+            for rows in found {
+                let rows = rows?;
+                pulls.extend(rows.iter().map(|(_, pull)| *pull));
+                if self.worst.is_some() {
+                    shares.extend(rows.iter().map(|(a, _)| *a));
+                }
+            }
+        }
+        Ok(Answer { v: point.v.clone(), b: point.b, shares, pulls })
     }
 }

@@ -1,6 +1,6 @@
 //! Upper and lower bound on the optimum, from the data and an answer alone.
 
-use super::problem::{Candidate, Problem};
+use super::problem::{Candidate, Problem, in_blocks};
 use crate::certificate::Certificate;
 use crate::linalg::Compensated;
 
@@ -45,12 +45,15 @@ fn lower_bound(problem: &Problem<'_>, duals: &[f64]) -> f64 {
 
     // Dual value of `shrink` times the balanced duals.
     let value = |shrink: f64| {
-        let (mut gain, mut size) = (Compensated::default(), 0.0);
-        for (a, s) in duals.iter().zip(problem.shares) {
-            let conjugate = s * problem.loss.conjugate(shrink * a);
-            gain.add(-conjugate);
-            size += conjugate.abs() + s * a;
-        }
+        let (gain, size) = in_blocks(duals.len(), |rows| {
+            let (mut gain, mut size) = (Compensated::default(), 0.0);
+            for (a, s) in duals[rows.clone()].iter().zip(&problem.shares[rows]) {
+                let conjugate = s * problem.loss.conjugate(shrink * a);
+                gain.add(-conjugate);
+                size += conjugate.abs() + s * a;
+            }
+            (gain, size)
+        });
         let excess: f64 = if problem.l2 > 0.0 {
             r.iter().map(|r| (shrink * r - problem.l1).max(0.0)).map(|e| e * (e / problem.l2)).sum()
         } else {

@@ -134,12 +134,12 @@ pub(super) struct Setting<'a> {
     params: &'a PenalizedParams,
     pub shares: Vec<f64>,
     pub units: Vec<f64>,
-    design: Design,
+    design: Design<'a>,
     row_space: Option<RowSpace>,
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn new(params: &'a PenalizedParams, data: &Dataset, normalize: bool) -> Self {
+    pub(super) fn new(params: &'a PenalizedParams, data: &'a Dataset, normalize: bool) -> Self {
         let x = data.features();
         let shares = shares(data);
         let units = if normalize { deviations(x, &shares) } else { vec![1.0; x.ncols()] };
@@ -156,6 +156,7 @@ impl<'a> Setting<'a> {
             y,
             shares: &self.shares,
             loss: self.params.loss,
+            passes: true,
         }
     }
 

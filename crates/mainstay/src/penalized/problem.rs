@@ -1,5 +1,9 @@
 //! What is minimised.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use crate::linalg::{Compensated, Matrix, vector};
 use crate::loss::MarginLoss;
 
@@ -40,19 +44,42 @@ pub(super) struct Candidate {
     pub duals: Vec<f64>,
 }
 
+/// Rows that are summed before their sum is passed on; fixed, so that threads do not matter.
+const ROWS_PER_SUM: usize = 16_384;
+
+/// Two sums over blocks of rows, joined in their order; `part` sums one block.
+pub(super) fn in_blocks(
+    rows: usize,
+    part: impl Fn(Range<usize>) -> (Compensated, f64) + Sync,
+) -> (Compensated, f64) {
+    let blocks = (0..rows.div_ceil(ROWS_PER_SUM)).into_par_iter();
+    let block = |k: usize| part(k * ROWS_PER_SUM..rows.min((k + 1) * ROWS_PER_SUM));
+    let parts: Vec<(Compensated, f64)> = blocks.map(block).collect();
+    let mut total = (Compensated::default(), 0.0);
+    for (sum, plain) in parts {
+        total.0.join(sum);
+        total.1 += plain;
+    }
+    total
+}
+
 impl Problem<'_> {
     /// The value that is minimised, at these very numbers, and by how much rounding may have lowered it.
     pub(super) fn objective(&self, weights: &[f64], intercept: f64) -> (f64, f64) {
         let scores = self.x.accurate_scores(weights, intercept);
-        let (mut sum, mut rounding) = (Compensated::default(), 0.0);
-        for (i, (score, error)) in scores.values.iter().zip(&scores.errors).enumerate() {
-            let (margin, share) = (self.y[i] * score, self.shares[i]);
-            let loss = self.loss.value(margin);
-            let error = error + f64::EPSILON * (1.0 + margin.abs());
-            let most = self.loss.value(margin - error) * (1.0 + 8.0 * f64::EPSILON);
-            sum.add(share * loss);
-            rounding += share * (most - loss);
-        }
+        let part = |rows: Range<usize>| {
+            let (mut sum, mut rounding) = (Compensated::default(), 0.0);
+            for i in rows {
+                let (margin, share) = (self.y[i] * scores.values[i], self.shares[i]);
+                let loss = self.loss.value(margin);
+                let error = scores.errors[i] + f64::EPSILON * (1.0 + margin.abs());
+                let most = self.loss.value(margin - error) * (1.0 + 8.0 * f64::EPSILON);
+                sum.add(share * loss);
+                rounding += share * (most - loss);
+            }
+            (sum, rounding)
+        };
+        let (sum, rounding) = in_blocks(self.y.len(), part);
         let objective = sum.value() + self.penalty(weights);
         (objective, rounding + (weights.len() + 8) as f64 * f64::EPSILON * objective)
     }

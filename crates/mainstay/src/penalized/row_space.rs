@@ -32,8 +32,8 @@ pub(super) struct RowSpace {
 
 impl RowSpace {
     /// `None` where the detour does not pay or the kernel cannot be factored.
-    pub(super) fn new(design: &Design) -> Option<Self> {
-        let (n, p) = (design.z.nrows(), design.z.ncols());
+    pub(super) fn new(design: &Design<'_>) -> Option<Self> {
+        let (n, p) = (design.x.nrows(), design.x.ncols());
         if p <= n.max(FEW_COLUMNS) || n > MOST_ROWS {
             return None;
         }
@@ -42,13 +42,13 @@ impl RowSpace {
         for &j in &free {
             shrink[j] = 0.0;
         }
-        let mut kernel = design.z.scale_columns(&shrink).outer_gram();
+        let mut kernel = design.z().scale_columns(&shrink).outer_gram();
         let size = (0..n).fold(0.0, |m: f64, i| m.max(kernel[(i, i)]));
         // Equal rows make it singular; the lift is of the size of its rounding errors.
         let lift = (n as f64 * f64::EPSILON * size).max(f64::MIN_POSITIVE);
         kernel.add_diagonal(lift);
         let lower = Cholesky::new(&kernel)?.lower();
-        let chosen = design.z.select_columns(&free).to_dense();
+        let chosen = design.z().select_columns(&free).to_dense();
         let width = n + free.len();
         let mut data = Vec::with_capacity(n * width);
         for i in 0..n {
@@ -63,13 +63,13 @@ impl RowSpace {
     /// The solution in the columns of `design`, from one in those of `basis`.
     pub(super) fn lift(
         &self,
-        design: &Design,
+        design: &Design<'_>,
         inner: &Program<'_>,
         found: Solution,
         l2: f64,
     ) -> Solution {
-        let n = design.z.nrows();
-        let mut v = design.z.tr_mul_vec(&inner.signed_duals(&found.duals));
+        let n = design.x.nrows();
+        let mut v = design.z().tr_mul_vec(&inner.signed_duals(&found.duals));
         for (v, u) in v.iter_mut().zip(&design.units) {
             *v = *v / u / (l2 * u);
         }
@@ -106,7 +106,8 @@ mod tests {
         let (n, p) = (4, 600);
         let x = Dense::from_fn(n, p, |i, j| ((1 + i * 13 + j * 7) as f64 * 0.61).sin());
         let shares = vec![0.25; n];
-        let design = Design::new(&Matrix::from(x), &shares, &vec![1.0; p]);
+        let x = Matrix::from(x);
+        let design = Design::new(&x, &shares, &vec![1.0; p]);
         let Some(space) = RowSpace::new(&design) else { unreachable!("600 columns, 4 rows") };
         assert_eq!((space.basis.nrows(), space.basis.ncols()), (n, n));
         let l2 = 0.5;
@@ -128,7 +129,7 @@ mod tests {
         }
         let scores = space.basis.mul_vec(&u);
         let lifted = space.lift(&design, &inner, Solution::new(u, 0.0, duals), l2);
-        let again = design.z.mul_vec(&lifted.v);
+        let again = design.z().mul_vec(&lifted.v);
         assert!(scores.iter().zip(&again).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + a.abs())));
     }
 }

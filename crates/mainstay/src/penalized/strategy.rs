@@ -2,13 +2,14 @@
 //!
 //! | penalty | loss | stage |
 //! | --- | --- | --- |
+//! | any | any, many rows | passes |
 //! | with L1 | any | working set |
-//! | L2 | hinge | interior point; rounded hinge where that is too large; passes over chunks where there are many rows |
+//! | L2 | hinge | interior point; rounded hinge where that is too large |
 //! | L2 | others | newton; newton by conjugate gradients where that is too large |
 //!
-//! Passes over chunks (the room `partitioned`) use all threads on one fit. They are the choice for the hinge alone: at 200,000 x 50
-//! they took five passes where the interior point took 22 steps, while Newton's method, the working sets and the
-//! stable fits' method of multipliers are as fast on one core (0.6 s of its time each) and stay.
+//! Passes over chunks (the room `partitioned`) take three or four looks at the rows where Newton's method takes six or
+//! seven iterations, compute the losses in vector registers, need no copy of the rows in solver units and use all
+//! threads on one fit.
 //!
 //! L2 with more columns than rows goes through the row space first. A proof that misses the gap because the
 //! solver judged itself too kindly is followed by stricter tries on all columns.
@@ -21,20 +22,23 @@ use super::row_space::RowSpace;
 use super::smooth_hinge::rounded_hinge;
 use super::solution::Solution;
 use super::working_set::{interior_point, working_set};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::optim::hinge_qp::Shape;
 use crate::optim::program::penalty_weight;
 use crate::optim::{Bracket, Budget, Program};
-use crate::partitioned::solve_program;
+use crate::partitioned::WholeProblem;
 
 /// Largest order of a system that Newton's method factors.
 const MOST_DIRECT: usize = 1500;
 /// The same for the interior point method, whose alternative is slower.
 const MOST_INTERIOR: usize = 4000;
-/// Rows from which the hinge is solved by passes over chunks, and rows per column.
+/// Rows, and rows per column, from which problems are solved by passes over chunks.
 const MANY_ROWS: usize = 50_000;
+/// See [`MANY_ROWS`].
 const MANY_PER_COLUMN: usize = 200;
+/// Columns up to which they are: every thread holds matrices of that order.
+const MOST_IN_PASSES: usize = 1000;
 /// Tries in all; each but the first aims at [`STRICTER`] times the gap of the one before.
 const TRIES: usize = 3;
 /// See [`TRIES`].
@@ -75,25 +79,17 @@ const RIDGE_STAGES: [Stage; 4] = [
     },
 ];
 
-/// The hinge of many rows: a few passes over fixed chunks.
-const PASSES: Stage = Stage {
-    name: "passes",
-    fits: |_, _| true,
-    run: |program, _, budget| {
-        let found = solve_program(program, Loss::Hinge, budget)?;
-        Ok(Solution::new(found.v, found.b, found.duals))
-    },
-};
-
 /// One binary problem, ready to be solved for any strength of the penalty.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
-    pub design: &'a Design,
+    pub design: &'a Design<'a>,
     /// The problem in as many columns as there are rows, where that is fewer; L2 only.
     pub row_space: Option<&'a RowSpace>,
     pub y: &'a [f64],
     pub shares: &'a [f64],
     pub loss: Loss,
+    /// Whether passes over chunks of rows may solve it.
+    pub passes: bool,
 }
 
 /// Best weights and intercept, and the multipliers with the best bound, of a certified solution.
@@ -124,8 +120,9 @@ pub(super) fn solve_certified(
             break;
         }
         last = Some(solution);
-        // The row space loses digits when the features' sizes differ by orders of magnitude.
+        // The row space loses digits when the features' sizes differ by orders of magnitude, passes by their centring.
         task.row_space = None;
+        task.passes = false;
         tol *= STRICTER;
     }
     Ok(proven)
@@ -134,12 +131,15 @@ pub(super) fn solve_certified(
 impl Task<'_> {
     /// The stages that [`Task::solve`] goes through.
     fn route(&self, l1: f64) -> Vec<&'static str> {
+        if self.by_passes() {
+            return vec!["passes"];
+        }
         if l1 > 0.0 {
             return vec!["working set"];
         }
         let (n, p) = match self.row_space {
             Some(space) => (space.basis.nrows(), space.basis.ncols()),
-            None => (self.design.z.nrows(), self.design.z.ncols()),
+            None => (self.design.x.nrows(), self.design.x.ncols()),
         };
         let reduced = self.row_space.map(|_| "row space");
         reduced.into_iter().chain([ridge_stage(self.loss, (n, p)).name]).collect()
@@ -154,16 +154,21 @@ impl Task<'_> {
         budget: &mut Budget<'_>,
     ) -> Result<Solution> {
         let units = &self.design.units;
+        let lasso = units.iter().map(|u| penalty_weight(l1, *u)).collect();
+        let ridge: Vec<f64> = units.iter().map(|u| penalty_weight(l2 * u, *u)).collect();
+        let from = start.map(|s| (s.v.as_slice(), s.b));
+        if self.by_passes() {
+            return self.solve_by_passes(lasso, &ridge, from, budget);
+        }
         let program = Program {
-            z: &self.design.z,
+            z: self.design.z(),
             y: self.y,
             shares: self.shares,
             loss: self.loss.get(),
-            l1: units.iter().map(|u| penalty_weight(l1, *u)).collect(),
-            l2: units.iter().map(|u| penalty_weight(l2 * u, *u)).collect(),
+            l1: lasso,
+            l2: ridge,
             intercept: true,
         };
-        let from = start.map(|s| (s.v.as_slice(), s.b));
         if l1 > 0.0 {
             return working_set(&program, from, self.loss, budget);
         }
@@ -186,6 +191,36 @@ impl Task<'_> {
         self.design.candidate(&solution.v, solution.b, solution.duals.clone())
     }
 
+    /// Whether there are rows enough for passes over chunks of them.
+    fn by_passes(&self) -> bool {
+        let (n, p) = (self.design.x.nrows(), self.design.x.ncols());
+        self.passes && p <= MOST_IN_PASSES && n >= MANY_ROWS.max(MANY_PER_COLUMN * p)
+    }
+
+    fn solve_by_passes(
+        &self,
+        lasso: Vec<f64>,
+        ridge: &[f64],
+        start: Option<(&[f64], f64)>,
+        budget: &mut Budget<'_>,
+    ) -> Result<Solution> {
+        let problem = WholeProblem {
+            x: self.design.x,
+            units: &self.design.columns,
+            y: self.y,
+            weights: self.shares,
+            loss: self.loss,
+            worst: None,
+            scale: 1.0,
+            squares: ridge.iter().map(|l| 0.5 * l).collect(),
+            lasso,
+            intercept: true,
+        };
+        let found = problem.solve(start, budget)?;
+        let found = found.ok_or_else(|| Error::Numerical("passes without an answer".into()))?;
+        Ok(Solution::new(found.v, found.b, found.pulls))
+    }
+
     fn solve_ridge(
         &self,
         program: &Program<'_>,
@@ -198,9 +233,6 @@ impl Task<'_> {
 }
 
 fn ridge_stage(loss: Loss, (n, p): (usize, usize)) -> &'static Stage {
-    if loss == Loss::Hinge && n >= MANY_ROWS.max(MANY_PER_COLUMN * p) {
-        return &PASSES;
-    }
     let order = n.min(p);
     let [.., last] = &RIDGE_STAGES;
     RIDGE_STAGES.iter().find(|stage| (stage.fits)(loss, order)).unwrap_or(last)
@@ -219,6 +251,15 @@ mod tests {
         (Matrix::from(x), y)
     }
 
+    fn task<'a>(
+        design: &'a Design<'a>,
+        row_space: Option<&'a RowSpace>,
+        (y, shares): (&'a [f64], &'a [f64]),
+        loss: Loss,
+    ) -> Task<'a> {
+        Task { design, row_space, y, shares, loss, passes: true }
+    }
+
     /// Each stage on its own, on a problem small enough for all of them, proves its gap.
     #[test]
     fn every_stage_delivers_a_certified_answer_alone() {
@@ -228,10 +269,10 @@ mod tests {
         let design = Design::new(&x, &shares, &units);
         let cases = [(0, Loss::Hinge), (1, Loss::Hinge), (2, Loss::Logistic), (3, Loss::Logistic)];
         for (k, loss) in cases {
-            let task = Task { design: &design, row_space: None, y: &y, shares: &shares, loss };
+            let task = task(&design, None, (&y, &shares), loss);
             let l2 = 0.05;
             let program = Program {
-                z: &design.z,
+                z: design.z(),
                 y: &y,
                 shares: &shares,
                 loss: loss.get(),
@@ -256,11 +297,41 @@ mod tests {
         let name = |loss, order| ridge_stage(loss, (order, order)).name;
         assert_eq!(name(Loss::Hinge, MOST_INTERIOR), "interior point");
         assert_eq!(name(Loss::Hinge, MOST_INTERIOR + 1), "rounded hinge");
-        assert_eq!(ridge_stage(Loss::Hinge, (MANY_ROWS - 1, 4)).name, "interior point");
-        assert_eq!(ridge_stage(Loss::Hinge, (MANY_ROWS, 4)).name, "passes");
-        assert_eq!(ridge_stage(Loss::Logistic, (MANY_ROWS, 4)).name, "newton");
         assert_eq!(name(Loss::ModifiedHuber, MOST_DIRECT), "newton");
         assert_eq!(name(Loss::SquaredHinge, MOST_DIRECT + 1), "newton by conjugate gradients");
+    }
+
+    /// Passes, and where they may not, the solver that all rows would have: both prove the gap, so that the objectives are
+    /// within it of each other.
+    #[test]
+    fn many_rows_are_solved_in_passes() {
+        let (n, l2) = (MANY_ROWS, 1e-3);
+        let (x, y) = rows(n, 3);
+        let (shares, units) = (vec![1.0 / n as f64; n], vec![1.0; 3]);
+        let design = Design::new(&x, &shares, &units);
+        let control = Control::new();
+        for (loss, l1) in [
+            (Loss::Logistic, 0.0),
+            (Loss::Logistic, 1e-3),
+            (Loss::SquaredHinge, 0.0),
+            (Loss::ModifiedHuber, 0.0),
+            (Loss::Hinge, 0.0),
+        ] {
+            let task = task(&design, None, (&y, &shares), loss);
+            let known = loss.get();
+            let problem =
+                Problem { x: &x, y: &y, shares: &shares, loss: known, l1, l2, units: &units };
+            let by = |task| {
+                let mut budget = Budget::new(1e-6, 1000, &control);
+                solve_certified(task, &problem, &mut budget).unwrap_or_default()
+            };
+            let (passes, other) = (by(task), by(Task { passes: false, ..task }));
+            assert_eq!(passes.route(), ["passes"], "{loss:?}");
+            assert_ne!(other.route(), ["passes"]);
+            let (a, b) = (passes.certificate(), other.certificate());
+            assert!(a.gap() <= 1e-6 && b.gap() <= 1e-6, "{loss:?} {a:?} {b:?}");
+            assert!((a.primal - b.primal).abs() <= 1e-6, "{loss:?} {a:?} {b:?}");
+        }
     }
 
     #[test]
@@ -270,8 +341,7 @@ mod tests {
         let design = Design::new(&x, &shares, &units);
         let space = RowSpace::new(&design);
         let loss = Loss::Logistic;
-        let task =
-            Task { design: &design, row_space: space.as_ref(), y: &y, shares: &shares, loss };
+        let task = task(&design, space.as_ref(), (&y, &shares), loss);
         let loss = loss.get();
         let problem =
             Problem { x: &x, y: &y, shares: &shares, loss, l1: 0.0, l2: 0.1, units: &units };

@@ -43,6 +43,9 @@ fn objective(problem: &Problem<'_>, point: &Hyperplanes) -> (f64, f64) {
         |i: usize, j: usize| scores[j].errors[i] + 2.0 * f64::EPSILON * (1.0 + at(i, j).abs());
     let losses_of = |away: f64| -> Vec<f64> {
         let moved = |i: usize, j: usize| at(i, j) - away * problem.target.sign(i, j) * error(i, j);
+        if q == 1 {
+            return (0..problem.n()).map(|i| problem.row_loss(i, &[moved(i, 0)])).collect();
+        }
         let row = |i: usize| (0..q).map(|j| moved(i, j)).collect::<Vec<f64>>();
         (0..problem.n()).map(|i| problem.row_loss(i, &row(i))).collect()
     };

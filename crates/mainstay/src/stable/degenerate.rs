@@ -138,6 +138,16 @@ pub(super) fn zero_weights(
     Ok(Some(found))
 }
 
+/// Whether an objective is clearly below that of the best constant: then zero weights are not optimal.
+pub(super) fn beats_constant(
+    problem: &Problem<'_>,
+    objective: f64,
+    control: &Control,
+) -> Result<bool> {
+    let constant = problem.objective(&best_constant(problem, control)?);
+    Ok(objective < (1.0 - CLEARLY_BETTER) * constant)
+}
+
 /// If zero weights are optimal, makes them exactly so and says which `k` would help.
 ///
 /// Zero weights are optimal for one regularisation if and only if they are for all: the dual point

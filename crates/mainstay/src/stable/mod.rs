@@ -17,6 +17,7 @@ mod feasible;
 mod interior;
 mod multipliers;
 mod partitioned;
+mod passes;
 mod path;
 pub mod problem;
 mod row_loss;

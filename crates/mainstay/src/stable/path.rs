@@ -8,6 +8,7 @@ use super::certificate::{Dual, certify};
 use super::degenerate;
 use super::estimator::Solver;
 use super::feasible::feasible;
+use super::passes;
 use super::problem::{Hyperplanes, Problem, RowLoss, Target};
 use super::row_space::Reduced;
 use super::smallest_k::SmallestK;
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::linalg::vector;
 use crate::model::{Fitted, Linear, Link, Model, RowLists, WorstRows, dual_point, one_each};
 use crate::optim::Budget;
+use crate::optim::design::ColumnUnits;
 use crate::uncertainty::K;
 
 /// A larger feature value has no finite square.
@@ -85,6 +87,9 @@ impl PathSpec {
                 "a feature value of {largest:.1e} has no finite square: rescale the features"
             )));
         }
+        if let Some(pieces) = self.solve_by_passes(settings, &merged.data, control)? {
+            return Ok(vec![self.assemble(&merged, &given, pieces)]);
+        }
         let reduced = Reduced::new(merged.data.features(), self.fit_intercept)?;
         let rows = Rows { data: &merged.data, reduced };
         let columns = self.solve_targets(settings, &rows, control)?;
@@ -97,6 +102,47 @@ impl PathSpec {
             .collect())
     }
 
+    /// What the problem, or that of each class, asks of the scores.
+    fn targets(&self, data: &Dataset) -> Vec<Target> {
+        match data.n_classes() {
+            2 => vec![Target::Signs(data.signs(1))],
+            count if self.joint => vec![Target::Classes { labels: data.labels().to_vec(), count }],
+            count => (0..count).map(|class| Target::Signs(data.signs(class))).collect(),
+        }
+    }
+
+    /// The answers to the problems of many rows at a single setting; none where passes over the rows do not give all of
+    /// them.
+    fn solve_by_passes(
+        &self,
+        settings: &[Setting],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Option<Vec<Piece>>> {
+        let [setting] = settings else { return Ok(None) };
+        let joint = self.joint && data.n_classes() > 2;
+        let suits = passes::suits(data.len(), data.n_features(), self.max_iter);
+        if joint || !suits || self.solver != Solver::InteriorPoint {
+            return Ok(None);
+        }
+        let weights = data.weights().unwrap_or(&[]);
+        let total: f64 = weights.iter().sum();
+        let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
+        let units = ColumnUnits::of(data.features(), &shares, self.fit_intercept);
+        drop(shares);
+        let mut pieces = Vec::new();
+        for target in self.targets(data) {
+            let problem = self.problem(*setting, data, target)?;
+            let mut budget = Budget::new(self.tol, self.max_iter, control);
+            let Some(mut solution) = passes::solve(&problem, &units, &mut budget)? else {
+                return Ok(None);
+            };
+            let equals_classical = degenerate::equals_classical(&problem, &mut solution, self.tol);
+            pieces.push(piece_of(&problem, solution, equals_classical, &budget));
+        }
+        Ok(Some(pieces))
+    }
+
     /// One problem, or one per class, each along all settings.
     fn solve_targets(
         &self,
@@ -104,12 +150,7 @@ impl PathSpec {
         rows: &Rows<'_>,
         control: &Control,
     ) -> Result<Vec<Vec<Piece>>> {
-        let data = rows.data;
-        let targets: Vec<Target> = match data.n_classes() {
-            2 => vec![Target::Signs(data.signs(1))],
-            count if self.joint => vec![Target::Classes { labels: data.labels().to_vec(), count }],
-            count => (0..count).map(|class| Target::Signs(data.signs(class))).collect(),
-        };
+        let targets = self.targets(rows.data);
         let total = (targets.len() * settings.len()) as u64;
         let done = AtomicU64::new(0);
         let tick = || control.progress(1 + done.fetch_add(1, Ordering::Relaxed), total);
@@ -183,13 +224,8 @@ impl PathSpec {
             &mut budget,
         )?;
         let equals_classical = degenerate::equals_classical(problem, &mut solution, self.tol);
-        solution.certificate = certify(problem, &solution.iterate.hyperplanes, &solution.dual);
-        let losses = problem.losses(&problem.scores(&solution.iterate.hyperplanes));
-        let shares = degenerate::cleaned_shares(&solution.dual, problem.weights);
-        let n_iter = budget.spent();
-        let wanted = control.wants_proof();
-        let proof = if wanted { row_lists(problem, &solution.dual) } else { Vec::new() };
-        Ok(Piece { solution, shares, losses, equals_classical, warning, n_iter, proof })
+        let piece = piece_of(problem, solution, equals_classical, &budget);
+        Ok(Piece { warning, ..piece })
     }
 
     fn assemble(&self, merged: &Merged, given: &[f64], pieces: Vec<Piece>) -> Fitted {
@@ -228,6 +264,22 @@ impl PathSpec {
         fitted.proof = proof;
         fitted
     }
+}
+
+/// What a solution says, proven once more.
+fn piece_of(
+    problem: &Problem<'_>,
+    mut solution: Solution,
+    equals_classical: bool,
+    budget: &Budget<'_>,
+) -> Piece {
+    solution.certificate = certify(problem, &solution.iterate.hyperplanes, &solution.dual);
+    let losses = problem.losses(&problem.scores(&solution.iterate.hyperplanes));
+    let shares = degenerate::cleaned_shares(&solution.dual, problem.weights);
+    let n_iter = budget.spent();
+    let wanted = budget.control().wants_proof();
+    let proof = if wanted { row_lists(problem, &solution.dual) } else { Vec::new() };
+    Piece { solution, shares, losses, equals_classical, warning: None, n_iter, proof }
 }
 
 /// The dual point by row and per unit of its weight: multipliers, one per score and with the sign of none, and shares.

@@ -17,7 +17,7 @@ use super::problem::{Problem, RowLoss, Target};
 use super::row_space::{Features, Reduced};
 use super::solution::{Iterate, Start};
 use crate::control::Control;
-use crate::data::Standardize;
+use crate::data::{Standardize, sampled_rows};
 use crate::error::Result;
 use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
@@ -218,8 +218,11 @@ impl<'r> Smoothed<'r> {
         let some = y.len() / SAMPLE;
         let mut smoothed =
             if some >= (LEAST_ROWS / 2).max(LEAST_ROWS_PER_COLUMN * features.z.ncols()) {
-                let sample = features.select(&(0..some).collect::<Vec<_>>());
-                let found = Smoothed::start(&sample, &y[..some], &c[..some], SAMPLE_WIDTH, budget)?;
+                let rows = sampled_rows(y.len(), some);
+                let sample = features.select(&rows);
+                let of = |all: &[f64]| rows.iter().map(|&i| all[i]).collect::<Vec<f64>>();
+                let (y_some, c_some) = (of(y), of(c));
+                let found = Smoothed::start(&sample, &y_some, &c_some, SAMPLE_WIDTH, budget)?;
                 let Some((found, _)) = found else { return Ok(None) };
                 Self::new(features, y, c, found.v, width)
             } else {

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
+
 use super::identifier::{Facts, Listing};
 use super::rule::{Rule, typed};
 use super::tally::Tally;
@@ -56,11 +58,15 @@ impl EncoderLearner {
         let Stage::Complete { kinds, .. } = &self.stage else {
             let all = matches!(self.stage, Stage::All);
             self.rows += if all { table.nrows() } else { 0 };
-            for (tally, column) in self.tallies.iter_mut().zip(columns) {
-                if all || self.text.contains(&tally.name) {
+            let text = &self.text;
+            let tallied = self.tallies.par_iter_mut().zip(columns).map(|(tally, column)| {
+                if all || text.contains(&tally.name) {
                     tally.add(column, gaps, &|i| table.place(i))?;
                 }
-            }
+                Ok(())
+            });
+            // The first column that fails is named, whichever was looked at first.
+            tallied.collect::<Vec<Result<()>>>().into_iter().collect::<Result<()>>()?;
             return Ok(None);
         };
         let mut whole: Vec<Cow<'_, Column>> = Vec::with_capacity(columns.len());

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::identifier::{looks_like_value, mostly};
-use super::rule::{Encoding, empty, infinite, learn_categories};
+use super::rule::{Encoding, empty, infinite, learn_categories, typed};
 use super::{EncoderOptions, Missing};
 use crate::data::dates::{self, DateOrder};
 use crate::data::typing::{self, ColumnType, Gaps, Likeness, Verdict};
@@ -85,6 +85,22 @@ impl Sums {
         let sum = std::iter::empty::<f64>().sum();
         let counts = count_each.then(HashMap::new);
         Self { count: 0, sum, least: f64::INFINITY, zeros: 0, infinite: None, counts }
+    }
+
+    /// Adds a column; `place` tells where a row is in its file.
+    fn add_all(&mut self, values: &[f64], place: &dyn Fn(usize) -> usize) {
+        if self.counts.is_none() && values.iter().all(|v| v.is_finite()) {
+            self.count += values.len();
+            for value in values {
+                self.sum += value;
+                self.least = self.least.min(*value);
+                self.zeros += usize::from(*value == 0.0);
+            }
+            return;
+        }
+        for (i, value) in values.iter().enumerate() {
+            self.add(place(i), *value);
+        }
     }
 
     fn add(&mut self, row: usize, value: f64) {
@@ -181,13 +197,14 @@ impl Tally {
                 for value in values {
                     self.steps += usize::from(self.last.is_some_and(|last| value - last == 1.0));
                     self.last = Some(*value);
-                    if !value.is_nan() {
-                        self.holds_numbers = true;
-                        self.distinct.add(*value);
-                    }
                 }
-                for (i, value) in typing::numbers(column, gaps)?.into_iter().enumerate() {
-                    self.numbers.add(place(i), value);
+                self.holds_numbers |= values.iter().any(|value| !value.is_nan());
+                if matches!(self.distinct, Distinct::Seen(_)) {
+                    values.iter().filter(|v| !v.is_nan()).for_each(|v| self.distinct.add(*v));
+                }
+                let read = typed(column, ColumnType::Number, gaps)?;
+                if let Cells::Numbers(values) = &read.cells {
+                    self.numbers.add_all(values, place);
                 }
             }
             Cells::Words(list) => {

@@ -11,11 +11,11 @@ mod tests;
 
 use self::problem::Ellipsoid;
 use self::shape::Principal;
-use super::course::ClassSide;
+use super::continuation::Limits;
 use super::first_look::FirstLook;
 use super::one_versus_rest::Recipe;
+use super::task::ClassSide;
 use super::units::Units;
-use super::walk::Limits;
 use crate::data::{ClassWeight, Shape};
 use crate::error::Result;
 use crate::model::Fitted;

@@ -4,14 +4,15 @@ use super::shape::Principal;
 use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::linalg::{Dense, vector};
-use crate::partitioned::ask::{Inner as Asked, PassAsk, Point};
+use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::binary::{Binary, Place};
 use crate::partitioned::block::Block;
-use crate::partitioned::ellipsoid_rows::{self, EllipsoidAsk, EllipsoidSums, Question, smoothed};
-use crate::partitioned::message::Inner as Said;
+use crate::partitioned::continuation::{Pace, Smoothed, Values};
+use crate::partitioned::ellipsoid_rows::{self, EllipsoidAsk, Question, smoothed};
+use crate::partitioned::kernels::{KernelAsk, KernelSums};
+use crate::partitioned::message::SmoothedSums;
 use crate::partitioned::newton_step::{Step, solve_regular};
 use crate::partitioned::units::Units;
-use crate::partitioned::walk::{Pace, Smoothed, Values};
 
 /// The ridge that keeps the system regular while zero weights are tried, beside the weight of the losses.
 const RIDGE: f64 = 1e-9;
@@ -43,7 +44,7 @@ impl Ellipsoid {
     /// For shares $0 \le a_i \le c_i$ that balance the classes and rows moved within their ellipsoids,
     /// $C \sum a_i - \frac12 \|C \sum_i a_i (y_i x_i - d_i)\|^2$ bounds the optimum from below. Rows of one shape are moved so
     /// that the sum is shortest; all shares may be scaled down together.
-    fn bound(&self, sums: &EllipsoidSums) -> f64 {
+    fn bound(&self, sums: &SmoothedSums) -> f64 {
         let [plus, minus] = &sums.sides;
         if plus.share <= 0.0 || minus.share <= 0.0 {
             return 0.0;
@@ -72,7 +73,7 @@ impl Ellipsoid {
     }
 
     /// Second and first derivatives of the smoothed objective, of order p + 1.
-    fn expand(&self, place: &Place, sums: &EllipsoidSums) -> (Dense, Vec<f64>) {
+    fn expand(&self, place: &Place, sums: &SmoothedSums) -> (Dense, Vec<f64>) {
         let p = self.factors.len();
         let c = self.scale;
         let [plus, minus] = &sums.sides;
@@ -98,7 +99,7 @@ impl Ellipsoid {
         &self,
         shape: &Principal,
         place: &Place,
-        sums: &EllipsoidSums,
+        sums: &SmoothedSums,
         size: f64,
         (matrix, slope): (&mut Dense, &mut [f64]),
     ) {
@@ -124,7 +125,7 @@ impl Ellipsoid {
 
 impl Smoothed for Ellipsoid {
     type Question = Question;
-    type Sums = EllipsoidSums;
+    type Sums = SmoothedSums;
 
     fn positive(&self) -> usize {
         self.positive
@@ -146,24 +147,24 @@ impl Smoothed for Ellipsoid {
         block: &Block<'_>,
         rows: &PassAsk,
         questions: &[Question],
-    ) -> Result<Vec<EllipsoidSums>> {
+    ) -> Result<Vec<SmoothedSums>> {
         ellipsoid_rows::look(block, rows, questions)
     }
 
-    fn ask(&self, rows: PassAsk, questions: Vec<Question>) -> Asked {
-        Asked::Ellipsoid(EllipsoidAsk { rows, questions })
+    fn ask(&self, rows: PassAsk, questions: Vec<Question>) -> KernelAsk {
+        KernelAsk::Ellipsoid(EllipsoidAsk { rows, questions })
     }
 
-    fn answers(said: Said) -> Option<Vec<EllipsoidSums>> {
-        if let Said::Ellipsoid(sums) = said { Some(sums) } else { None }
+    fn answers(said: KernelSums) -> Option<Vec<SmoothedSums>> {
+        if let KernelSums::Ellipsoid(sums) = said { Some(sums) } else { None }
     }
 
-    fn certify(&self, point: &Point, sums: &EllipsoidSums) -> Certificate {
+    fn certify(&self, point: &Point, sums: &SmoothedSums) -> Certificate {
         let primal = self.ridge_at(point) + self.scale * sums.primal;
         Certificate { primal, dual: self.bound(sums) }
     }
 
-    fn values(&self, point: &Point, sums: &EllipsoidSums) -> Values {
+    fn values(&self, point: &Point, sums: &SmoothedSums) -> Values {
         let ridge = self.ridge_at(point);
         Values {
             here: ridge + self.scale * sums.value,
@@ -172,7 +173,7 @@ impl Smoothed for Ellipsoid {
         }
     }
 
-    fn step(&self, place: &Place, sums: &EllipsoidSums) -> Step {
+    fn step(&self, place: &Place, sums: &SmoothedSums) -> Step {
         let p = self.factors.len();
         let (matrix, slope) = self.expand(place, sums);
         let step: Vec<f64> = solve_regular(&matrix, &slope).iter().map(|d| -d).collect();

@@ -9,8 +9,8 @@ use crate::linalg::{Dense, Matrix};
 use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::binary::Place;
 use crate::partitioned::block::Block;
+use crate::partitioned::continuation::Smoothed;
 use crate::partitioned::ellipsoid_rows::look;
-use crate::partitioned::walk::Smoothed;
 
 const ROWS: usize = 6;
 

@@ -90,7 +90,7 @@ impl ConicAsk {
             return Err(damaged("a point of another order"));
         }
         let mut sums: Vec<_> = self.questions.iter().map(|ask| ConicSums::empty(ask, q)).collect();
-        self.units.walk(block, |chunk| {
+        self.units.each_chunk(block, |chunk| {
             self.questions.iter().zip(&mut sums).for_each(|(ask, sum)| sum.see(ask, chunk));
             Ok(())
         })?;

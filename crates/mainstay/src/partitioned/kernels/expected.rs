@@ -62,7 +62,7 @@ impl ExpectedAsk {
             curvature: Symmetric(Dense::zeros(p + 1, p + 1)),
         };
         let mut sums = vec![empty; self.questions.len()];
-        self.units.walk(block, |chunk| {
+        self.units.each_chunk(block, |chunk| {
             let rows = self.blurred(chunk);
             for (ask, sum) in self.questions.iter().zip(&mut sums) {
                 sum.see(ask, chunk, &rows);

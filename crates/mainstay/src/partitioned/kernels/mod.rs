@@ -1,6 +1,7 @@
-//! Kernels of methods that are no penalised margin loss: what the rows of one block answer.
+//! Kernels: what the rows of one block answer.
 //!
-//! What is asked next and what an answer means is the method's own ([`Task`](super::Task)), in the room of the method.
+//! What is asked next and what an answer means is the method's own ([`Task`](super::Task)). Kernels of margin losses,
+//! missing features and ellipsoids stand beside this folder, those of single methods in it.
 
 pub(crate) mod conic;
 pub(crate) mod expected;
@@ -14,33 +15,50 @@ use self::conic::{ConicAsk, ConicSums};
 use self::expected::{ExpectedAsk, ExpectedSums};
 use self::perceptron::{PerceptronAsk, PerceptronStep};
 use self::planes::{PlanesAsk, PlanesSums};
+use super::ask::PassAsk;
 use super::block::Block;
+use super::ellipsoid_rows::{self, EllipsoidAsk};
+use super::kernel::look_at;
+use super::message::{SmoothedSums, Sums};
+use super::missing_rows::{self, MissingAsk};
 use super::wire::{Reader, Wire, damaged};
 use crate::error::{Error, Result};
 
 /// A question of one of the kernels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum KernelAsk {
+    /// Values, slopes, curvatures and both halves of a certificate of margin losses at a point.
+    Losses(PassAsk),
+    /// The same for the worst deletion of features.
+    Missing(MissingAsk),
+    /// The same for rows that are ellipsoids.
+    Ellipsoid(EllipsoidAsk),
     Planes(PlanesAsk),
     Perceptron(PerceptronAsk),
     Conic(ConicAsk),
     Expected(ExpectedAsk),
 }
 
-/// Its answer.
+/// Its answer; lists hold one for every question.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum KernelSums {
+    Losses(Vec<Sums>),
+    Missing(Vec<SmoothedSums>),
+    Ellipsoid(Vec<SmoothedSums>),
     Planes(PlanesSums),
     Perceptron(PerceptronStep),
-    /// One for every question.
     Conic(Vec<ConicSums>),
-    /// One for every question.
     Expected(Vec<ExpectedSums>),
 }
 
 impl KernelAsk {
     pub(super) fn look(&self, block: &Block<'_>) -> Result<KernelSums> {
         match self {
+            Self::Losses(ask) => look_at(block, ask).map(KernelSums::Losses),
+            Self::Missing(ask) => missing_rows::look(block, ask).map(KernelSums::Missing),
+            Self::Ellipsoid(EllipsoidAsk { rows, questions }) => {
+                ellipsoid_rows::look(block, rows, questions).map(KernelSums::Ellipsoid)
+            }
             Self::Planes(ask) => ask.look(block).map(KernelSums::Planes),
             Self::Perceptron(ask) => ask.look(block).map(KernelSums::Perceptron),
             Self::Conic(ask) => ask.look(block).map(KernelSums::Conic),
@@ -67,21 +85,36 @@ impl KernelAsk {
 impl KernelSums {
     pub(super) fn merge(self, next: Self) -> Result<Self> {
         match (self, next) {
-            (Self::Planes(a), Self::Planes(b)) => a.merge(b).map(Self::Planes),
-            (Self::Conic(a), Self::Conic(b)) if a.len() == b.len() => {
-                let pairs = a.into_iter().zip(&b);
-                Ok(Self::Conic(pairs.map(|(a, b)| a.merge(b)).collect::<Result<_>>()?))
+            (Self::Losses(a), Self::Losses(b)) => in_pairs(a, b, Sums::merge).map(Self::Losses),
+            (Self::Missing(a), Self::Missing(b)) => {
+                in_pairs(a, b, |a, b| a.merge(&b)).map(Self::Missing)
             }
-            (Self::Expected(a), Self::Expected(b)) if a.len() == b.len() => {
-                let pairs = a.into_iter().zip(&b);
-                Ok(Self::Expected(pairs.map(|(a, b)| a.merge(b)).collect::<Result<_>>()?))
+            (Self::Ellipsoid(a), Self::Ellipsoid(b)) => {
+                in_pairs(a, b, |a, b| a.merge(&b)).map(Self::Ellipsoid)
+            }
+            (Self::Planes(a), Self::Planes(b)) => a.merge(b).map(Self::Planes),
+            (Self::Conic(a), Self::Conic(b)) => in_pairs(a, b, |a, b| a.merge(&b)).map(Self::Conic),
+            (Self::Expected(a), Self::Expected(b)) => {
+                in_pairs(a, b, |a, b| a.merge(&b)).map(Self::Expected)
             }
             (Self::Perceptron(_), Self::Perceptron(_)) => Err(Error::Mismatch(
                 "answers of a perceptron follow each other and cannot be merged".into(),
             )),
-            _ => Err(Error::Mismatch("answers to different questions".into())),
+            _ => Err(different()),
         }
     }
+}
+
+pub(super) fn different() -> Error {
+    Error::Mismatch("answers to different questions".into())
+}
+
+/// Merges the answers to every question.
+fn in_pairs<T>(a: Vec<T>, b: Vec<T>, merge: impl Fn(T, T) -> Result<T>) -> Result<Vec<T>> {
+    if a.len() != b.len() {
+        return Err(different());
+    }
+    a.into_iter().zip(b).map(|(a, b)| merge(a, b)).collect()
 }
 
 /// The answer of one block, for tests of the methods.
@@ -113,5 +146,9 @@ macro_rules! numbered {
     };
 }
 
-numbered!(KernelAsk { 0 => Planes, 1 => Perceptron, 2 => Conic, 3 => Expected });
-numbered!(KernelSums { 0 => Planes, 1 => Perceptron, 2 => Conic, 3 => Expected });
+numbered!(KernelAsk {
+    0 => Planes, 1 => Perceptron, 2 => Conic, 3 => Expected, 4 => Losses, 5 => Missing, 6 => Ellipsoid
+});
+numbered!(KernelSums {
+    0 => Planes, 1 => Perceptron, 2 => Conic, 3 => Expected, 4 => Losses, 5 => Missing, 6 => Ellipsoid
+});

@@ -122,7 +122,7 @@ impl PlanesAsk {
             Want::Grams => {
                 let empty = ClassSums { rows: 0, gram: Symmetric(Dense::zeros(q, q)) };
                 let mut sums = vec![empty; classes];
-                self.units.walk(block, |chunk| {
+                self.units.each_chunk(block, |chunk| {
                     chunk.add_grams(&mut sums);
                     Ok(())
                 })?;
@@ -130,7 +130,7 @@ impl PlanesAsk {
             }
             Want::Triangles => {
                 let mut sums = vec![ClassRows { rows: 0, width: q, data: Vec::new() }; classes];
-                self.units.walk(block, |chunk| {
+                self.units.each_chunk(block, |chunk| {
                     chunk.add_rows(&mut sums);
                     Ok(())
                 })?;
@@ -141,7 +141,7 @@ impl PlanesAsk {
                     return Err(damaged("a plane of another order"));
                 }
                 let mut sums: Vec<_> = questions.iter().map(DistanceSums::empty).collect();
-                self.units.walk(block, |chunk| {
+                self.units.each_chunk(block, |chunk| {
                     questions.iter().zip(&mut sums).for_each(|(ask, sum)| sum.see(ask, chunk));
                     Ok(())
                 })?;

@@ -37,7 +37,7 @@ impl RowUnits {
     }
 
     /// Shows all rows of `block`, in order and in fixed chunks.
-    pub(super) fn walk(
+    pub(super) fn each_chunk(
         &self,
         block: &Block<'_>,
         mut see: impl FnMut(&Chunk) -> Result<()>,

@@ -10,12 +10,12 @@ mod problem;
 mod tests;
 
 use self::problem::Missing;
-use super::course::ClassSide;
+use super::continuation::Limits;
 use super::first_look::FirstLook;
 use super::missing_rows::adversary::Adversary;
 use super::one_versus_rest::Recipe;
+use super::task::ClassSide;
 use super::units::Units;
-use super::walk::Limits;
 use crate::data::ClassWeight;
 use crate::error::{Error, Result};
 use crate::model::Fitted;

@@ -5,15 +5,16 @@ use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::linalg::vector;
 use crate::optim::design::finite_model;
-use crate::partitioned::ask::{Inner as Asked, PassAsk, Point};
+use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::binary::Place;
 use crate::partitioned::block::Block;
-use crate::partitioned::message::Inner as Said;
+use crate::partitioned::continuation::{Pace, Smoothed, Values};
+use crate::partitioned::kernels::{KernelAsk, KernelSums};
+use crate::partitioned::message::SmoothedSums;
 use crate::partitioned::missing_rows::adversary::Adversary;
-use crate::partitioned::missing_rows::{MissingAsk, MissingSums, Question, look_with};
+use crate::partitioned::missing_rows::{MissingAsk, Question, look_with};
 use crate::partitioned::newton_step::Step;
 use crate::partitioned::units::Units;
-use crate::partitioned::walk::{Pace, Smoothed, Values};
 
 /// $$\min_{|v_j| \le c_j,\, b}\ \frac1\Omega \sum_i \omega_i \big[h_i(v) - y_i b\big]_+$$
 ///
@@ -40,7 +41,7 @@ pub(in crate::partitioned) struct Missing {
 impl Missing {
     /// The dual value of the shares of both classes: with $\tau_{ij}$ within its limits and balanced classes,
     /// $\frac1P \sum_{ij} v_j \tau_{ij} - \sum_j c_j |\sum_i y_i x_{ij} \tau_{ij}|$. Scaling a class down keeps it feasible.
-    fn bound(&self, sums: &MissingSums) -> f64 {
+    fn bound(&self, sums: &SmoothedSums) -> f64 {
         let [plus, minus] = &sums.sides;
         let (up, down) = if self.intercept {
             if plus.share <= 0.0 || minus.share <= 0.0 {
@@ -60,7 +61,7 @@ impl Missing {
 
 impl Smoothed for Missing {
     type Question = Question;
-    type Sums = MissingSums;
+    type Sums = SmoothedSums;
 
     fn positive(&self) -> usize {
         self.positive
@@ -81,25 +82,25 @@ impl Smoothed for Missing {
         block: &Block<'_>,
         rows: &PassAsk,
         questions: &[Question],
-    ) -> Result<Vec<MissingSums>> {
+    ) -> Result<Vec<SmoothedSums>> {
         look_with(block, rows, &self.adversary, questions)
     }
 
-    fn ask(&self, rows: PassAsk, questions: Vec<Question>) -> Asked {
+    fn ask(&self, rows: PassAsk, questions: Vec<Question>) -> KernelAsk {
         let deletions = &self.adversary.deletions;
         let (values, budget) = (deletions.values().to_vec(), deletions.budget());
-        Asked::Missing(MissingAsk { rows, values, budget, questions })
+        KernelAsk::Missing(MissingAsk { rows, values, budget, questions })
     }
 
-    fn answers(said: Said) -> Option<Vec<MissingSums>> {
-        if let Said::Missing(sums) = said { Some(sums) } else { None }
+    fn answers(said: KernelSums) -> Option<Vec<SmoothedSums>> {
+        if let KernelSums::Missing(sums) = said { Some(sums) } else { None }
     }
 
-    fn certify(&self, _: &Point, sums: &MissingSums) -> Certificate {
+    fn certify(&self, _: &Point, sums: &SmoothedSums) -> Certificate {
         Certificate { primal: sums.primal / self.total, dual: self.bound(sums) }
     }
 
-    fn values(&self, _: &Point, sums: &MissingSums) -> Values {
+    fn values(&self, _: &Point, sums: &SmoothedSums) -> Values {
         Values {
             here: sums.value / self.total,
             before: sums.value_before / self.total,
@@ -107,7 +108,7 @@ impl Smoothed for Missing {
         }
     }
 
-    fn step(&self, place: &Place, sums: &MissingSums) -> Step {
+    fn step(&self, place: &Place, sums: &SmoothedSums) -> Step {
         let p = self.boxes.len();
         let [plus, minus] = &sums.sides;
         let mut slope: Vec<f64> =
@@ -121,7 +122,7 @@ impl Smoothed for Missing {
             room
         };
         let program = BoxProgram {
-            matrix: &sums.curvature.0,
+            matrix: &sums.curvature.matrix.0,
             slope: &slope,
             low: &room(-1.0),
             high: &room(1.0),

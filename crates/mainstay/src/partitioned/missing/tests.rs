@@ -6,9 +6,9 @@ use super::problem::Missing;
 use crate::linalg::{Dense, Matrix};
 use crate::partitioned::ask::{PassAsk, Point};
 use crate::partitioned::block::Block;
+use crate::partitioned::continuation::Smoothed;
 use crate::partitioned::missing_rows::adversary::{Adversary, RowCase};
 use crate::partitioned::missing_rows::{Question, look_with};
-use crate::partitioned::walk::Smoothed;
 use crate::uncertainty::Deletions;
 
 const ROWS: usize = 6;

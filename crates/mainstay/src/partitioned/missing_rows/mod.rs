@@ -6,9 +6,9 @@ use self::adversary::{Adversary, RowCase};
 use super::ask::{PassAsk, Point};
 use super::block::Block;
 use super::kernel::{Chunk, each_chunk};
-use super::message::{Side, add_matrix};
+use super::message::SmoothedSums;
 use super::row_terms::{logistic, softplus};
-use super::wire::{Symmetric, wire};
+use super::wire::wire;
 use crate::error::Result;
 use crate::linalg::{Csr, Dense, Matrix, vector};
 use crate::uncertainty::Deletions;
@@ -18,7 +18,7 @@ const INNER: f64 = 0.3;
 
 /// All that one pass must bring.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct MissingAsk {
+pub(crate) struct MissingAsk {
     /// Units of the rows; its own questions are empty.
     pub rows: PassAsk,
     /// Value of every feature.
@@ -33,7 +33,7 @@ wire!(MissingAsk { rows, values, budget, questions });
 
 /// One class against the rest at one point.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Question {
+pub(crate) struct Question {
     /// Rows of this class are positive.
     pub positive: usize,
     /// Where.
@@ -48,54 +48,9 @@ pub(super) struct Question {
 
 wire!(Question { positive, point, width, before, deleting });
 
-/// The answer to one question.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct MissingSums {
-    /// Smoothed losses.
-    pub value: f64,
-    /// The same with the width of the point before.
-    pub value_before: f64,
-    /// Losses under the exact adversary.
-    pub primal: f64,
-    /// What smoothing leaves between shares and maximum.
-    pub open: f64,
-    /// Positive rows, negative rows: `share` is $\sum \sigma_i$, `gain` $\sum_{ij} v_j \tau_{ij}$ and `pulled`
-    /// $\sum_i -y_i x_{ij} \tau_{ij}$.
-    pub sides: [Side; 2],
-    /// Second derivative, of order p + 1, the intercept last.
-    pub curvature: Symmetric,
-}
-
-wire!(MissingSums { value, value_before, primal, open, sides, curvature });
-
-impl MissingSums {
-    fn empty(p: usize) -> Self {
-        let side = || Side { pulled: vec![0.0; p], ..Side::default() };
-        Self {
-            value: 0.0,
-            value_before: 0.0,
-            primal: 0.0,
-            open: 0.0,
-            sides: [side(), side()],
-            curvature: Symmetric(Dense::zeros(p + 1, p + 1)),
-        }
-    }
-
-    pub(super) fn merge(mut self, next: &Self) -> Result<Self> {
-        self.value += next.value;
-        self.value_before += next.value_before;
-        self.primal += next.primal;
-        self.open += next.open;
-        for (total, part) in self.sides.iter_mut().zip(&next.sides) {
-            total.add(part)?;
-        }
-        add_matrix(&mut self.curvature.0, &next.curvature.0)?;
-        Ok(self)
-    }
-}
-
-/// Answers every question from the rows of one block.
-pub(super) fn look(block: &Block<'_>, ask: &MissingAsk) -> Result<Vec<MissingSums>> {
+/// Answers every question from the rows of one block. Of a side `share` is $\sum \sigma_i$, `gain`
+/// $\sum_{ij} v_j \tau_{ij}$ and `pulled` $\sum_i -y_i x_{ij} \tau_{ij}$; no threshold bends.
+pub(super) fn look(block: &Block<'_>, ask: &MissingAsk) -> Result<Vec<SmoothedSums>> {
     let adversary = Adversary::new(Deletions::new(ask.values.clone(), ask.budget)?);
     look_with(block, &ask.rows, &adversary, &ask.questions)
 }
@@ -106,9 +61,9 @@ pub(super) fn look_with(
     rows: &PassAsk,
     adversary: &Adversary,
     questions: &[Question],
-) -> Result<Vec<MissingSums>> {
+) -> Result<Vec<SmoothedSums>> {
     let p = rows.factors.len();
-    let mut answers = vec![MissingSums::empty(p); questions.len()];
+    let mut answers = vec![SmoothedSums::empty(p); questions.len()];
     let mut case = RowCase::default();
     each_chunk(block, rows, |chunk| {
         for (question, sums) in questions.iter().zip(&mut answers) {
@@ -125,7 +80,7 @@ struct Pass<'a> {
     adversary: &'a Adversary,
     question: &'a Question,
     case: &'a mut RowCase,
-    sums: &'a mut MissingSums,
+    sums: &'a mut SmoothedSums,
 }
 
 impl Pass<'_> {
@@ -138,7 +93,7 @@ impl Pass<'_> {
                 self.row(i, y, weight, &mut stack);
             }
         }
-        stack.add_to(&mut self.sums.curvature.0)
+        stack.add_to(&mut self.sums.curvature.matrix.0)
     }
 
     fn row(&mut self, i: usize, y: f64, weight: f64, stack: &mut Stack) {

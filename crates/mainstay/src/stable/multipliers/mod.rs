@@ -8,7 +8,7 @@
 //! losses of density $\delta$ there it is wrong by about $n\delta h^2/24$, so that $h$ may stay so wide
 //! that hundreds of rows share the threshold and Newton's model holds. A step costs two products with the
 //! data and the Gram matrix of the rows between their bounds; that of the curved losses is kept
-//! ([`gram_cache`]). The first steps are made on a sample: rows come in the order of a hash. The last ones
+//! ([`gram_cache`]). The first steps are made on a sample. The last ones
 //! are made on the rows near the threshold ([`threshold_band`]).
 //!
 //! Two classes only. Where most rows share the threshold the steps may not end: the interior point then
@@ -28,6 +28,7 @@ use newton::{Newton, NewtonStart};
 use super::problem::{Problem, RowLoss};
 use super::row_space::{Features, Reduced};
 use super::solution::{Found, Start};
+use crate::data::sampled_rows;
 use crate::error::Result;
 use crate::optim::Budget;
 
@@ -121,8 +122,8 @@ fn start_on_sample(
     if times * some > problem.n() {
         return Ok(Some(NewtonStart { v: vec![0.0; columns], width: COLD_WIDTH, theta: None }));
     }
-    let rows: Vec<usize> = (0..some).collect();
-    let weights = &problem.weights[..some];
+    let rows = sampled_rows(problem.n(), some);
+    let weights: &[f64] = &rows.iter().map(|&i| problem.weights[i]).collect::<Vec<f64>>();
     let fraction = weights.iter().sum::<f64>() / problem.total();
     let sample = Problem {
         weights,

@@ -1,15 +1,17 @@
 //! Kernels of their own over partitions, against the fits of the same rows in memory.
+#![cfg(test)]
 
-use serde_json::{Value, json};
+mod partitions;
 
-use super::{driver, find};
-use crate::control::Control;
-use crate::data::Dataset;
-use crate::error::Result;
-use crate::linalg::{Csr, Dense, Matrix};
-use crate::model::{Fitted, Model, Output};
-use crate::partitioned::{Ask, Block, InMemory, MergeTree, Message, Partitions, Step, fit, look};
+use mainstay::Control;
+use mainstay::data::Dataset;
+use mainstay::linalg::{Csr, Dense};
+use mainstay::methods::driver;
+use mainstay::model::{Fitted, Model, Output};
+use mainstay::partitioned::{InMemory, fit};
 use mainstay_testkit::generate::{normal, rng};
+use partitions::{Pieces, assert_within_gaps, by_bytes, in_memory, over};
+use serde_json::{Value, json};
 
 /// Rows around a plane, a tenth of them of any class; columns of different sizes, away from zero.
 fn rows(n: usize, p: usize, classes: usize, seed: u64) -> Dataset {
@@ -27,14 +29,6 @@ fn rows(n: usize, p: usize, classes: usize, seed: u64) -> Dataset {
     let unit = |j: usize| [1.0, 0.3, 2.0][j % 3];
     let x = Dense::from_fn(n, p, |i, j| (z[i * p + j] + 0.5 * j as f64) * unit(j));
     Dataset::new(x.into(), (0..n).map(class).collect(), classes).unwrap()
-}
-
-fn over(source: &dyn Partitions, method: &str, params: &Value) -> Result<Fitted> {
-    fit(source, driver(method, params)?, &Control::new(), |_| Ok(()))
-}
-
-fn in_memory(data: &Dataset, method: &str, params: &Value) -> Fitted {
-    find(method).unwrap().estimator(params).unwrap().fit(data, &Control::new()).unwrap()
 }
 
 fn vector(fitted: &Fitted, name: &str) -> Vec<f64> {
@@ -75,13 +69,8 @@ fn cases() -> Vec<(&'static str, Value)> {
 /// last bit, ratios of planes to the accuracy of the descent.
 fn assert_agree(found: &Fitted, known: &Fitted, what: &str) {
     if !known.certificates.is_empty() {
-        assert_eq!(found.certificates.len(), known.certificates.len());
-        for (a, b) in found.certificates.iter().zip(&known.certificates) {
-            assert!(a.gap() <= 1e-6 && b.gap() <= 1e-6, "{what}: {a:?} {b:?}");
-            let room = (a.gap() + b.gap() + 1e-12) * a.primal.abs().max(1.0);
-            assert!((a.primal - b.primal).abs() <= room, "{what}: {a:?} {b:?}");
-        }
-        return;
+        assert!(found.tol <= 1e-6 && known.tol <= 1e-6);
+        return assert_within_gaps(found, known, 1e-12, what);
     }
     let Model::Planes(_) = &found.model else {
         assert_eq!(found.model, known.model, "{what}");
@@ -143,29 +132,6 @@ fn more_than_two_classes_share_a_pass() {
     }
 }
 
-/// Blocks as they come: owned, of any size, with weights.
-struct Pieces(Vec<(Matrix, Vec<usize>, Option<Vec<f64>>)>);
-
-impl Pieces {
-    fn cut(data: &Dataset, lengths: &[usize]) -> Self {
-        let mut first = 0;
-        let mut piece = |length: &usize| {
-            let rows: Vec<usize> = (first..first + length).collect();
-            first += length;
-            let labels = rows.iter().map(|&i| data.labels()[i]).collect();
-            let weights = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
-            (data.features().select_rows(&rows), labels, weights)
-        };
-        Self(lengths.iter().map(&mut piece).collect())
-    }
-}
-
-impl Partitions for Pieces {
-    fn block(&self, index: usize) -> Result<Option<Block<'_>>> {
-        Ok(self.0.get(index).cloned().map(|(x, y, w)| Block::new(index, x, y, w)))
-    }
-}
-
 #[test]
 fn empty_one_row_and_one_class_partitions_are_partitions() {
     let data = rows(1500, 6, 2, 5);
@@ -209,43 +175,6 @@ fn weights_count_as_rows_and_sparse_blocks_as_dense_ones() {
     }
 }
 
-/// Every ask and every message as bytes, merged level by level as a cluster would, or handed on from block to block.
-fn by_bytes(source: &dyn Partitions, method: &str, params: &Value) -> Fitted {
-    let mut driver = driver(method, params).unwrap();
-    let mut step = driver.next(None).unwrap();
-    loop {
-        let ask = match step {
-            Step::Done(fitted) => return *fitted,
-            Step::Ask(ask) => ask,
-        };
-        let mut level: Vec<Vec<u8>> = Vec::new();
-        let mut bytes = ask.to_bytes();
-        let mut index = 0;
-        while let Some(block) = source.block(index).unwrap() {
-            let own = Ask::from_bytes(&bytes).unwrap();
-            let message = look(&block, &own).unwrap();
-            if ask.in_sequence() {
-                bytes = own.after(&message).to_bytes();
-                level.clear();
-            }
-            level.push(message.to_bytes());
-            index += 1;
-        }
-        while level.len() > 1 {
-            level = level.chunks(8).map(merged).collect();
-        }
-        step = driver.next(Some(Message::from_bytes(&level[0]).unwrap())).unwrap();
-    }
-}
-
-fn merged(messages: &[Vec<u8>]) -> Vec<u8> {
-    let mut tree = MergeTree::new();
-    for message in messages {
-        tree.push(Message::from_bytes(message).unwrap()).unwrap();
-    }
-    tree.finish().unwrap().unwrap().to_bytes()
-}
-
 #[test]
 fn the_number_of_threads_and_the_way_of_the_bytes_change_no_bit() {
     let data = rows(1600, 6, 2, 7);
@@ -257,7 +186,8 @@ fn the_number_of_threads_and_the_way_of_the_bytes_change_no_bit() {
         };
         let one = with_threads(1);
         assert_eq!(with_threads(3), one, "{method} {params}");
-        assert_eq!(by_bytes(&source, method, &params), one, "{method} {params}");
+        let (found, _) = by_bytes(&source, driver(method, &params).unwrap());
+        assert_eq!(found, one, "{method} {params}");
     }
 }
 
@@ -348,6 +278,8 @@ fn what_has_no_partitioned_form_says_what_to_do() {
     assert!(told("robust-logistic", json!({})).contains("sample"));
     assert!(told("robust-logistic", json!({"alpha": 0.1, "protect": "worst"})).contains("average"));
     assert!(told("robust-logistic", json!({"alpha": 0.1, "errors": 0.1})).contains("errors"));
+    let missing = told("robust-logistic", json!({"alpha": 0.1, "missing": 0.2}));
+    assert!(missing.contains("feature_model=False") && missing.contains("sample"), "{missing}");
     let wide = rows(50, 2100, 2, 13);
     let told = over(&InMemory::new(&wide), "conic", &json!({})).unwrap_err().to_string();
     assert!(told.contains("at most 4000"), "{told}");

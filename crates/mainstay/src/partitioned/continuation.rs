@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
-use super::ask::{Inner as Asked, PassAsk, Point};
+use super::ask::{PassAsk, Point};
 use super::binary::Place;
 use super::block::Block;
-use super::message::Inner as Said;
+use super::kernels::{KernelAsk, KernelSums};
 use super::newton_step::Step;
 use super::units::Units;
 use crate::certificate::Certificate;
@@ -30,9 +30,9 @@ pub(super) trait Smoothed: Debug + Clone + Send + Sync + 'static {
         questions: &[Self::Question],
     ) -> Result<Vec<Self::Sums>>;
     /// The questions of all problems as one ask.
-    fn ask(&self, rows: PassAsk, questions: Vec<Self::Question>) -> Asked;
+    fn ask(&self, rows: PassAsk, questions: Vec<Self::Question>) -> KernelAsk;
     /// The answers to it; none if these are answers to something else.
-    fn answers(said: Said) -> Option<Vec<Self::Sums>>;
+    fn answers(said: KernelSums) -> Option<Vec<Self::Sums>>;
     /// Both bounds from the sums at `point`.
     fn certify(&self, point: &Point, sums: &Self::Sums) -> Certificate;
     /// Values of the smoothed objective at `point`.
@@ -97,7 +97,7 @@ struct Before {
 
 /// One binary problem under way.
 #[derive(Debug, Clone)]
-pub(super) struct Walk<S> {
+pub(super) struct Continuation<S> {
     problem: S,
     limits: Limits,
     place: Place,
@@ -109,7 +109,7 @@ pub(super) struct Walk<S> {
     done: bool,
 }
 
-impl<S: Smoothed> Walk<S> {
+impl<S: Smoothed> Continuation<S> {
     /// Starts at `place`.
     pub(super) fn new(problem: S, place: Place, limits: Limits) -> Self {
         Self {
@@ -159,7 +159,7 @@ impl<S: Smoothed> Walk<S> {
         self.problem.question(&self.place, self.before.as_ref().map(|b| b.from.width))
     }
 
-    /// Takes the answer to [`Walk::question`] in.
+    /// Takes the answer to [`Continuation::question`] in.
     pub(super) fn absorb(&mut self, sums: &S::Sums) -> Result<()> {
         self.spent += 1;
         let found = self.problem.certify(&self.place.point, sums);

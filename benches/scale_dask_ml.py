@@ -1,0 +1,77 @@
+"""Penalised logistic regression at 500,000 x 50 on two worker processes: ours, or one of dask-ml's solvers.
+
+    python benches/scale_dask_ml.py mainstay|newton|lbfgs FOLDER
+
+prints processor seconds of workers and client, the largest peak memory of a worker in MB, and the objective. Every run has a cluster of
+its own. The folder holds the rows as Parquet (`scale_data.write_parquet`); both read them with Dask and keep them in the workers' memory.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+
+import numpy as np
+
+ROWS, COLUMNS, BLOCK, ALPHA = 500_000, 50, 25_000, 1e-4
+
+
+def used():
+    """Processor seconds and peak memory in MB of this process."""
+    with open("/proc/self/status") as file:
+        peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    times = resource.getrusage(resource.RUSAGE_SELF)
+    return times.ru_utime + times.ru_stime, peak / 1024
+
+
+def blocks(folder):
+    import dask.dataframe as dd
+
+    frame = dd.read_parquet(folder)
+    lengths = (BLOCK,) * (ROWS // BLOCK)
+    X = frame.drop(columns="label").to_dask_array(lengths=lengths)
+    return X, frame["label"].to_dask_array(lengths=lengths)
+
+
+def fit(who, X, y):
+    if who == "mainstay":
+        from mainstay import PenalizedClassifier
+
+        model = PenalizedClassifier(alpha=ALPHA).fit(X, y)
+        return model.coef_.ravel(), float(model.intercept_[0])
+    from dask_ml.linear_model import LogisticRegression
+
+    X, y = X.persist(), y.persist()
+    # Theirs is a sum of losses with lamduh = 1 / C times half the squared weights, the intercept among them.
+    model = LogisticRegression(solver=who, C=1 / (ALPHA * ROWS), tol=1e-6, max_iter=50, penalty="l2").fit(X, y)
+    return model.coef_.ravel(), float(np.ravel(model.intercept_)[0])
+
+
+def main(who, folder):
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        X, y = blocks(folder)
+        before, here = client.run(used), used()
+        start = time.perf_counter()
+        w, b = fit(who, X, y)
+        seconds = time.perf_counter() - start
+        after, now = client.run(used), used()
+        cpu = now[0] - here[0] + sum(after[k][0] - before[k][0] for k in after)
+        peak = max(value[1] for value in after.values())
+    margins = []
+    for name in sorted(os.listdir(folder)):
+        import pyarrow.parquet as pq
+
+        frame = pq.read_table(os.path.join(folder, name)).to_pandas()
+        margins.append((2 * frame.pop("label").to_numpy() - 1) * (frame.to_numpy() @ w + b))
+    value = np.logaddexp(0, -np.concatenate(margins)).mean() + ALPHA / 2 * w @ w
+    print(json.dumps({"cpu": cpu, "peak": peak, "seconds": seconds, "objective": value}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
