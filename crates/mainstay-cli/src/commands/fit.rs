@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         Some(k) => {
             let seed = console.seed.unwrap_or(0);
             let folds = (k, groups.as_deref());
-            let found = cross_validate(estimator, &labelled.data, folds, seed, &control)?;
+            let found = cross_validate(estimator, &labelled, folds, seed, &control)?;
             labelled.notes.extend(found.note.clone());
             Some(found)
         }
