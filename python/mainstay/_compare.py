@@ -10,7 +10,7 @@ import numpy as np
 from mainstay import _core
 from mainstay._base import _Progress, _seed
 from mainstay._guests import add_guests, checked
-from mainstay._plot import axes
+from mainstay._plot import axes, metric_title
 from mainstay._stress import CLEAN, StressInterrupted, _together, as_table
 from mainstay._tables import (
     drop_columns,
@@ -113,13 +113,21 @@ class ComparisonResult:
             if not points:
                 continue
             level, mean, low, high = zip(*points, strict=True)
+<<<<<<< HEAD
             look = {"color": f"C{k % 10}", "marker": "osD^v<>ph*XP"[k % 12], "ms": 5, "lw": 1.2}
             style = "--" if method["role"] == "baseline" else "-"
             ax.plot(level, mean, style, label=method["title"], **look)
             if k == 0:  # a dozen bands on top of each other would hide the lines
                 ax.fill_between(level, low, high, alpha=0.15, color="C0", lw=0)
+=======
+            # Colours come again after ten methods, markers after thirteen.
+            style = "--" if method["role"] == "baseline" else "-" if k < 10 else ":"
+            marker = "osD^v<>ph*XPd"[k % 13]
+            ax.plot(level, mean, style, marker=marker, label=method["title"])
+            ax.fill_between(level, low, high, alpha=0.08)
+>>>>>>> trust
         ax.set_xlabel(known[threat]["unit"])
-        ax.set_ylabel(metric.replace("_", " "))
+        ax.set_ylabel(metric_title(metric))
         ax.set_title(known[threat]["title"])
         # Beside the curves: with a dozen methods it would cover them.
         ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
@@ -195,7 +203,7 @@ class ComparisonResult:
         threats = list(next(iter(scores.values())))
         head = "".join(f"<th>{html.escape(t)}</th>" for t in ["", *threats])
         percent = self.metric == "accuracy"
-        caption = "Accuracy in %" if percent else self.metric.replace("_", " ")
+        caption = "Accuracy in %" if percent else metric_title(self.metric)
 
         def show(value):
             if value != value:

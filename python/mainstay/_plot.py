@@ -1,4 +1,12 @@
-"""Where plots are drawn."""
+"""Where plots are drawn, and what stands beside the axes."""
+
+from mainstay import _core
+
+
+def metric_title(name):
+    """Name of a metric for people; scorers of scikit-learn have none of their own."""
+    titles = {metric: title for metric, title, *_ in _core.metrics()}
+    return titles.get(name, name.replace("_", " "))
 
 
 def axes(ax, **figure):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mainstay import _core
 from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core_matrix
-from mainstay._plot import axes
+from mainstay._plot import axes, metric_title
 from mainstay._stress import StressInterrupted, rows_together
 from mainstay._suspects import _frame
 
@@ -182,8 +182,9 @@ class ValidationResult:
                 twice["rows"], twice["expected"], twice["plus_minus"], fmt="s", label="expected"
             )
         ax.set_xlabel("training rows")
-        ax.set_ylabel(curve["metric"].replace("_", " "))
-        ax.legend()
+        ax.set_ylabel(metric_title(curve["metric"]))
+        # Above the axes: inside it would cover what is expected.
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
         return ax
 
     def __repr__(self):

@@ -112,13 +112,14 @@ fn groups_stay_in_one_fold_and_are_no_feature() {
     fails(&["fit", &data, "--target", "y", "--cv", "5", "--groups", "ward"], "ward");
     // Every class in a group of its own: whoever holds it out has none to learn from.
     let text: String = (0..40).fold("a,g,y\n".into(), |mut text: String, i| {
-        let _ = writeln!(text, "{i},g{},{}", i % 2, i % 2);
+        let _ = writeln!(text, "{i},g{},{}", i % 2, 7 + i % 2);
         text
     });
     let path = folder.path().join("two.csv");
     fs::write(&path, text).unwrap();
     let path = path.to_str().unwrap();
     fails(&["fit", path, "--target", "y", "--cv", "2", "--groups", "g"], "in one group");
+    fails(&["fit", path, "--target", "y", "--cv", "2", "--groups", "g"], "class `7`");
 }
 
 #[test]

@@ -169,6 +169,20 @@ fn a_validation_refuses_what_it_cannot_do() {
     fails(&mainstay(&[&base[..], &["--set", "alpha=-1"]].concat()), "`alpha`");
 }
 
+/// Classes 1 and 2 have the indices 0 and 1.
+#[test]
+fn a_class_whose_name_is_the_index_of_another_is_named_right() {
+    let folder = TempDir::new().unwrap();
+    let mut csv = String::from("a,state\n");
+    for i in 0..40_u32 {
+        let _ = writeln!(csv, "{},{}", i * 37 % 101, if i < 8 { 1 } else { 2 });
+    }
+    let data = folder.path().join("numbers.csv");
+    fs::write(&data, &csv).unwrap();
+    let args = ["validate", data.to_str().unwrap(), "-t", "state", "--folds", "9"];
+    fails(&mainstay(&args), "class 1 has 8 rows");
+}
+
 /// Every patient has two rows; the column that names them is no feature, and never on both sides of a split.
 #[test]
 fn groups_of_a_validation_stay_together() {

@@ -119,6 +119,13 @@ fn lead(story: Story<'_>, chosen: &Chosen) -> String {
         }
         ProbabilitySource::None => "It gives no probabilities.",
     };
+    // One deal's curve need not have the area that the figures say.
+    let means = if chosen.repeats > 1 {
+        " The figures in the first table are means over the deals; curves, areas under them and all other tables are of the \
+         first deal."
+    } else {
+        ""
+    };
     let part = if chosen.rows < story.0.data.rows {
         format!(" {} of the {} rows were looked at.", chosen.rows, story.0.data.rows)
     } else {
@@ -126,10 +133,9 @@ fn lead(story: Story<'_>, chosen: &Chosen) -> String {
     };
     format!(
         "Every row is judged by a fit that has not seen it: {} folds, dealt {}, the held-out predictions of a deal put \
-         together. Figures are means over the deals, curves and tables are of the first. {} refits to redrawn rows give the \
-         intervals of weights and the steadiness. {probabilities}{part}",
+         together.{means} {} refits to redrawn rows give the intervals of weights and the steadiness. {probabilities}{part}",
         chosen.folds,
-        text::count(chosen.repeats, "time"),
+        text::times(chosen.repeats),
         chosen.refits
     )
 }

@@ -60,6 +60,8 @@ impl Scoreboard {
                 method: story.method(&m.name),
                 tuning: text::paragraph(&m.tuning),
                 badge: match part {
+                    Part::Baseline if story.0.constant.contains(&m.name) => "baseline, constant",
+                    Part::Advised if story.0.constant.contains(&m.name) => "advised, constant",
                     _ if story.0.constant.contains(&m.name) => "constant",
                     Part::Baseline if story.no_better_than_constant() => part.word(),
                     Part::Baseline if story.plain_is_enough() => "baseline, advised",

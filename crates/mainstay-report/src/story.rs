@@ -163,8 +163,9 @@ impl<'a> Story<'a> {
         worst.or(threat.levels.last().copied())
     }
 
-    /// The method with the best mean over the levels of a threat.
+    /// The method with the best mean over the levels of a threat; none where none beats a constant answer.
     pub(crate) fn best_under(self, threat: &ThreatInfo) -> Option<&'a str> {
+        let floor = self.0.constant_answer.map_or(f64::NEG_INFINITY, |value| self.sign() * value);
         let judged = self.0.methods.iter().filter_map(|m| {
             let means: Vec<f64> = (threat.levels.iter())
                 .filter_map(|level| Some(self.value(&m.name, &threat.name, *level)?.mean))
@@ -175,7 +176,7 @@ impl<'a> Story<'a> {
             })
         });
         let mut best: Option<(&str, f64)> = None;
-        for (name, mean) in judged {
+        for (name, mean) in judged.filter(|(_, mean)| *mean > floor) {
             if best.is_none_or(|b| mean > b.1) {
                 best = Some((name, mean));
             }

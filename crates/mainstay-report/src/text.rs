@@ -147,6 +147,15 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
+/// "once", "twice", "5 times".
+pub(crate) fn times(number: usize) -> String {
+    match number {
+        1 => "once".into(),
+        2 => "twice".into(),
+        more => format!("{more} times"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

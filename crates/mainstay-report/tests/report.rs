@@ -194,6 +194,23 @@ fn the_advised_model_is_shown_with_thresholds_confusion_and_what_became_of_the_t
     assert!(page.contains("Not run: no &lt;time&gt;.") && !page.contains("Confusion matrix"));
 }
 
+/// What gets no more than a constant answer is not the best of anything.
+#[test]
+fn no_method_is_best_that_a_constant_answer_equals() {
+    let page =
+        |answer: f64| html(&Comparison { constant_answer: Some(answer), ..realistic() }).unwrap();
+    assert!(page(0.0).contains("best here"));
+    assert!(!page(1.0).contains("best here"));
+}
+
+#[test]
+fn a_constant_baseline_is_still_called_the_baseline() {
+    let base = realistic();
+    let constant = base.methods.iter().map(|m| m.name.clone()).collect();
+    let page = html(&Comparison { constant, ..base }).unwrap();
+    assert!(page.contains("baseline, constant") && page.contains("advised, constant"));
+}
+
 #[test]
 fn the_checklist_is_there_only_if_asked_for() {
     assert!(!html(&realistic()).unwrap().contains("id=\"tripod\""));

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use mainstay::data::Dataset;
 use mainstay::folds::{self, Split, Together};
 use mainstay::metrics::{Interval, Judged, Metric, Predictions, intervals, usual_redraws};
 use mainstay::model::Estimator;
@@ -10,6 +9,7 @@ use mainstay::{Control, Error};
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Outcome};
+use crate::input::Labelled;
 
 /// What is reported, in this order.
 const SHOWN: [Metric; 4] =
@@ -26,11 +26,12 @@ pub(crate) struct Folds {
 /// Fits `estimator` to all folds but one, `k` times, and judges the held-out rows together.
 pub(crate) fn cross_validate(
     estimator: &dyn Estimator,
-    data: &Dataset,
+    labelled: &Labelled,
     (k, groups): (usize, Option<&[usize]>),
     seed: u64,
     control: &Control,
 ) -> Outcome<Folds> {
+    let data = &labelled.data;
     let n = data.len();
     if k < 2 || k > n {
         return Err(Failure::say(format!("--cv {k}: must be between 2 and the {n} rows")));
@@ -44,7 +45,7 @@ pub(crate) fn cross_validate(
         let count = splits.len();
         return Err(Failure::say(format!("--cv {k}: there are only {count} groups to hold out")));
     }
-    check_classes(data, &splits, groups.is_some())?;
+    check_classes(labelled, &splits, groups.is_some())?;
     let mut parts = Vec::with_capacity(splits.len());
     for (done, split) in splits.iter().enumerate() {
         let fitted = estimator.fit(&data.select_rows(&split.train), control)?;
@@ -64,7 +65,8 @@ pub(crate) fn cross_validate(
 }
 
 /// Every fold must leave something of every class to learn from.
-fn check_classes(data: &Dataset, splits: &[Split], grouped: bool) -> Outcome<()> {
+fn check_classes(labelled: &Labelled, splits: &[Split], grouped: bool) -> Outcome<()> {
+    let data = &labelled.data;
     let occurs = |rows: &[usize], k: usize| rows.iter().any(|&i| data.labels()[i] == k);
     for k in (0..data.n_classes()).filter(|k| data.labels().contains(k)) {
         if splits.iter().all(|split| occurs(&split.train, k)) {
@@ -75,9 +77,9 @@ fn check_classes(data: &Dataset, splits: &[Split], grouped: bool) -> Outcome<()>
         } else {
             "it has one row only, or all its rows are the same"
         };
+        let name = labelled.classes.names().get(k).map_or_else(String::new, ToString::to_string);
         return Err(Error::BadData(format!(
-            "--cv: a fold leaves no row of class number {} to learn from: {why}",
-            k + 1
+            "--cv: a fold leaves no row of class `{name}` to learn from: {why}"
         ))
         .into());
     }

@@ -48,6 +48,7 @@ pub(crate) fn chart(found: &ClassCoefficients, refits: usize, part: Part, id: &s
     lines.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let sure = lines.iter().filter(|l| l.sure()).count();
     let all = lines.len();
+    let leave = if sure == 1 { "leaves" } else { "leave" };
     lines.truncate(SHOWN);
     let shown = if all > SHOWN {
         format!(" The {SHOWN} largest of {all} are shown.")
@@ -59,7 +60,7 @@ pub(crate) fn chart(found: &ClassCoefficients, refits: usize, part: Part, id: &s
         badge: "",
         explanation: format!(
             "How much one standard deviation of a feature moves the score towards {class}, in the fit to all rows, and where \
-             95 % of {refits} refits to redrawn rows put it. {sure} of {all} intervals leave out zero.{shown}"
+             95 % of {refits} refits to redrawn rows put it. {sure} of {all} intervals {leave} out zero.{shown}"
         ),
         svg: (!lines.is_empty()).then(|| draw(id, &class, &lines, part)),
         empty: "This method has no weights.".into(),

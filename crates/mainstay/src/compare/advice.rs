@@ -206,8 +206,9 @@ impl<'a> Judge<'a> {
 
     fn what_hurts(&self, baseline: &MethodInfo, worst: &Finding<'_>) -> String {
         let words = self.words;
+        let several = if worst.levels.len() > 1 { "on average over these levels " } else { "" };
         format!(
-            "What hurts most is {} ({}): on average over these levels {} {} {}, {} {} ({}).",
+            "What hurts most is {} ({}): {several}{} {} {}, {} {} ({}).",
             worst.title,
             levels(worst),
             named(baseline),
@@ -339,5 +340,6 @@ fn nothing(cells: &[Cell]) -> Advice {
 
 fn levels(finding: &Finding<'_>) -> String {
     let each: Vec<String> = finding.levels.iter().map(|l| format!("{l}")).collect();
-    format!("levels {}", each.join(", "))
+    let word = if each.len() == 1 { "level" } else { "levels" };
+    format!("{word} {}", each.join(", "))
 }

@@ -92,7 +92,7 @@ impl Session {
         let mut advice = judge.advise(&self.cells, self.repeats);
         if self.few_levels {
             advice.sentences.push(
-                "Of every threat to the training rows one level was run, to have time for more splits.".into(),
+                "Of every threat to the training rows one level was run, which leaves time for more splits.".into(),
             );
         }
         advice

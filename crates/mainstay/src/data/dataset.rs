@@ -85,10 +85,10 @@ impl Dataset {
         for (&label, w) in self.labels.iter().zip(&weights) {
             totals[label] += w;
         }
-        if totals.iter().filter(|&&t| t > 0.0).count() < 2 {
-            return Err(Error::BadData(
-                "after dropping rows of weight 0 only one class is left".into(),
-            ));
+        let left = totals.iter().filter(|&&t| t > 0.0).count();
+        if left < 2 {
+            let what = if left == 0 { "no row" } else { "only one class" };
+            return Err(Error::BadData(format!("after dropping rows of weight 0 {what} is left")));
         }
         self.weights = Some(weights);
         Ok(self)

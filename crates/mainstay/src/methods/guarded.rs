@@ -119,10 +119,14 @@ impl Estimator for Guarded {
 }
 
 /// What helps, among the parameters that the method has. Measured on ten data sets with a rare class (docs/faq.md):
-/// weights for the classes help all methods but `regec`, the stable ones only with every row in their sum; a smaller
-/// `kappa` does not help.
+/// weights for the classes help all methods but `regec`, the stable ones only with every row in their sum, those with a
+/// budget sometimes only with a smaller one; a smaller `kappa` does not help.
 fn remedy(method: &str, defaults: &Value, params: &Value) -> String {
-    let given = |name: &str| params.get(name).is_some_and(|value| !value.is_null());
+    // Python states every parameter: what has its usual value was not chosen.
+    let given = |name: &str| {
+        let value = params.get(name).filter(|value| !value.is_null());
+        value.is_some_and(|value| defaults.get(name) != Some(value))
+    };
     let has = |name: &str| defaults.get(name).is_some();
     if method == "regec" && !given("regularization") {
         return "try `regularization` = \"tikhonov\"".into();
@@ -133,7 +137,11 @@ fn remedy(method: &str, defaults: &Value, params: &Value) -> String {
     }
     if has("class_weight") && !given("class_weight") {
         let stable = method.starts_with("stable") && has("k");
-        let more = if stable { " with `k` = 1.0" } else { "" };
+        let more = match (stable, has("budget")) {
+            (true, _) => " with `k` = 1.0",
+            (false, true) => ", and a smaller `budget` if that does not help",
+            (false, false) => "",
+        };
         return format!("try `class_weight` = \"balanced\"{more}");
     }
     let strengths = [
@@ -191,6 +199,18 @@ mod tests {
             assert_eq!(warnings.len(), 1, "{method}: {warnings:?}");
             assert!(warnings[0].contains(remedy), "{method}: {warnings:?}");
         }
+    }
+
+    #[test]
+    fn a_parameter_at_its_usual_value_is_a_remedy_though_it_was_stated() {
+        let told = |method: &str, params: &Value| {
+            remedy(method, &find(method).unwrap().defaults(), params)
+        };
+        let tikhonov = "try `regularization` = \"tikhonov\"";
+        assert_eq!(told("regec", &json!({})), tikhonov);
+        assert_eq!(told("regec", &json!({"regularization": "cross"})), tikhonov);
+        assert_ne!(told("regec", &json!({"regularization": "tikhonov"})), tikhonov);
+        assert!(told("missing-lp", &json!({"class_weight": null})).contains("smaller `budget`"));
     }
 
     /// Twenty rows of the rarer class on the same side as the others, one apart.

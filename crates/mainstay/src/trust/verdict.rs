@@ -106,7 +106,7 @@ impl Evidence<'_> {
             reasons.push(format!("{errors:.2} measurement errors flip it"));
         }
         if let Some(p) = self.other_p.filter(|p| *p > SECOND) {
-            reasons.push(format!("another class is as plausible as p = {p:.2}"));
+            reasons.push(format!("another class is not ruled out, p = {p:.2}"));
         }
         reasons
     }

@@ -14,7 +14,7 @@ use crate::linalg::{Dense, SymmetricEigen, thin_qr, vector};
 use crate::optim::{Bracket, Budget};
 
 /// Columns of the factor in a cold start. With one column the iteration stalls on the ridges
-/// $F x_i = 0$; with none it starts at a stationary terms.
+/// $F x_i = 0$; with none it starts at a stationary point.
 const START_RANK: usize = 8;
 /// Iterations between looks at the certificate when the gradient is not small yet.
 const LOOK_EVERY: usize = 12;
