@@ -113,19 +113,12 @@ class ComparisonResult:
             if not points:
                 continue
             level, mean, low, high = zip(*points, strict=True)
-<<<<<<< HEAD
-            look = {"color": f"C{k % 10}", "marker": "osD^v<>ph*XP"[k % 12], "ms": 5, "lw": 1.2}
-            style = "--" if method["role"] == "baseline" else "-"
+            # Colours come again after ten methods, markers after thirteen.
+            style = "--" if method["role"] == "baseline" else "-" if k < 10 else ":"
+            look = {"color": f"C{k % 10}", "marker": "osD^v<>ph*XPd"[k % 13], "ms": 5, "lw": 1.2}
             ax.plot(level, mean, style, label=method["title"], **look)
             if k == 0:  # a dozen bands on top of each other would hide the lines
                 ax.fill_between(level, low, high, alpha=0.15, color="C0", lw=0)
-=======
-            # Colours come again after ten methods, markers after thirteen.
-            style = "--" if method["role"] == "baseline" else "-" if k < 10 else ":"
-            marker = "osD^v<>ph*XPd"[k % 13]
-            ax.plot(level, mean, style, marker=marker, label=method["title"])
-            ax.fill_between(level, low, high, alpha=0.08)
->>>>>>> trust
         ax.set_xlabel(known[threat]["unit"])
         ax.set_ylabel(metric_title(metric))
         ax.set_title(known[threat]["title"])
