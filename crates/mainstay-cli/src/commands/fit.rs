@@ -28,40 +28,17 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     }
     let (mut labelled, groups, params) = asked.read()?;
     let plain = method.estimator(&Value::Object(params.clone()))?;
-<<<<<<< HEAD
     let (fitted, folds) = asked.layered(plain.as_ref(), |estimator| {
         let control = console.control("fitting").with_proof(args.proof);
         let fitted =
             estimator.fit(&labelled.data, &control)?.remember(&labelled.data, !args.raw)?;
         let held_out = |k: usize| {
             let (folds, seed) = ((k, groups.as_deref()), console.seed.unwrap_or(0));
-            cross_validate(estimator, &labelled.data, folds, seed, &control)
+            cross_validate(estimator, &labelled, folds, seed, &control)
         };
         Ok::<_, Failure>((fitted, args.cv.map(held_out).transpose()?))
     })?;
     labelled.notes.extend(folds.as_ref().and_then(|found| found.note.clone()));
-=======
-    let filling = ImputeFirst(plain.as_ref());
-    let inner: &dyn Estimator = if gaussian { &filling } else { plain.as_ref() };
-    let scaled = StandardizeFirst(inner);
-    let kept: &dyn Estimator = if args.raw { inner } else { &scaled };
-    let dropping = DropFarFirst { estimator: kept, share: far.unwrap_or(Share::Fixed(0.0)) };
-    let estimator: &dyn Estimator = if far.is_some() { &dropping } else { kept };
-
-    let control = console.control("fitting").with_proof(args.proof);
-    let fitted = estimator.fit(&labelled.data, &control)?.remember(&labelled.data, !args.raw)?;
-    let training = judge(&fitted, &labelled.data)?;
-    let folds = match args.cv {
-        Some(k) => {
-            let seed = console.seed.unwrap_or(0);
-            let folds = (k, groups.as_deref());
-            let found = cross_validate(estimator, &labelled, folds, seed, &control)?;
-            labelled.notes.extend(found.note.clone());
-            Some(found)
-        }
-        None => None,
-    };
->>>>>>> trust
     if let Some(path) = &args.suspects {
         table::write(&suspects(&fitted, &labelled)?, Some(path), console)?;
     }
