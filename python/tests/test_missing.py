@@ -291,12 +291,15 @@ def test_one_standard_error_takes_the_smallest_budget_that_is_hardly_worse():
     simple = MissingFeatureCV(2.0, Cs=[0.3, 3.0], cv=3, rule="one_se").fit(X, y)
     scores = np.asarray(best.cv_results_["mean_test_score"])
     error = np.asarray(best.cv_results_["std_test_score"])[scores.argmax()] / np.sqrt(3)
-    order = list(zip(best.cv_results_["param_budget"], best.cv_results_["param_C"]))
+    columns = (best.cv_results_[name] for name in ("param_budget", "param_C"))
+    order = list(zip(*columns, strict=True))
     taken = order.index((simple.budget_, simple.C_))
-    assert order == sorted(order) and taken <= order.index((best.budget_, best.C_))
+    assert order == sorted(order)
+    assert taken <= order.index((best.budget_, best.C_))
     # scikit-learn's deviation divides by the number of splits, the standard error by one less.
     assert scores[taken] >= scores.max() - error * np.sqrt(3 / 2) - 1e-12
-    tied = [C for (budget, C), score in zip(order, scores) if budget == best.budget_ and score == scores.max()]
+    alike = [k for k, (budget, _) in enumerate(order) if budget == best.budget_]
+    tied = [order[k][1] for k in alike if scores[k] == scores.max()]
     assert list(best.tied_Cs_) == tied
 
 
