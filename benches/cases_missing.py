@@ -52,6 +52,30 @@ def program(X, y, budget, C, margin=1.0):
     return {"c": cost, "A_ub": A, "b_ub": b, "bounds": bounds}
 
 
+#: Rows and columns of the very wide problems, and seconds that a fit may take on one thread.
+WIDE, WIDE_LIMIT = (200, 10_000), 10
+
+
+def wide(data):
+    """Very wide rows, standardised: generated ones, and arcene where there is a folder of data."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(WIDE)
+    yield "normal features", X, (X[:, :5].sum(axis=1) + rng.standard_normal(len(X)) > 0).astype(int)
+    if data is not None:
+        frame = pd.read_csv(Path(data) / "arcene.csv.gz")
+        X = frame.drop(columns="target").to_numpy(float)
+        spread = X.std(axis=0)
+        yield "arcene", (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1), (frame["target"] > 0).to_numpy(int)
+
+
+def wide_cases(data):
+    """Budgets 10, 100 and 500 with the default box, gap 1e-4, one thread."""
+    for name, X, y in wide(data):
+        for budget in (10.0, 100.0, 500.0):
+            ours = Contender("mainstay", fit(X, y, budget=budget, n_jobs=1), lambda model: model.dual_gap_)
+            yield Case(f"{name}, {WIDE[0]} x {WIDE[1]:,}, budget {budget:.0f}", [ours], rounds=1, limit=WIDE_LIMIT)
+
+
 def hypothesis(learner):
     """The present weights of a stream, not their average."""
     return json.loads(learner.state_)["learners"][0]["weights"]
@@ -116,6 +140,7 @@ def cases(data):
             rounds=1,
             limit=90,
         )
+    yield from wide_cases(data)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1_000_000, 50))
     y = (X @ rng.standard_normal(50) > 0).astype(int)

@@ -283,6 +283,33 @@ def test_the_budget_may_be_chosen_too_and_constant_models_are_avoided():
     assert 0.5 < max(area.cv_results_["mean_test_score"]) <= 1.0
 
 
+def test_one_standard_error_takes_the_smallest_budget_that_is_hardly_worse():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 4))
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=90) > 0).astype(int)
+    best = MissingFeatureCV(2.0, Cs=[0.3, 3.0], cv=3).fit(X, y)
+    simple = MissingFeatureCV(2.0, Cs=[0.3, 3.0], cv=3, rule="one_se").fit(X, y)
+    scores = np.asarray(best.cv_results_["mean_test_score"])
+    error = np.asarray(best.cv_results_["std_test_score"])[scores.argmax()] / np.sqrt(3)
+    columns = (best.cv_results_[name] for name in ("param_budget", "param_C"))
+    order = list(zip(*columns, strict=True))
+    taken = order.index((simple.budget_, simple.C_))
+    assert order == sorted(order)
+    assert taken <= order.index((best.budget_, best.C_))
+    # scikit-learn's deviation divides by the number of splits, the standard error by one less.
+    assert scores[taken] >= scores.max() - error * np.sqrt(3 / 2) - 1e-12
+    alike = [k for k, (budget, _) in enumerate(order) if budget == best.budget_]
+    tied = [order[k][1] for k in alike if scores[k] == scores.max()]
+    assert list(best.tied_Cs_) == tied
+
+
+def test_a_choice_among_constant_models_is_told():
+    X = np.random.default_rng(2).normal(size=(60, 3))
+    y = np.arange(60) % 10 == 0
+    with pytest.warns(UserWarning, match="constant"):
+        MissingFeatureCV(2.0, Cs=[1e-9], budgets=[2.0], cv=3).fit(X, y)
+
+
 def test_missing_features_may_be_filled_from_the_others(tmp_path):
     import mainstay
 
