@@ -55,13 +55,17 @@ pub(crate) fn each_chunk(
 ) -> Result<()> {
     let work = || {
         let builder = open(input, name)?;
-        outlet.expect(rows(&builder));
+        let many = rows(&builder);
+        outlet.expect(many);
         let schema = builder.schema().clone();
         let wanted = options.selected(schema.fields().iter().map(|f| f.name().as_str()));
         let kept: Vec<usize> = (0..wanted.len()).filter(|&j| wanted[j]).collect();
         let mask = ProjectionMask::roots(builder.parquet_schema(), kept.iter().copied());
         let schema = schema.project(&kept).map_err(|e| damaged(name, e))?;
-        let builder = builder.with_projection(mask).with_batch_size(options.size.rows(kept.len()));
+        // The reader asks for the memory of a whole batch, however few rows the file has.
+        let most = usize::try_from(many).unwrap_or(usize::MAX).max(1);
+        let size = options.size.rows(kept.len()).min(most);
+        let builder = builder.with_projection(mask).with_batch_size(size);
         let batches = builder.build().map_err(|e| damaged(name, e))?;
         crate::arrow::each_batch(&schema, batches, (name, damaged), options, outlet)
     };

@@ -307,7 +307,7 @@ fn a_path_is_monotone_in_the_order_given_and_equals_single_fits() {
 fn a_path_with_kept_factors_equals_single_fits() {
     for (seed, kind) in [Outliers::Clustered, Outliers::Spread].iter().enumerate() {
         let data = make_outliers(130, 45, 0.5, *kind, 0.1, seed as u64).unwrap();
-        let kappas = linear_grid(0.01, 0.5, 25);
+        let kappas = linear_grid(0.01, 0.5, 12);
         let path = kappa(0.1).check().unwrap().path(&data, &kappas, &Control::new()).unwrap();
         for (share, fitted) in kappas.iter().zip(&path) {
             certified(fitted, "kept factors");

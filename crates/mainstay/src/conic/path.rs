@@ -12,6 +12,9 @@ use crate::optim::Budget;
 /// row begins or ceases to have a loss, where its third derivative jumps.
 const HISTORY: usize = 4;
 
+/// A step in the logarithm of the budget of more than this many times the last one is predicted from two answers only.
+const FAR: f64 = 2.0;
+
 /// An answer on the path: its budget and its hyperplane.
 type Place = (f64, Hyperplane);
 
@@ -54,7 +57,12 @@ pub(super) fn solve_path(
 /// It is drawn through $w$ and $\sqrt{\kappa}F$ (which tends to a limit), after every older $F$ has been turned onto the last.
 fn predict(budget: f64, places: &[Place]) -> Option<Hyperplane> {
     let ((last_budget, last), older) = places.split_last()?;
+    // A polynomial that is followed far beyond its points leads astray; a line less so.
+    let far = older.last().is_some_and(|(previous, _)| {
+        (last_budget / budget).ln() > FAR * (previous / last_budget).ln()
+    });
     let alike = older.iter().rev().take_while(|(_, old)| old.factor.nrows() == last.factor.nrows());
+    let alike = alike.take(if far { 1 } else { HISTORY });
     let mut through: Vec<Place> = vec![(*last_budget, last.clone())];
     for (at, old) in alike {
         let Some(turned) = turned_onto(&last.factor, &old.factor) else { break };

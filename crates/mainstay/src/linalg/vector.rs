@@ -26,12 +26,10 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// Sum of the entries, with eight accumulators as [`dot`].
 #[inline(always)]
 pub fn sum(a: &[f64]) -> f64 {
-    let mut acc = [0.0; 8];
+    let mut acc = [0.0_f64; 8];
     let (chunks, rest) = a.as_chunks::<8>();
-    for x in chunks {
-        for k in 0..8 {
-            acc[k] += x[k];
-        }
+    for chunk in chunks {
+        acc.iter_mut().zip(chunk).for_each(|(sum, x)| *sum += x);
     }
     let tail: f64 = rest.iter().sum();
     ((acc[0] + acc[4]) + (acc[1] + acc[5])) + ((acc[2] + acc[6]) + (acc[3] + acc[7])) + tail

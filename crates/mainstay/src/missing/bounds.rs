@@ -5,6 +5,11 @@ use crate::error::{Error, Result, require};
 use crate::linalg::vector;
 use crate::uncertainty::gains;
 
+/// What rounding may add to a norm, as a share of its limit.
+const ROUNDING: f64 = 1e-9;
+/// Bisections of an interval in [0, 1]: more than it takes to leave no number inside.
+const HALVINGS: usize = 200;
+
 /// Theorem 2: with probability $1 - \delta$ over the sample, the error of $w$ under the adversary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RiskBound {
@@ -37,7 +42,7 @@ pub fn risk_bound(problem: &RobustHinge<'_>, w: &[f64], delta: f64) -> Result<Ri
     if largest > 1.0 {
         return fails(&format!("it assumes |x| <= 1, but the largest feature is {largest}"));
     }
-    if vector::norm_inf(w) > problem.c * (1.0 + 1e-9) {
+    if vector::norm_inf(w) > problem.c * (1.0 + ROUNDING) {
         return fails("the weights are outside the box");
     }
     let m = problem.y.len();
@@ -93,7 +98,7 @@ pub fn kl_inverse(p: f64, bound: f64) -> f64 {
         part(p, e) + part(1.0 - p, 1.0 - e)
     };
     let (mut low, mut high) = (p, 1.0);
-    for _ in 0..200 {
+    for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
         if divergence(middle) <= bound {
             low = middle;
@@ -126,7 +131,7 @@ pub fn average_bound(problem: &RobustHinge<'_>, delta: f64) -> Result<f64> {
     require(delta > 0.0 && delta < 1.0, "delta", delta, "in (0, 1)")?;
     for (i, row) in problem.x.rows().enumerate() {
         let length: f64 = row.entries().map(|(_, x)| x.abs()).sum();
-        if length > 1.0 + 1e-9 {
+        if length > 1.0 + ROUNDING {
             return Err(Error::BadData(format!(
                 "Corollary 1 does not apply: it assumes that absolute features sum to at most 1 in every row, but in row \
                  {i} they sum to {length}"

@@ -85,6 +85,9 @@ pub fn mutual_info(data: &Dataset) -> Result<Vec<f64>> {
     Ok(found.into_iter().map(|v| v * scale).collect())
 }
 
+/// A class with less than this share of all weight among a column's zeros has none of them: rounding leaves as much.
+const TRACE: f64 = 1e-12;
+
 /// Largest $I([x > c]; y)$ over $c$, given the nonzeros (value, class, weight) of a column; the rest is zero.
 fn best_threshold(mut column: Vec<(f64, usize, f64)>, totals: &[f64]) -> f64 {
     column.sort_unstable_by(|a, b| {
@@ -95,7 +98,7 @@ fn best_threshold(mut column: Vec<(f64, usize, f64)>, totals: &[f64]) -> f64 {
         zeros[label] -= weight;
     }
     // Rounding must not leave a class with a trace of weight in a column without zeros.
-    let floor = 1e-12 * totals.iter().sum::<f64>();
+    let floor = TRACE * totals.iter().sum::<f64>();
     for zero in &mut zeros {
         *zero = if *zero > floor { *zero } else { 0.0 };
     }

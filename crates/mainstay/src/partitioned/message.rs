@@ -273,7 +273,7 @@ impl Message {
     pub fn class_names(&self) -> Option<&[String]> {
         match &self.0 {
             Inner::First(look) => Some(&look.names),
-            _ => None,
+            Inner::Kernel(_) => None,
         }
     }
 
@@ -281,7 +281,7 @@ impl Message {
     pub fn reorder_classes(&mut self, order: &[usize]) -> Result<()> {
         match &mut self.0 {
             Inner::First(look) => look.reorder(order),
-            _ => Err(Error::Mismatch("only the first look names classes".into())),
+            Inner::Kernel(_) => Err(Error::Mismatch("only the first look names classes".into())),
         }
     }
 }

@@ -14,10 +14,12 @@ use super::block::Block;
 const NEAR: f64 = 0.8;
 /// An active one becomes inactive below this share, if it is hardly deleted.
 const FAR: f64 = 0.5;
-/// Hardly deleted: less than this share of $\sigma_i$.
+/// Hardly deleted: less than this share of $\sigma_i$; a new entry is deleted by as much at most.
 const DELETED: f64 = 0.1;
 /// Entries are made inactive once a block loses this share of its active ones: its arrays are written anew.
 const WORTHWHILE: f64 = 0.2;
+/// Share of a row's slacks $l_i$ and $r_i$ that is left, at least, when entries become active.
+const LEFT: f64 = 0.5;
 /// Contested entries of a row come in multiples of this, which suits vector registers.
 const GROUP: usize = 8;
 
@@ -162,12 +164,12 @@ impl Block {
         for e in left {
             self.deactivate(old, i, e, values);
         }
-        let room = 0.5 * self.l[i] / fresh.len() as f64;
+        let room = LEFT * self.l[i] / fresh.len() as f64;
         for e in fresh {
             self.activate(i, e, w, values, (goal, room));
         }
         // What the new entries took from the row's slack is given back as loss.
-        let lost = 0.5 * slack - self.r[i];
+        let lost = LEFT * slack - self.r[i];
         if lost > 0.0 {
             self.r[i] += lost;
             self.xi[i] += lost;
@@ -208,7 +210,7 @@ impl Block {
         let j = self.columns[e] as usize;
         let (v, sigma) = (values[j], self.sigma[i]);
         let distance = v * (self.lambda[i] + 1.0) - self.a[e] * w[j];
-        let most = (0.1 * sigma).min(room / v);
+        let most = (DELETED * sigma).min(room / v);
         let q = if distance * most > goal { goal / distance } else { most };
         let tau = sigma - q;
         let least = goal / tau;

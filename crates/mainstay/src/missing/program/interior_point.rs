@@ -23,6 +23,9 @@ const SHORTEST: f64 = 1e-7;
 const NEAR: f64 = 100.0;
 /// Share of the gap asked for that is reached before stopping: the certificate rounds differently.
 const SAFETY: f64 = 0.9;
+/// Where every entry has variables, the weights are judged this many times further out as well: with many more columns
+/// than rows they grow for dozens of steps after their direction leaves no loss.
+const FURTHER_OUT: [f64; 3] = [2.0, 4.0, 8.0];
 /// Entries are not made inactive before the dual value is this share of the primal one: until then
 /// weights change too much.
 const CLOSING: f64 = 0.5;
@@ -116,14 +119,22 @@ impl Interior {
         let (control, limit) = (budget.control(), budget.left());
         // Weights of zero, where it starts, are what every answer must beat.
         self.evaluate(problem);
+        // Without loss nothing is left to prove: it is never negative. Far from the end a step costs much more than a look.
+        let eager = !self.scaled.may_deactivate;
+        if eager {
+            self.best.offer_dual(0.0, || ());
+        }
         let mut totals = self.totals();
         while budget.left() > 0 {
             control.check()?;
             let norm = self.scaled.norm;
             let allowed = budget.tol() * (totals.primal / norm).max(1.0);
             // The exact objective is below that of the iterate, whose slack shrinks with the products.
-            if (totals.primal - totals.dual) / norm <= NEAR * allowed || budget.left() == 1 {
+            let near = (totals.primal - totals.dual) / norm <= NEAR * allowed || budget.left() == 1;
+            if near {
                 self.keep_bound(totals.dual / norm);
+            }
+            if near || eager {
                 self.evaluate(problem);
                 if self.best.gap(1.0) <= SAFETY * budget.tol() {
                     return Ok(());
@@ -207,16 +218,26 @@ impl Interior {
 
     /// Evaluates the present weights exactly, with their best intercept, and keeps them if they are better.
     fn evaluate(&mut self, problem: &RobustHinge<'_>) {
+        self.evaluate_scaled(problem, 1.0);
+        if !self.scaled.may_deactivate {
+            for factor in FURTHER_OUT {
+                self.evaluate_scaled(problem, factor);
+            }
+        }
+    }
+
+    /// The same for the weights times `factor`, within their box.
+    fn evaluate_scaled(&mut self, problem: &RobustHinge<'_>, factor: f64) {
         let (blocks, set) = (&self.scaled.blocks, &self.scaled.deletions);
-        let parts: Vec<Vec<f64>> = blocks
-            .par_iter()
-            .map(|block| block.shortfalls(&self.w, set, &mut Vec::new()))
-            .collect();
+        let inside = |(w, c): (&f64, &f64)| (factor * w).max(-c).min(*c);
+        let w: Vec<f64> = self.w.iter().zip(&self.scaled.boxes).map(inside).collect();
+        let parts: Vec<Vec<f64>> =
+            blocks.par_iter().map(|block| block.shortfalls(&w, set, &mut Vec::new())).collect();
         let shortfalls = parts.concat();
         let scaled = RobustHinge { margin: self.scaled.norm / shortfalls.len() as f64, ..*problem };
-        let b = scaled.best_intercept(&shortfalls, self.b);
+        let b = scaled.best_intercept(&shortfalls, factor * self.b);
         let value = scaled.value(&shortfalls, b);
-        self.best.offer_primal(value, || (self.w.clone(), b));
+        self.best.offer_primal(value, || (w, b));
     }
 
     fn factor(&mut self) -> Result<System> {

@@ -16,6 +16,9 @@ const ENTRIES_PER_COLUMN: usize = 8;
 /// No box is wider than this, in units of 1 / (largest entry of the column).
 const WIDEST: f64 = 1e8;
 
+/// $\lambda_i$ at the start, in units of the margin that a unit of value must provide: small, since $\alpha$ grows with it.
+const FIRST_PRICE: f64 = 0.1;
+
 /// Which entries have variables of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::missing) enum Entries {
@@ -187,7 +190,7 @@ impl Block {
     /// of its limit.
     pub(super) fn start(&mut self, values: &[f64], shares: [f64; 2]) {
         let rows = self.y.len();
-        let price = if self.rigid { 1.0 } else { 0.1 };
+        let price = if self.rigid { 1.0 } else { FIRST_PRICE };
         let typical = 1.0 / values.len() as f64;
         self.s = vec![typical; self.a.len()];
         self.pivots = vec![super::block::Pivot::default(); rows];

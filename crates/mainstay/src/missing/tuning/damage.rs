@@ -10,6 +10,9 @@ use crate::missing::values::Values;
 use crate::model::Linear;
 use crate::uncertainty::{Attack, Deletions, Gain, gains};
 
+/// A lead that is left beyond this share of the sizes it is the difference of is no rounding.
+const SURE: f64 = 1e-9;
+
 /// What takes the place of a deleted feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Replacement<'a> {
@@ -99,7 +102,7 @@ impl Damage<'_> {
             let lead = row.dot(w) + b;
             // Even deletion in part cannot turn this row: any choice will do.
             let least = lead - self.deletions.fractional(items);
-            let safe = least > 1e-9 * (lead.abs() + row_norm(row, w));
+            let safe = least > SURE * (lead.abs() + row_norm(row, w));
             let chosen = if self.attack == Attack::Exact && !safe {
                 self.deletions.exact(items)
             } else {

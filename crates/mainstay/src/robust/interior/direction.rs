@@ -183,14 +183,8 @@ impl Elimination<'_> {
                 targets.price[i] = (goal - unspent(at, x, i) * x.lambda[i] - more) / x.lambda[i];
                 let (above, tau) = (above.row_mut(i), tau.row_mut(i));
                 let change = change.map(|(d, dx)| Cells::of(d, dx, i));
-                cell_targets(
-                    goal,
-                    &Cells::of(at, x, i),
-                    change.as_ref(),
-                    part.f.row(i),
-                    above,
-                    tau,
-                );
+                let own = Cells::of(at, x, i);
+                cell_targets(goal, &own, change.as_ref(), part.f.row(i), (&mut *above, &mut *tau));
                 targets.price[i] += vector::sum(tau);
                 targets.margin[i] += vector::dot(above, part.im.row(i));
             }
@@ -328,11 +322,10 @@ impl Elimination<'_> {
         let axes = self.rows.problem.axes?;
         let (count, p) = (self.rows.cones(), w.len());
         let mut k = Points::new(vec![0.0; count], p);
-        for i in 0..count {
+        for (i, (whole, twist)) in part.head.iter().zip(&part.twist).enumerate() {
             let e = image(part.scaling.w1.row(i));
-            k.head[i] = reach.unwrap_or_else(|| {
-                (target.head[i] - g[i]) / part.head[i] + part.twist[i] * vector::dot(e, w)
-            });
+            k.head[i] = reach
+                .unwrap_or_else(|| (target.head[i] - g[i]) / whole + twist * vector::dot(e, w));
             let (own, pushed) = k.tail.row_mut(i).split_at_mut(p);
             for (j, axis) in axes.of(i).iter().enumerate() {
                 own[j] = axis * w[j];
@@ -368,8 +361,7 @@ fn cell_targets(
     x: &Cells<'_>,
     change: Option<&Cells<'_>>,
     f: &[f64],
-    above: &mut [f64],
-    tau: &mut [f64],
+    (above, tau): (&mut [f64], &mut [f64]),
 ) {
     let m = above.len();
     let (f, tau) = (&f[..m], &mut tau[..m]);
