@@ -57,6 +57,9 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     finish(args, method, names.file(method, params, fitted), &told, console)
 }
 
+/// The rows, their groups, and the parameters as they are for these rows and classes.
+type Ready = (Labelled, Option<Vec<usize>>, Map<String, Value>);
+
 /// What was asked for, as far as it can be checked before a large file is read.
 struct Asked<'a> {
     args: &'a Fit,
@@ -98,8 +101,7 @@ impl<'a> Asked<'a> {
         measurement::Wanted { columns: &self.args.error_columns, scale: self.args.error_scale }
     }
 
-    /// The rows, their groups, and the parameters as they are for these rows and classes.
-    fn read(&self) -> Outcome<(Labelled, Option<Vec<usize>>, Map<String, Value>)> {
+    fn read(&self) -> Outcome<Ready> {
         let args = self.args;
         let loaded = input::read(args.data.as_deref(), &args.reading, std::iter::empty())?;
         let encoding = groups::set_aside(&args.encoding, args.groups.as_deref());

@@ -106,7 +106,7 @@ pub(crate) fn run(
     console: &Console,
 ) -> Outcome {
     let progress = Progress::new(console);
-    let mut rows = learn(args, method, scan, console, &progress)?;
+    let rows = learn(args, method, scan, console, &progress)?;
     let params = settings::name_classes(params, rows.classes())?;
     let mut driver = methods::driver(method.name, &Value::Object(params.clone()))?;
     if let Some(path) = args.checkpoint.as_deref().filter(|path| path.exists()) {

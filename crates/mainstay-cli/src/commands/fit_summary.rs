@@ -42,7 +42,9 @@ impl Summary<'_> {
         lines.extend(self.told.folds.as_ref().map(|folds| ("held out", folds.text())));
         let notes = self.told.notes.iter().chain(&fitted.warnings);
         lines.extend(notes.map(|note| ("note", note.clone())));
-        lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect()
+        let lines: Vec<String> =
+            lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect();
+        lines.concat()
     }
 
     /// The objective and how near it is to the optimum, where that is proved.
