@@ -371,8 +371,8 @@ def test_told_of_errors_it_is_right_about_how_sure_it_is():
     noisy = X[2000:] + np.random.default_rng(4).normal(size=(2000, 5))
     model = RobustLogisticRegression(1e-4, errors=1.0).fit(X[:2000], y[:2000])
     score, truth = model.decision_function(noisy), y[2000:]
-    # The slope of the truth on the score by logistic regression: below 1 too sure, above 1 too cautious. Averaged over the
-    # posterior once more, as if the fit had not met errors, it is 1.2.
+    # The slope of the truth on the score by logistic regression: below 1 too sure, above 1 too
+    # cautious. Averaged over the posterior once more, as if the fit had not met errors, it is 1.2.
     slope, intercept = 1.0, 0.0
     for _ in range(20):
         p = 1 / (1 + np.exp(-slope * score - intercept))
