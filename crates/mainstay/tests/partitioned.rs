@@ -8,9 +8,7 @@ use std::borrow::Cow;
 use mainstay::data::Dataset;
 use mainstay::linalg::{Csr, Dense};
 use mainstay::model::{Fitted, Model};
-use mainstay::partitioned::{
-    Ask, Block, Driver, InMemory, MergeTree, Message, Partitions, Step, fit, look,
-};
+use mainstay::partitioned::{Block, Driver, InMemory, MergeTree, Partitions, Step, fit, look};
 use mainstay::{Control, Error, Result, methods};
 use mainstay_testkit::generate::{normal, rng};
 use partitions::{Pieces, assert_within_gaps, by_bytes, in_memory, over};

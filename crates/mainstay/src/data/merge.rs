@@ -315,13 +315,16 @@ mod tests {
         let n = KEPT_ORDER;
         let cell = |i: usize, j: usize| (i % n) as f64 + if j == 0 { 0.0 } else { 0.25 };
         let repeated = Dense::from_fn(n + 9, 2, cell);
-        let repeated = Dataset::new(repeated.into(), vec![0; n + 9], 1).unwrap();
+        let label = |i: usize| i % n % 2;
+        let labels = (0..n + 9).map(label).collect();
+        let repeated = Dataset::new(repeated.into(), labels, 2).unwrap();
         // The first nine rows twice, and one behind all that does not count.
         let mut weights = vec![1.0; n];
         weights[..9].fill(2.0);
         weights.push(0.0);
         let distinct = Dense::from_fn(n + 1, 2, |i, j| if i < n { cell(i, j) } else { -1.0 });
-        let weighted = Dataset::new(distinct.into(), vec![0; n + 1], 1).unwrap();
+        let labels = (0..=n).map(label).collect();
+        let weighted = Dataset::new(distinct.into(), labels, 2).unwrap();
         let weighted = weighted.with_weights(weights).unwrap();
         let (a, b) = (Merged::new(&repeated), Merged::new(&weighted));
         assert_eq!(a.data.features().values(), b.data.features().values());

@@ -70,3 +70,52 @@ pub(super) fn solve(
     let route = vec!["passes"];
     Ok(enough.then_some(Solution { iterate, dual, certificate, route }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Control;
+    use crate::data::Dataset;
+    use crate::linalg::Dense;
+    use crate::model::{Estimator, Fitted};
+    use crate::stable::{K, StableLogisticParams, StableSvcParams, SvmLoss};
+
+    fn rows() -> Dataset {
+        let cell = |i: usize, j: usize| ((1 + 3 * i + 7 * j + i * j) as f64 * 0.47).sin();
+        let noise = |i: usize| 0.8 * ((13 * i) as f64 * 0.31).sin();
+        let label = |i: usize| usize::from(cell(i, 0) + cell(i, 1) + noise(i) > 0.1);
+        let labels = (0..MANY_ROWS).map(label).collect();
+        Dataset::new(Dense::from_fn(MANY_ROWS, 3, cell).into(), labels, 2).unwrap()
+    }
+
+    /// A path of two settings is solved without passes: both answers prove the gap, so that their objectives lie within it
+    /// of each other, and as many rows count.
+    fn assert_agree(one: &Fitted, path: &[Fitted]) {
+        assert_eq!(one.route, ["passes"]);
+        assert_ne!(path[0].route, ["passes"]);
+        let (a, b) = (one.certificates[0], path[0].certificates[0]);
+        assert!(a.gap() <= 1e-6 && b.gap() <= 1e-6, "{a:?} {b:?}");
+        assert!((a.primal - b.primal).abs() <= 1e-6 * a.primal.max(1.0), "{a:?} {b:?}");
+        let counted =
+            |fitted: &Fitted| -> f64 { fitted.worst_rows.as_ref().unwrap().weight.iter().sum() };
+        let (a, b) = (counted(one), counted(&path[0]));
+        assert!((a / b - 1.0).abs() <= 0.01, "{a} {b}");
+    }
+
+    #[test]
+    fn many_rows_are_solved_in_passes() {
+        let (data, k) = (rows(), K::Fraction(0.7));
+        let control = Control::new();
+        for loss in [SvmLoss::Hinge, SvmLoss::SquaredHinge] {
+            let svm = StableSvcParams { k, c: 1e-3, loss, ..Default::default() }.check().unwrap();
+            let one = svm.fit(&data, &control).unwrap();
+            assert_agree(&one, &svm.path(&data, &[k, k], &control).unwrap());
+            let threads = Control::new().with_threads(3);
+            assert_eq!(svm.fit(&data, &threads).unwrap(), one);
+        }
+        let params = StableLogisticParams { k, alpha: 1e-3, ..Default::default() };
+        let logistic = params.check().unwrap();
+        let one = logistic.fit(&data, &control).unwrap();
+        assert_agree(&one, &logistic.path(&data, &[k, k], &control).unwrap());
+    }
+}
