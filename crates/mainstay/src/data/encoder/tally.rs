@@ -87,22 +87,6 @@ impl Sums {
         Self { count: 0, sum, least: f64::INFINITY, zeros: 0, infinite: None, counts }
     }
 
-    /// Adds a column; `place` tells where a row is in its file.
-    fn add_all(&mut self, values: &[f64], place: &dyn Fn(usize) -> usize) {
-        if self.counts.is_none() && values.iter().all(|v| v.is_finite()) {
-            self.count += values.len();
-            for value in values {
-                self.sum += value;
-                self.least = self.least.min(*value);
-                self.zeros += usize::from(*value == 0.0);
-            }
-            return;
-        }
-        for (i, value) in values.iter().enumerate() {
-            self.add(place(i), *value);
-        }
-    }
-
     fn add(&mut self, row: usize, value: f64) {
         if value.is_nan() {
             return;
@@ -204,7 +188,7 @@ impl Tally {
                 }
                 let read = typed(column, ColumnType::Number, gaps)?;
                 if let Cells::Numbers(values) = &read.cells {
-                    self.numbers.add_all(values, place);
+                    values.iter().enumerate().for_each(|(i, v)| self.numbers.add(place(i), *v));
                 }
             }
             Cells::Words(list) => {
