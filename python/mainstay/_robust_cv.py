@@ -34,7 +34,8 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
         Settings, as for scikit-learn's ``ParameterGrid``.
     cv : str, int, splitter or iterable, default="5x5"
         ``"5x5"`` is five times stratified 5-fold with a fixed seed; otherwise as for
-        ``GridSearchCV``. Folds are dealt over distinct rows: copies of a row are on one side.
+        ``GridSearchCV``. Folds are dealt over distinct rows: copies of a row are on one side, and
+        there are no more folds than the largest class has distinct rows.
     scoring : "loss" or callable, default="loss"
         ``"loss"``: log loss (base 2) of ``predict_proba``, or hinge loss of ``decision_function``
         where there are no probabilities. A callable ``scorer(estimator, X, y)``, the higher the
@@ -198,7 +199,9 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
             first = first_of_equals(X, y)
             counted = slice(None) if weights is None else weights > 0
             kept = np.unique(first[counted])
-            dealt = splitter.split(np.zeros((len(kept), 1)), _safe_indexing(y, kept))
+            labels = np.asarray(_safe_indexing(y, kept))
+            most = max(2, np.unique(labels, return_counts=True)[1].max())
+            dealt = self._splitter(y, most).split(np.zeros((len(kept), 1)), labels)
             splits = [[np.flatnonzero(np.isin(first, kept[p])) for p in parts] for parts in dealt]
         else:
             splits = [[np.asarray(p) for p in parts] for parts in splitter.split(X, y)]
@@ -222,7 +225,8 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
         self._winner()
         return X
 
-    def _splitter(self, y):
+    def _splitter(self, y, most=None):
+        """Give the splits of ``cv``, in at most ``most`` folds where it is their number."""
         if isinstance(self.cv, (list, tuple)) and not all(
             hasattr(split, "__len__") and len(split) == 2 for split in self.cv
         ):
@@ -230,11 +234,13 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
                 "`cv`: a list must hold pairs of row indices, (to fit on, to judge by), one a split"
             )
         if not isinstance(self.cv, str):
-            return check_cv(self.cv, y, classifier=True)
+            lower = most is not None and self.cv > most
+            return check_cv(most if lower else self.cv, y, classifier=True)
         parts = self.cv.split("x")
         if len(parts) != 2 or not all(part.isdigit() and int(part) > 0 for part in parts):
             raise ValueError(f'`cv` = {self.cv!r}: must look like "5x5" (repetitions x folds)')
         repeats, folds = map(int, parts)
+        folds = folds if most is None else min(folds, most)
         return RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=0)
 
 
