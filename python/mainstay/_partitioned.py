@@ -100,7 +100,7 @@ def _tell(model, driver, start):
 
 
 def coded(y):
-    """Sorted classes and the index of every label among them; small integers without sorting all rows."""
+    """Sorted classes and the index of every label; small integers without sorting all rows."""
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < min(len(y), 65_536):

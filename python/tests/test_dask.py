@@ -190,7 +190,7 @@ def test_a_partition_that_raises_ends_the_fit():
 
     data = frame(900)
     ddf = dd.from_pandas(data, npartitions=3).map_partitions(broken, meta=data.iloc[:0])
-    with pytest.raises(RuntimeError, match="^partition 1: RuntimeError: part 1 cannot be read"):
+    with pytest.raises(RuntimeError, match=r"^partition 1: RuntimeError: part 1 cannot be read"):
         PenalizedClassifier().fit(ddf, "label")
 
 
