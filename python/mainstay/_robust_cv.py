@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
 
 from mainstay import _core
 from mainstay._forward import Forwarding
@@ -133,6 +133,7 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
         """
         thresholds = self._thresholds()
         X, y = indexable(X, y)
+        y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         candidates = list(ParameterGrid(self.param_grid))
         if not candidates:

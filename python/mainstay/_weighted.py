@@ -22,7 +22,7 @@ def first_of_equals(X, y):
         keys = [(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in ends]
     else:
         cells = np.asarray(X)
-        if cells.ndim != 2 or len(cells) != len(y):
+        if cells.ndim != 2 or len(cells) != len(y) or cells.shape[1] == 0:
             return np.arange(len(y))
         plain = cells.dtype.kind in "fiub"
         # -0.0 and 0.0 are the same number.

@@ -5,6 +5,7 @@
 use std::io::{BufReader, Cursor, Read, Seek};
 
 use arrow_array::cast::AsArray;
+use arrow_array::timezone::Tz;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -191,11 +192,47 @@ fn append(cells: &mut Cells, array: &ArrayRef) -> Result<(), ArrowError> {
             }
         }
         Cells::Words(list) => {
-            let cast = arrow_cast::cast(array, &DataType::Utf8)?;
+            let cast = arrow_cast::cast(&without_named_zone(array)?, &DataType::Utf8)?;
             for word in cast.as_string::<i32>() {
                 list.push(word.map(str::trim).filter(|w| !w.is_empty()));
             }
         }
     }
     Ok(())
+}
+
+/// Times of a zone that has a name, in UTC: what its clocks show takes a table that changes every year.
+fn without_named_zone(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match array.data_type() {
+        DataType::Timestamp(unit, Some(zone)) if zone.parse::<Tz>().is_err() => {
+            arrow_cast::cast(array, &DataType::Timestamp(*unit, Some("+00:00".into())))
+        }
+        _ => Ok(array.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::TimestampSecondArray;
+
+    use super::*;
+
+    /// One hour after the epoch in a zone with a name, with an offset of two hours, and without any.
+    #[test]
+    fn times_of_a_named_zone_are_told_in_utc() {
+        let hour = || TimestampSecondArray::from(vec![3600]);
+        for (array, told) in [
+            (hour().with_timezone("Europe/Rome"), "1970-01-01T01:00:00"),
+            (hour().with_timezone("+02:00"), "1970-01-01T03:00:00"),
+            (hour(), "1970-01-01T01:00:00"),
+        ] {
+            let mut cells = Cells::Words(WordList::default());
+            append(&mut cells, &(Arc::new(array) as ArrayRef)).unwrap();
+            let column = Column { name: "when".into(), cells };
+            let text = column.text(0).unwrap_or_default();
+            assert!(text.starts_with(told), "{told}: {text}");
+        }
+    }
 }
