@@ -19,7 +19,7 @@ const FEW_COLUMNS: usize = 300;
 
 /// If the lighter class has less than this share of the weight, all entries have variables, whatever the number of
 /// columns. Its few rows decide which entries of all others are near deletion, and with active entries alone the point leaves
-/// the central path: 1 row against 1,000 takes 218 steps, against 5,000 more than 300; with all of them about 20.
+/// the central path: 1 row against 1,000 takes 218 steps, against 5,000 more than 300; with all of them 28 and 17.
 const RARE: f64 = 1.0 / 300.0;
 
 /// Nonzeros, at most, of a problem that gets variables at all entries for that reason: they take about 120 bytes each, and
