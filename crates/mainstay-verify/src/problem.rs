@@ -120,23 +120,36 @@ fn penalised(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends
     Ok((objective, problem.bound(&multipliers, None)))
 }
 
-/// Standard deviations of the columns; 1 for a column whose deviation is at most 1e-12 of its largest entry.
-fn deviations(rows: Rows<'_>, weights: &[f64], all: Interval) -> Vec<f64> {
-    let terms: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
-    let sums = rows.column_sums(&terms, None);
-    let means: Vec<f64> = sums.iter().map(|s| (*s / all).low).collect();
+/// Largest absolute entry of every column.
+fn largest_entries(rows: Rows<'_>) -> Vec<f64> {
     let mut largest = vec![0.0_f64; rows.columns()];
     for (j, x) in (0..rows.count()).flat_map(|i| rows.row(i)) {
         largest[j] = largest[j].max(x.abs());
     }
+    largest
+}
+
+/// Standard deviations of the columns; 1 for a column whose deviation is at most 1e-12 of its largest entry.
+fn deviations(rows: Rows<'_>, weights: &[f64], all: Interval) -> Vec<f64> {
+    let largest = largest_entries(rows);
+    // In units of the largest entry, as a weight times an entry may be no float. Rounding does no harm: what it leaves of
+    // the mean is taken off below.
+    let mut means = vec![0.0_f64; rows.columns()];
+    for (i, w) in weights.iter().enumerate() {
+        for (j, x) in rows.row(i).filter(|(j, _)| largest[*j] > 0.0) {
+            means[j] += w / all.high * (x / largest[j]);
+        }
+    }
+    means.iter_mut().zip(&largest).for_each(|(mean, largest)| *mean *= largest);
     let mut squares = vec![Exact::default(); rows.columns()];
     let mut sums = vec![Exact::default(); rows.columns()];
     let mut present = vec![Exact::default(); rows.columns()];
     let mut count = vec![0_usize; rows.columns()];
     for (i, w) in weights.iter().enumerate() {
         for (j, x) in rows.row(i) {
-            // In units of the largest entry: squares of tiny or huge numbers are no floats.
-            let apart = if largest[j] > 0.0 { (x - means[j]) / largest[j] } else { 0.0 };
+            // Squares of tiny or huge numbers are no floats, and no difference of halves is too large.
+            let apart = 0.5 * x - 0.5 * means[j];
+            let apart = if largest[j] > 0.0 { apart / (0.5 * largest[j]) } else { 0.0 };
             squares[j].add_product(w * apart, apart);
             sums[j].add_product(*w, apart);
             present[j].add(*w);
@@ -275,4 +288,25 @@ fn missing(claim: &Claim<'_>, data: &Data<'_>, one: Binary<'_>) -> Result<Ends> 
     let sigma = Claim::dual(one.dual, "multipliers", &problem.weights, |_| 1)?;
     let parts = Claim::dual(one.dual, "parts", &problem.weights, nonzeros)?;
     Ok((problem.objective(one.w, one.b), problem.bound(&sigma, &parts)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns (u, 0, 0) and (-u, u, 0) with equal weights: deviations sqrt(2)/3 and sqrt(2/3) of u, although weights times
+    /// entries are beyond all floats.
+    #[test]
+    fn deviations_follow_the_units_of_rows_and_weights() {
+        for (u, weight) in [(1.0, 1.0), (1e300, 1e80), (1e-300, 1e-20), (1e300, 1e-200)] {
+            let values = [u, -u, 0.0, u, 0.0, 0.0];
+            let rows = Rows::Dense { values: &values, columns: 2 };
+            let weights = [weight; 3];
+            let found = deviations(rows, &weights, total(&weights));
+            for (found, wanted) in found.iter().zip([2.0_f64.sqrt() / 3.0, (2.0_f64 / 3.0).sqrt()])
+            {
+                assert!((found / u / wanted - 1.0).abs() < 1e-14, "{u} {weight}: {found}");
+            }
+        }
+    }
 }
