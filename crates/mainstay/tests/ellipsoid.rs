@@ -507,3 +507,21 @@ fn huge_features_are_not_called_hopeless() {
         }
     }
 }
+
+/// One tiny feature in one of eight rows, errors of 0.1: no weight pays, and with w = 0, b = -1 the two rows of the rarer
+/// class lose 2 each. The optimum is 4C, and no bound may be above it.
+#[test]
+fn no_bound_exceeds_the_optimum_where_features_are_tiny() {
+    for size in [1e-150, 1.9756560203501567e-160, 4.8e-158, 1e-161] {
+        let mut rows = vec![0.0; 8];
+        rows[4] = -size;
+        let y = [-1.0, 1.0, -1.0, -1.0, -1.0, -1.0, 1.0, -1.0];
+        for c in [1.0, 0.3, 1e-6] {
+            let fitted = fit(params(c), &data(&rows, &y));
+            let claim = fitted.certificates[0];
+            let optimum = 4.0 * c;
+            assert!(claim.dual <= optimum * (1.0 + 1e-12), "{size} {c}: {claim:?}");
+            assert!(claim.primal >= optimum * (1.0 - 1e-12), "{size} {c}: {claim:?}");
+        }
+    }
+}

@@ -112,7 +112,16 @@ fn lower_bound(problem: &Problem<'_>, multipliers: &Multipliers) -> f64 {
     }
     let terms = (a.len() + reach.len() + moved.len() + 8) as f64;
     let longest = vector::norm(&moved) + terms * f64::EPSILON * lengths;
-    a.iter().sum::<f64>() * (1.0 - terms * f64::EPSILON) - 0.5 * longest * longest
+    let bound = a.iter().sum::<f64>() * (1.0 - terms * f64::EPSILON) - 0.5 * longest * longest;
+    // Multipliers and moves times t < 1 are allowed too, and prove at least t times as much.
+    bound * (1.0 - excess(problem.cap)).max(0.0)
+}
+
+/// By which part caps may exceed those of the user: for features below 1e-150 they are denormal in solver units, where
+/// few digits are left to round to.
+fn excess(cap: &[f64]) -> f64 {
+    let least = cap.iter().copied().filter(|c| *c > 0.0).fold(f64::INFINITY, f64::min);
+    f64::from_bits(1) / least
 }
 
 #[cfg(test)]
