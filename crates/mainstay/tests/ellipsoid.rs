@@ -512,7 +512,7 @@ fn huge_features_are_not_called_hopeless() {
 /// class lose 2 each. The optimum is 4C, and no bound may be above it.
 #[test]
 fn no_bound_exceeds_the_optimum_where_features_are_tiny() {
-    for size in [1e-150, 1.9756560203501567e-160, 4.8e-158, 1e-161] {
+    for size in [1e-150, 1.975_656e-160, 4.8e-158, 1e-161] {
         let mut rows = vec![0.0; 8];
         rows[4] = -size;
         let y = [-1.0, 1.0, -1.0, -1.0, -1.0, -1.0, 1.0, -1.0];
