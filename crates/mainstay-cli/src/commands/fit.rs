@@ -233,18 +233,19 @@ fn suspects(fitted: &Fitted, labelled: &Labelled) -> Outcome<Table> {
     Ok(Table::new(columns)?)
 }
 
-/// The rows that were left out as far from their class, the first of them by number.
+/// The rows that were left out as far from their class, the first of them by identifier, or by number without one.
 fn left_out(fitted: &Fitted, labelled: &Labelled) -> Option<String> {
     const SHOWN: usize = 10;
     let Some(Output::Table(table)) = fitted.outputs.get("far_rows") else { return None };
     let (_, Output::Integers(rows)) = table.iter().find(|(name, _)| name == "row")? else {
         return None;
     };
-    let number = |row: &i64| {
+    let name = |row: &i64| {
         let at = usize::try_from(*row).unwrap_or(usize::MAX);
-        labelled.row_number(at).to_string()
+        let id = labelled.ids.first().filter(|id| at < id.len()).and_then(|id| id.text(at));
+        id.unwrap_or_else(|| labelled.row_number(at).to_string())
     };
-    let shown: Vec<String> = rows.iter().take(SHOWN).map(number).collect();
+    let shown: Vec<String> = rows.iter().take(SHOWN).map(name).collect();
     let more = if rows.len() > SHOWN { ", ..." } else { "" };
     Some(match rows.len() {
         0 => "no row is far from its class".into(),

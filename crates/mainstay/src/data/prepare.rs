@@ -1,7 +1,8 @@
 //! From a raw table and the owner's wishes to a data set, with every row still itself.
 
-use super::{Cells, Gaps, Handled};
-use super::{Classes, Column, Dataset, Encoder, EncoderOptions, Missing, Table, survey};
+use super::{
+    Cells, Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Handled, Missing, Table, leaks,
+};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
@@ -107,8 +108,8 @@ impl Preparation {
             classes = classes.with_positive(positive)?;
         }
         let codes = classes.codes(&labels).map_err(|e| rows.at_place(e))?;
-        notes.extend(survey::constant_note(rows, &encoder));
-        notes.extend(survey::leak_notes(rows, &encoder, &codes, classes.names().len()));
+        notes.extend(leaks::constant_note(rows, &encoder));
+        notes.extend(leaks::leak_notes(rows, &encoder, &codes, classes.names().len()));
         let count = classes.names().len();
         let mut data = self.nan.dataset(encoded.features, codes, count)?;
         if let Some(column) = weights {

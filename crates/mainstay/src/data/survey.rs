@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 
 use super::encoder::COUNTS;
+use super::leaks::{leak_note, tells_class};
+use super::oddities::{FarNumbers, far_numbers, look_alikes};
 use super::{
     Cells, Classes, Column, ColumnPlan, Encoder, EncoderOptions, Encoding, LeftOut, Missing, Table,
     Treatment,
 };
 use crate::error::{Error, Result};
 
-/// With fewer rows a feature may separate the classes by chance.
-const MIN_ROWS: usize = 20;
 /// How many categories are listed.
 const TOP: usize = 3;
 
@@ -66,6 +66,10 @@ pub struct ColumnSurvey {
     pub range: Option<(f64, f64)>,
     /// The most frequent categories.
     pub top: Vec<(String, usize)>,
+    /// Categories that are the same but for case, spaces and dashes.
+    pub look_alikes: Vec<Vec<String>>,
+    /// Numbers far from all others: slips of the unit or of the pen.
+    pub far: Option<FarNumbers>,
     /// What `fit` does with it; none where it would stop.
     pub plan: Option<ColumnPlan>,
     /// Why `fit` would stop at it.
@@ -74,6 +78,26 @@ pub struct ColumnSurvey {
     pub constant: bool,
     /// Whether the column alone tells the class of every row.
     pub leak: bool,
+}
+
+impl ColumnSurvey {
+    /// Cells that look like slips, in words.
+    fn slips(&self) -> Vec<String> {
+        let name = &self.name;
+        let alike = self.look_alikes.iter().take(TOP).map(|group| {
+            let words: Vec<String> = group.iter().map(|word| format!("`{word}`")).collect();
+            format!("column `{name}`: {} are taken for different categories", words.join(" and "))
+        });
+        let far = self.far.map(|FarNumbers { count, farthest, low, high }| {
+            let (cells, lie) = if count == 1 { ("one number", "lies") } else { ("numbers", "lie") };
+            let count = if count == 1 { String::new() } else { format!("{count} ") };
+            format!(
+                "column `{name}`: {count}{cells} {lie} far from the rest (the farthest is {farthest}, the middle half is \
+                 {low} to {high}): another unit, or a slip? --drop-far auto leaves rows like that out of the fit"
+            )
+        });
+        alike.chain(far).collect()
+    }
 }
 
 impl Survey {
@@ -116,6 +140,7 @@ impl Survey {
             if column.leak {
                 remarks.push(leak_note(name));
             }
+            remarks.extend(column.slips());
         }
         if self.duplicate_rows > 0 {
             remarks.push(format!("{} rows are equal to an earlier one", self.duplicate_rows));
@@ -214,6 +239,8 @@ fn survey_column(
         distinct: distinct.len(),
         range: (kind == "number").then(|| range(&values)).flatten(),
         top: if kind == "category" { top(&values) } else { Vec::new() },
+        look_alikes: if kind == "category" { look_alikes(words(&distinct)) } else { Vec::new() },
+        far: (kind == "number").then(|| far_numbers(numbers(&values).collect())).flatten(),
         constant: distinct.len() == 1 && column.len() > 1,
         plan,
         problem,
@@ -256,17 +283,27 @@ fn values<'a>(column: &'a Column, options: &EncoderOptions) -> Vec<Option<Value<
     }
 }
 
-fn range(values: &[Option<Value<'_>>]) -> Option<(f64, f64)> {
-    let number = |value: &Value<'_>| match value {
+/// The numbers among the cells.
+fn numbers<'a>(values: &'a [Option<Value<'_>>]) -> impl Iterator<Item = f64> + 'a {
+    values.iter().flatten().filter_map(|value| match value {
         Value::Number(bits) => Some(f64::from_bits(*bits)),
         Value::Word(word) => word.parse().ok(),
-    };
-    let mut found: Option<(f64, f64)> = None;
-    for v in values.iter().flatten().filter_map(number) {
+    })
+}
+
+/// The words among distinct cells.
+fn words<'a>(distinct: &'a HashSet<&Value<'a>>) -> impl Iterator<Item = &'a str> {
+    distinct.iter().filter_map(|value| match value {
+        Value::Word(word) => Some(*word),
+        Value::Number(_) => None,
+    })
+}
+
+fn range(values: &[Option<Value<'_>>]) -> Option<(f64, f64)> {
+    numbers(values).fold(None, |found, v| {
         let (low, high) = found.unwrap_or((v, v));
-        found = Some((low.min(v), high.max(v)));
-    }
-    found
+        Some((low.min(v), high.max(v)))
+    })
 }
 
 fn top(values: &[Option<Value<'_>>]) -> Vec<(String, usize)> {
@@ -297,104 +334,4 @@ fn duplicates(table: &Table, left_out: &[LeftOut]) -> usize {
     };
     let mut seen = HashSet::new();
     (0..table.nrows()).filter(|&i| !seen.insert(row(i))).count()
-}
-
-/// Notes about features that alone tell the class of every row.
-pub(super) fn leak_notes(
-    table: &Table,
-    encoder: &Encoder,
-    codes: &[usize],
-    n_classes: usize,
-) -> Vec<String> {
-    let codes: Vec<Option<usize>> = codes.iter().copied().map(Some).collect();
-    let index = table.index();
-    let mut notes = Vec::new();
-    for (name, encoding) in encoder.columns() {
-        let Some(column) = index.get(name).map(|&j| &table.columns()[j]) else { continue };
-        let categorical = match encoding {
-            Encoding::Categorical { .. } => vec![name.to_owned()],
-            _ => Vec::new(),
-        };
-        let options = EncoderOptions {
-            gaps: encoder.gaps().clone(),
-            categorical,
-            ..EncoderOptions::default()
-        };
-        if tells_class(column, &codes, n_classes, &options) {
-            notes.push(leak_note(name));
-        }
-    }
-    notes
-}
-
-/// A sentence about columns with one value in all rows: they cannot tell classes apart.
-pub(super) fn constant_note(table: &Table, encoder: &Encoder) -> Option<String> {
-    let index = table.index();
-    let constant = |name: &str| {
-        let Some(column) = index.get(name).map(|&j| &table.columns()[j]) else { return false };
-        let whole = column.first_missing().is_none() && column.len() > 1;
-        whole
-            && match &column.cells {
-                Cells::Numbers(values) => values.iter().all(|v| *v == values[0]),
-                Cells::Words(list) => list.used().count() == 1,
-            }
-    };
-    let names: Vec<&str> = encoder.columns().map(|(n, _)| n).filter(|n| constant(n)).collect();
-    let listed: Vec<String> = names.iter().take(TOP).map(|n| format!("`{n}`")).collect();
-    match names.as_slice() {
-        [] => None,
-        [only] => Some(format!(
-            "column `{only}` has one value in all rows and tells nothing; leave it out with --drop {only}"
-        )),
-        many if many.len() <= TOP => Some(format!(
-            "columns {} have one value each in all rows and tell nothing",
-            listed.join(", ")
-        )),
-        many => Some(format!(
-            "columns {} and {} more have one value each in all rows and tell nothing",
-            listed.join(", "),
-            many.len() - TOP
-        )),
-    }
-}
-
-fn leak_note(name: &str) -> String {
-    format!(
-        "column `{name}` alone tells the class of every row: if it is known only after the outcome, leave it \
-         out with --drop {name}"
-    )
-}
-
-/// Whether the values of the classes lie in separate intervals, or every category has one class.
-fn tells_class(
-    column: &Column,
-    codes: &[Option<usize>],
-    n_classes: usize,
-    options: &EncoderOptions,
-) -> bool {
-    if codes.iter().flatten().count() < MIN_ROWS || column.first_missing().is_some() {
-        return false;
-    }
-    let rows = codes.iter().enumerate().filter_map(|(i, code)| Some((i, (*code)?)));
-    match &column.cells {
-        Cells::Numbers(values) if !options.categorical.contains(&column.name) => {
-            let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); n_classes];
-            for (i, k) in rows {
-                ends[k] = (ends[k].0.min(values[i]), ends[k].1.max(values[i]));
-            }
-            ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-            ends.windows(2).all(|pair| pair[0].1 < pair[1].0)
-        }
-        _ => {
-            let words = column.clone().into_words();
-            let Cells::Words(list) = &words.cells else { return false };
-            let mut class: Vec<Option<usize>> = vec![None; list.words().len()];
-            // A word for every other row tells nothing new.
-            2 * class.len() <= column.len()
-                && rows.into_iter().all(|(i, k)| {
-                    let place = list.codes()[i] as usize;
-                    *class[place].get_or_insert(k) == k
-                })
-        }
-    }
 }

@@ -104,6 +104,16 @@ impl Ranges {
     }
 }
 
+/// The power of two that makes two numbers about equal when one is multiplied and the other divided by it.
+fn balancing(weight: f64, size: f64) -> f64 {
+    if weight == 0.0 || size == 0.0 {
+        return 1.0;
+    }
+    // Clamped to numbers whose inverses are numbers too; the exponent bits alone are a power of two.
+    let ratio = (weight.sqrt() / size.sqrt()).clamp(1e-300, 1e300);
+    f64::from_bits(ratio.to_bits() & (0x7FF << 52))
+}
+
 impl Matrix {
     /// $w^\top x_i + b$ of every row, as if in twice the precision where digits would be lost otherwise.
     pub fn scores(&self, w: &[f64], b: f64) -> Vec<f64> {
@@ -122,11 +132,24 @@ impl Matrix {
     pub fn accurate_scores(&self, w: &[f64], b: f64) -> Scores {
         let ranges = Ranges::new(self);
         let sizes = || (0..w.len()).map(|j| (w[j].abs(), ranges.size(j)));
-        let terms = (w.len() + 2) as f64 * f64::EPSILON;
         let magnitude: f64 = b.abs() + sizes().map(|(w, x)| w * x).sum::<f64>();
-        let in_range = magnitude < LARGEST && sizes().all(|(w, x)| w.max(x) < LARGEST);
+        let factors_in_range = sizes().all(|(w, x)| w.max(x) < LARGEST);
+        if magnitude < LARGEST && !factors_in_range {
+            // Moving a power of two from one factor to the other changes no product.
+            let shifts: Vec<f64> = sizes().map(|(w, x)| balancing(w, x)).collect();
+            let w: Vec<f64> = w.iter().zip(&shifts).map(|(w, shift)| w / shift).collect();
+            return self.scale_columns(&shifts).scores_within(&w, b, magnitude, true);
+        }
+        self.scores_within(w, b, magnitude, magnitude < LARGEST)
+    }
+
+    /// Scores whose terms add up to at most `magnitude`; `in_range` if no error term leaves the range of numbers.
+    fn scores_within(&self, w: &[f64], b: f64, magnitude: f64, in_range: bool) -> Scores {
+        let terms = (w.len() + 2) as f64 * f64::EPSILON;
         let left = if in_range { terms * terms } else { terms } * magnitude;
-        let floor = w.len() as f64 * f64::MIN_POSITIVE;
+        // An entry or product below the smallest number is lost; no weight is larger than this where that matters.
+        let floor = w.iter().fold(1.0, |m: f64, w| m.max(w.abs())) * f64::MIN_POSITIVE;
+        let floor = w.len() as f64 * floor;
         let values = self.compensated_scores(w, b);
         let errors = values.iter().map(|v| f64::EPSILON * v.abs() + left + floor).collect();
         Scores { values, errors }
@@ -270,6 +293,17 @@ mod tests {
         let found = x.accurate_scores(&[1.0 + small, -1.0], -2048.0);
         assert_eq!(found.values, [3.0 + 3.0 * small, -3.0 - small]);
         assert!(found.errors.iter().all(|e| *e < 1e-14));
+    }
+
+    /// Weights of 2^1000 and entries of 2^-975: the score is the difference of products of 2^25, known to its last digit.
+    #[test]
+    fn scores_of_huge_weights_and_tiny_entries_keep_their_digits() {
+        let (huge, tiny) = (2f64.powi(1000), 2f64.powi(-975));
+        let small = 2f64.powi(-50);
+        let x = Matrix::from(Dense::from_rows(1, 2, vec![tiny * (1.0 + small), tiny]));
+        let found = x.accurate_scores(&[huge * (1.0 + small), -huge], 0.0);
+        assert_eq!(found.values, [2f64.powi(25) * small * (2.0 + small)]);
+        assert!(found.errors[0] < 1e-20, "{:?}", found.errors);
     }
 
     /// Multipliers 1, 1, -2 of rows at 2^51 plus 1, 2, 4: the sum is 1 + 2 - 8 whatever the offset; without the
