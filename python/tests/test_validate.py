@@ -131,6 +131,21 @@ def test_the_interval_holds_what_new_rows_show():
     assert 0 < result.details["shrinkage"] < 1
 
 
+def test_the_slope_of_a_fit_that_shrinks_is_not_corrected():
+    """A strong penalty has a slope far above 1 on its own rows; what new rows show is in the folds."""
+    X, y = sample(200, 20)
+    strong = make_pipeline(StandardScaler(), LogisticRegression(C=1e-3))
+    result = validate(strong, X, y, bootstrap=20, repeats=1, curve_repeats=1)
+    slope = entry(result, "calibration_slope")
+    assert slope["apparent"] > 1.1
+    assert slope["corrected"] is None
+    assert "shrinks" in slope["problem"]
+    assert result.details["shrinkage"] == min(1.0, slope["cross_validated"])
+    weak = make_pipeline(StandardScaler(), LogisticRegression(C=1e3))
+    slope = entry(validate(weak, X, y, bootstrap=20, repeats=1, curve_repeats=1), "calibration_slope")
+    assert slope["corrected"] is not None
+
+
 def test_more_classes_and_no_probabilities():
     X, y = sample(150, classes=3)
     names = np.array(["u", "v", "w"])

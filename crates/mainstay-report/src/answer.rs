@@ -48,6 +48,8 @@ fn facts(story: Story<'_>) -> Vec<Fact> {
             "no plain method could be fitted".into()
         } else if story.plain_is_enough() && story.0.settings.repeats < SURE {
             "for now: too few splits to call a gain sure".into()
+        } else if story.plain_is_enough() && advice.unsettled {
+            "for now: a gain was seen that is not sure".into()
         } else if story.plain_is_enough() {
             "plain is enough here".into()
         } else {

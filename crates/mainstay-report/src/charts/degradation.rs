@@ -114,6 +114,7 @@ pub(crate) fn chart(story: Story<'_>, threat: &ThreatInfo, id: &str, scale: &Sca
     if any {
         chart.svg = Some(draw(story, threat, (id, &title), &cast, &slots, scale));
         chart.legend = legend(story, threat, &cast);
+        chart.legend.extend(guess(story, scale).map(|(_, words)| Key::constant(words)));
     } else {
         chart.empty = why_empty(story, threat);
     }
@@ -172,7 +173,7 @@ fn draw(
     let heading = format!("{} under {title}", text::capital(story.metric().title()));
     let mut drawing = Drawing::new(id, SIZE, &heading, &describe(story, threat, cast));
     drawing.draw(&parts::value_axis(&y, LEFT, RIGHT, |t| story.tick(&y, t)));
-    drawing.draw(&guessing(story, &y));
+    drawing.draw(&guess_line(story, &y));
     drawing.draw(&level_axis(slots, &x, &threat.unit));
     let mut ends = Vec::new();
     for (part, method) in &cast.methods {
@@ -225,21 +226,23 @@ fn tip(story: Story<'_>, threat: &ThreatInfo, cast: &Cast, slot: Slot, anchor: (
     tip
 }
 
-/// What always giving the same answer gets.
-fn guessing(story: Story<'_>, y: &Scale) -> Element {
+/// What always giving the same answer gets, if it is on the scale, and how that answer is called.
+fn guess(story: Story<'_>, scale: &Scale) -> Option<(f64, &'static str)> {
     let classes = &story.0.data.classes;
     let total: usize = classes.iter().map(|c| c.rows).sum();
     let largest = classes.iter().map(|c| c.rows).max().unwrap_or(0);
     let accuracy = story.metric() == Metric::Accuracy;
     let share = (total > 0 && accuracy).then(|| largest as f64 / total as f64);
-    let Some(share) = share.or(story.0.constant_answer).filter(|share| y.holds(*share)) else {
-        return Element::group("guess");
-    };
-    let words = if accuracy { "always the largest class" } else { "a constant answer" };
+    let share = share.or(story.0.constant_answer).filter(|share| scale.holds(*share))?;
+    Some((share, if accuracy { "always the largest class" } else { "the same answer for all" }))
+}
+
+/// Its line; the legend says what it is, as words in the drawing would lie on curves.
+fn guess_line(story: Story<'_>, y: &Scale) -> Element {
+    let group = Element::group("guess");
+    let Some((share, _)) = guess(story, y) else { return group };
     let place = y.place(share);
-    Element::group("guess")
-        .child(&Element::line((LEFT, place), (RIGHT, place)))
-        .child(&Element::words((LEFT + 4.0, place - 3.0), words))
+    group.child(&Element::line((LEFT, place), (RIGHT, place)))
 }
 
 fn level_axis(slots: &[Slot], x: &[f64], unit: &str) -> Element {

@@ -57,16 +57,24 @@ pub(crate) struct Key {
 impl Key {
     pub(crate) fn new(part: Part, word: &str, meaning: String) -> Self {
         let line = Element::line((1.0, 7.0), (35.0, 7.0)).class(&format!("line {}", part.class()));
-        let mut sample = Element::new("svg")
-            .class("key")
-            .attr("viewBox", "0 0 36 14")
-            .attr("aria-hidden", "true")
-            .child(&line);
+        let mut sample = key().child(&line);
         if part != Part::Other {
             sample.push(&parts::marker(part, (18.0, 7.0)));
         }
         Self { sample: sample.render(), word: word.to_owned(), meaning }
     }
+
+    /// The dotted line of those who always answer the same.
+    pub(crate) fn constant(meaning: &str) -> Self {
+        let line = Element::line((1.0, 7.0), (35.0, 7.0));
+        let sample = key().child(&Element::group("guess").child(&line));
+        Self { sample: sample.render(), word: "constant".into(), meaning: meaning.into() }
+    }
+}
+
+/// The frame of a sample.
+fn key() -> Element {
+    Element::new("svg").class("key").attr("viewBox", "0 0 36 14").attr("aria-hidden", "true")
 }
 
 /// The numbers of a chart.

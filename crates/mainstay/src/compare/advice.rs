@@ -40,6 +40,8 @@ pub(super) struct Finding<'a> {
     pub(super) better: Vec<(&'a MethodInfo, Interval)>,
     /// The largest gain, sure or not.
     leader: Option<(&'a MethodInfo, Interval)>,
+    /// The largest gain worth having that is sure by itself, but not when all methods and threats are judged together.
+    promising: Option<(&'a MethodInfo, Interval)>,
 }
 
 /// What a method gains on the baseline under a threat, by repeat.
@@ -124,6 +126,7 @@ impl<'a> Judge<'a> {
         let lost = minus(&plain, &self.scores.under(&baseline.name, threat));
         let drop = self.bootstrap.interval(&lost)?;
         let mut better = Vec::new();
+        let mut promising = Vec::new();
         let mut leader: Option<(&MethodInfo, Interval)> = None;
         for (Gain { method, values, .. }, bound) in gains {
             let Some(gain) = self.bootstrap.interval(values) else { continue };
@@ -134,14 +137,17 @@ impl<'a> Judge<'a> {
             let worth = repeats >= SURE
                 && gain.mean - price >= WORTH
                 && self.constant.is_none_or(|c| self.mean(method, threat) >= c + WORTH);
-            if worth && bound.is_some_and(|low| low > 0.0) {
-                better.push((*method, gain, gain.mean - price));
+            let sure = bound.is_some_and(|low| low > 0.0);
+            match (worth, sure, gain.low > 0.0) {
+                (true, true, _) => better.push((*method, gain, gain.mean - price)),
+                (true, false, true) => promising.push((*method, gain, gain.mean - price)),
+                _ => {}
             }
         }
-        better.sort_by(|a, b| b.2.total_cmp(&a.2));
-        let better = better.into_iter().map(|(m, gain, _)| (m, gain)).collect();
+        let better = best_first(better);
+        let promising = best_first(promising).into_iter().next();
         let (title, levels) = (trial.threat.title(), trial.levels.as_slice());
-        Some(Finding { threat, title, levels, drop, better, leader })
+        Some(Finding { threat, title, levels, drop, better, leader, promising })
     }
 
     /// What `method` gives up on clean data.
@@ -176,6 +182,8 @@ impl<'a> Judge<'a> {
             return self.use_instead(advice, (baseline, method), worst, *gain);
         }
         advice.sentences.extend(self.why_not(baseline, worst));
+        let settled = findings.iter().any(|f| !f.better.is_empty() && f.drop.mean >= WORTH);
+        advice.unsettled = !settled && promising(findings).is_some();
         advice.headline = self.stay(&plain, findings, repeats);
         advice
     }
@@ -201,6 +209,7 @@ impl<'a> Judge<'a> {
             gain: None,
             price: None,
             nothing_beats_constant: false,
+            unsettled: false,
         }
     }
 
@@ -222,24 +231,35 @@ impl<'a> Judge<'a> {
 
     /// The headline where no method is surely better under the worst threat.
     fn stay(&self, plain: &str, findings: &[Finding<'_>], repeats: usize) -> String {
-        let other = findings.iter().find(|f| !f.better.is_empty() && f.drop.mean >= WORTH);
-        match other {
-            Some(f) => format!(
+        if let Some(f) = findings.iter().find(|f| !f.better.is_empty() && f.drop.mean >= WORTH) {
+            return format!(
                 "{} is enough, unless it is {} that you fear: there {} is surely better.",
                 capital(plain),
                 f.title,
                 named(f.better[0].0)
-            ),
-            None if repeats < SURE => format!(
+            );
+        }
+        if repeats < SURE {
+            return format!(
                 "Stay with {plain} for now: {} are too few to call any method surely better.",
                 splits(repeats)
-            ),
-            None => format!(
-                "{} is enough: under no threat is another method surely better by {} or more.",
-                capital(plain),
-                self.words.one_point()
-            ),
+            );
         }
+        if let Some((f, method, gain)) = promising(findings) {
+            return format!(
+                "Stay with {plain} for now: against {} {} gained {} ({}), which is not sure when all methods and threats \
+                 are judged together. More splits would tell.",
+                f.title,
+                named(method),
+                self.words.points(gain.mean),
+                self.words.range(&gain)
+            );
+        }
+        format!(
+            "{} is enough: under no threat is another method surely better by {} or more.",
+            capital(plain),
+            self.words.one_point()
+        )
     }
 
     /// Advises `method`, which is surely better under the worst threat.
@@ -312,6 +332,23 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// Methods with what they gain, the one that gains most for its price first.
+fn best_first<'a>(
+    mut found: Vec<(&'a MethodInfo, Interval, f64)>,
+) -> Vec<(&'a MethodInfo, Interval)> {
+    found.sort_by(|a, b| b.2.total_cmp(&a.2));
+    found.into_iter().map(|(method, gain, _)| (method, gain)).collect()
+}
+
+/// Among threats that hurt, the largest gain that is sure only by itself.
+fn promising<'a, 'b>(
+    findings: &'b [Finding<'a>],
+) -> Option<(&'b Finding<'a>, &'a MethodInfo, Interval)> {
+    let harmful = findings.iter().filter(|f| f.drop.mean >= WORTH);
+    let found = harmful.filter_map(|f| f.promising.map(|(method, gain)| (f, method, gain)));
+    found.max_by(|a, b| a.2.mean.total_cmp(&b.2.mean))
+}
+
 fn priced(title: &str, price: &Interval, words: Words) -> String {
     let (cost, range) = (words.points(price.mean.abs()), words.range(price));
     if price.mean.abs() < 0.000_5 {
@@ -335,6 +372,7 @@ fn nothing(cells: &[Cell]) -> Advice {
         gain: None,
         price: None,
         nothing_beats_constant: false,
+        unsettled: false,
     }
 }
 

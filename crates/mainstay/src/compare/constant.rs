@@ -74,6 +74,7 @@ impl Judge<'_> {
             gain: None,
             price: None,
             nothing_beats_constant: better.is_none(),
+            unsettled: false,
         })
     }
 

@@ -5,6 +5,8 @@
 //! [`Comparison`].
 
 mod advice;
+#[cfg(test)]
+mod advice_tests;
 mod bootstrap;
 mod budget;
 mod chosen;

@@ -160,6 +160,9 @@ pub struct Advice {
     /// Whether no method tells the classes apart better than always answering the same.
     #[serde(default)]
     pub nothing_beats_constant: bool,
+    /// Whether a method gained something worth having that is sure only by itself, not among all comparisons.
+    #[serde(default)]
+    pub unsettled: bool,
     /// How much worse it is on clean data (paired; positive is a cost).
     pub price: Option<Interval>,
 }

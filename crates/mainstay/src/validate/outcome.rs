@@ -132,7 +132,8 @@ pub struct Outcome {
     pub folds: usize,
     /// One entry a metric.
     pub metrics: Vec<MetricRow>,
-    /// By how much scores should be multiplied for new rows: the corrected calibration slope, at most 1.
+    /// By how much scores should be multiplied for new rows: the corrected calibration slope, or the
+    /// cross-validated one where it is not corrected, at most 1.
     pub shrinkage: Option<f64>,
     /// Held-out probabilities against what happened; for two classes.
     pub calibration: Option<CalibrationCurve>,

@@ -9,6 +9,8 @@ use crate::metrics::{Interval, Judged, Metric, Predictions, intervals, student, 
 
 /// An optimism needs the metric on so large a share of the refits.
 const DEFINED: f64 = 0.5;
+/// How far from 1 the apparent calibration slope of a fit without shrinkage may be by rounding and early stopping.
+const UNSHRUNK: f64 = 0.1;
 
 /// The metrics that are shown: all that need no costs.
 fn shown() -> Vec<Metric> {
@@ -28,7 +30,8 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
     let rows = metrics.iter().enumerate().map(|(m, &metric)| {
         let value = metric.of(&judged);
         let apparent = value.as_ref().ok().copied();
-        let optimism = apparent.and(optimisms[m]);
+        let shrunk = apparent.is_some_and(|a| is_shrunken_slope(metric, a));
+        let optimism = apparent.and(optimisms[m]).filter(|_| !shrunk);
         let corrected = apparent.zip(optimism).map(|(a, o)| within(metric, a - o));
         let (cross_validated, cross_validated_interval) = held_out.of(metric, m);
         let half = held_out.half(m);
@@ -38,6 +41,11 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
             .map(|((span, a), c)| shifted(metric, span, (a, c), half));
         let problem = match &value {
             Err(why) => Some(why.to_string()),
+            Ok(_) if shrunk => Some(
+                "not corrected: the fit shrinks its weights, so that its own rows show a slope above 1; read the \
+                 cross-validated one"
+                    .into(),
+            ),
             Ok(_) if corrected.is_none() => Some("undefined on most bootstrap samples".into()),
             Ok(_) => None,
         };
@@ -53,6 +61,15 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
         }
     });
     Ok(rows.collect())
+}
+
+/// Whether this is the slope of a fit that shrinks its weights.
+///
+/// The correction is Harrell's, for fits whose slope on their own rows is 1. That of a fit with a penalty is larger, the
+/// more it shrinks, in the refits too, and their differences say nothing about new rows: measured on 90 rows, 2.4 after
+/// the correction where held-out rows have 0.4.
+fn is_shrunken_slope(metric: Metric, apparent: f64) -> bool {
+    metric == Metric::CalibrationSlope && (apparent - 1.0).abs() > UNSHRUNK
 }
 
 /// The interval of an apparent value, moved to the corrected one.

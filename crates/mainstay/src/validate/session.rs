@@ -281,7 +281,8 @@ impl Validation {
         }
         let metrics = scores::table(&finished)?;
         let slope = metrics.iter().find(|row| row.metric == Metric::CalibrationSlope);
-        let shrinkage = slope.and_then(|row| row.corrected).map(|s| s.clamp(0.0, 1.0));
+        let shrinkage =
+            slope.and_then(|row| row.corrected.or(row.cross_validated)).map(|s| s.clamp(0.0, 1.0));
         let learning = learning::curve(&finished, &metrics)?;
         Ok(Outcome {
             rows: labels.len(),
