@@ -9,7 +9,6 @@ use crate::outcome::{Outcome, Row};
 
 const SHAPES: [f64; 4] = [0.1, 0.25, 1.0, 4.0];
 
-#[expect(clippy::unnecessary_wraps, reason = "experiments share one signature")]
 fn conic(shape: f64) -> ConicLoss {
     ConicLoss { price: 1.0, shape }
 }
@@ -44,6 +43,7 @@ fn claims(margins: &[f64]) -> [Row; 3] {
     ]
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "experiments share one signature")]
 pub(super) fn figure_1(_: &Context<'_>) -> Result<Outcome> {
     let margins: Vec<f64> = (-80..=60).map(|k| f64::from(k) / 20.0).collect();
     let curve =
