@@ -32,7 +32,7 @@ def gap(model):
 def conic(X, y, k, *, C=None, alpha=None):
     """Clarabel on (8) with C, or on (13) with alpha; returns the optimal value.
 
-    Variables: w, b, theta, u, and for (13) two exponentials a row with log(1 + exp(-m)) <= u + theta:
+    Variables: w, b, theta, u, and for (13) two exponentials per row with log(1 + exp(-m)) <= u + theta:
     exp(-u - theta) <= p, exp(-m - u - theta) <= q, p + q <= 1.
     """
     n, p = X.shape

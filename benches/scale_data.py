@@ -1,6 +1,6 @@
 """Rows for the benchmarks of scale, made and written a part at a time.
 
-    python benches/scale_data.py FOLDER [ROWS [COLUMNS]]    a Parquet set without compression, 1,000,000 rows a file
+    python benches/scale_data.py FOLDER [ROWS [COLUMNS]]    a Parquet set without compression, 1,000,000 rows per file
 
 50,000,000 x 50 is 20 GB. Delete the folder afterwards.
 """

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from mainstay import datasets, threats
     from mainstay._audit import LabelAudit, audit_labels
     from mainstay._certify import certify
-    from mainstay._compare import ComparisonResult, compare
+    from mainstay._compare import compare
+    from mainstay._comparison import ComparisonResult
     from mainstay._config import config
     from mainstay._conic import ConicSVC, ConicSVCCV
     from mainstay._drop_far import DropFarRows
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
     from mainstay._told import ToldResult
     from mainstay._trust import trust
     from mainstay._uncertainty import GroupedUncertainty, ScaledUncertainty, scale_uncertainty
-    from mainstay._validate import ValidationResult, validate
+    from mainstay._validate import validate
+    from mainstay._validation import ValidationResult
     from mainstay._verify import Verification, verify
 
 # Where each public name lives. Modules load on first use, so importing the package costs nothing.
 _HOMES = {
-    "ComparisonResult": "_compare",
+    "ComparisonResult": "_comparison",
     "ConicSVC": "_conic",
     "ConicSVCCV": "_conic",
     "DropFarRows": "_drop_far",
@@ -70,7 +72,7 @@ _HOMES = {
     "TableEncoder": "_encoder",
     "ToldResult": "_told",
     "TopPCsClassifier": "_rolin",
-    "ValidationResult": "_validate",
+    "ValidationResult": "_validation",
     "Verification": "_verify",
     "audit_labels": "_audit",
     "certify": "_certify",

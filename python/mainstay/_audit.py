@@ -209,12 +209,7 @@ def audit_labels(
     _check_labels(y)
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
-    method, params = None, {}
-    if estimator is not None:
-        # Parameters may name classes; the estimator itself stays as it was.
-        copy = estimator.__class__(**estimator.get_params(deep=False))
-        copy.classes_ = classes
-        method, params = copy._method_name(), copy._core_params()
+    method, params = _method(estimator, classes)
     with _Progress("audit_labels", verbose) as progress:
         text = _core.audit(
             method,
@@ -230,6 +225,16 @@ def audit_labels(
             progress=progress,
         )
     return LabelAudit(json.loads(text), classes)
+
+
+def _method(estimator, classes):
+    """Name and parameters of the method behind an estimator."""
+    if estimator is None:
+        return None, {}
+    # Parameters may name classes; the estimator itself stays as it was.
+    copy = estimator.__class__(**estimator.get_params(deep=False))
+    copy.classes_ = classes
+    return copy._method_name(), copy._core_params()
 
 
 class _Holder(BaseClassifier):

@@ -18,6 +18,8 @@ than ``X``, ``y`` and weights (a keyword argument of ``_core.fit``). Functions t
 take ``_core.Fitted``, or ``coef`` and ``intercept`` of any linear model, and ``core_matrix(X)``.
 """
 
+# Longer than others: checks, fit and prediction of one class, which are read together.
+
 import sys
 import warnings
 from copy import copy

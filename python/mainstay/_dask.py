@@ -5,6 +5,8 @@ do again what a lost worker had done. The current client is asked for at fit tim
 ``dask`` is imported only when its data arrive.
 """
 
+# Longer than others: frames, arrays and the engine that both share belong together.
+
 import os
 import time
 

@@ -1,5 +1,7 @@
 """Generalized eigenvalue classifiers: one plane per class."""
 
+# Longer than others: most of it is docstrings of one method and its two robust forms.
+
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight

@@ -1,5 +1,7 @@
 """Classifiers that expect features to be missing at prediction time."""
 
+# Longer than others: three classes around one idea, more than half of it their docstrings.
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets

@@ -140,14 +140,7 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
             raise ValueError(f"`param_grid` = {self.param_grid!r}: must hold at least one setting")
         baseline = [] if self.baseline is None else list(ParameterGrid(self.baseline))
         settings = candidates + baseline
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-            fit_weights(self.estimator, weights)  # refuses what takes no weights now
-            if callable(self.scoring):
-                check_scoring_weights(self.scoring)
+        weights = self._weights(X, sample_weight)
         judged, train, holdout = self._tables(settings, X, y, weights)
         scores = -judged
         if callable(self.scoring):
@@ -173,6 +166,16 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
             self.best_estimator_ = best.fit(X, y, **fit_weights(best, weights))
         self._remember(X, y)
         return self
+
+    def _weights(self, X, sample_weight):
+        """Weights of the rows; refused where estimator or scoring takes none."""
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        fit_weights(self.estimator, weights)
+        if callable(self.scoring):
+            check_scoring_weights(self.scoring)
+        return weights
 
     def _thresholds(self):
         if not (callable(self.scoring) or self.scoring == "loss"):

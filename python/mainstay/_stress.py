@@ -130,37 +130,20 @@ def stress(
     """
     named = _named(estimators)
     trials = _trials(threats, levels)
-    metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    for metric in metrics:
-        if metric not in OWN_METRICS:
-            get_scorer(metric)
+    metrics = _metrics(metrics)
     if not isinstance(repeats, numbers.Integral) or repeats < 1:
         raise ValueError(f"`repeats` = {repeats!r}: must be an integer of at least 1")
-    columns = _columns(X)
-    if is_frame(X) and (encoder is not None or columns is None or not is_plain(X)):
-        frame = columns is not None
-        X, names = encoded(X, encoder)
-        columns = names if frame else None
-    rows = _matrix(X.toarray() if hasattr(X, "toarray") else X)
-    labels = _labels(y)
-    check_classification_targets(labels)
-    if len(labels) != len(rows):
-        raise ValueError(f"X has {len(rows)} rows, y has {len(labels)}")
-    classes, codes = _codes(labels)
-    if len(classes) < 2:
-        raise ValueError("the labels contain only one class; a classifier needs two")
-    seed = 0 if random_state is None else _seed(random_state)
+    scene = _scene(X, y, encoder, groups)
+    scene["seed"] = 0 if random_state is None else _seed(random_state)
     training = [(t, level) for t, part, own in trials if part == "training" for level in own]
     judged = [(t, level) for t, part, own in trials if part == "test" for level in own]
+    scene |= {"judged": judged, "metrics": metrics}
     jobs = [
         (name, model, repeat, damage)
         for repeat in range(repeats)
         for name, model in named
         for damage in [None, *training]
     ]
-    scene = {"X": rows, "y": labels, "codes": codes, "columns": columns, "seed": seed}
-    scene["groups"] = _together(rows, codes, len(classes), groups)
-    scene |= {"judged": judged, "metrics": metrics}
     calls = (delayed(_cells)(scene, *job) for job in jobs)
     found, problems = [], {}
     bar = _Bar("stress", len(jobs), verbose)
@@ -187,6 +170,33 @@ def as_table(rows):
     except ImportError:
         return columns
     return pd.DataFrame(columns, columns=list(COLUMNS))
+
+
+def _metrics(metrics):
+    """Names of metrics, all of them known."""
+    metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    for metric in metrics:
+        if metric not in OWN_METRICS:
+            get_scorer(metric)
+    return metrics
+
+
+def _scene(X, y, encoder, groups):
+    """Rows, labels and groups, as every cell needs them."""
+    columns = _columns(X)
+    if is_frame(X) and (encoder is not None or columns is None or not is_plain(X)):
+        X, names = encoded(X, encoder)
+        columns = None if columns is None else names
+    rows = _matrix(X.toarray() if hasattr(X, "toarray") else X)
+    labels = _labels(y)
+    check_classification_targets(labels)
+    if len(labels) != len(rows):
+        raise ValueError(f"X has {len(rows)} rows, y has {len(labels)}")
+    classes, codes = _codes(labels)
+    if len(classes) < 2:
+        raise ValueError("the labels contain only one class; a classifier needs two")
+    bound = _together(rows, codes, len(classes), groups)
+    return {"X": rows, "y": labels, "codes": codes, "columns": columns, "groups": bound}
 
 
 def _named(estimators):
@@ -233,8 +243,7 @@ def _trials(threats, levels):
 
 def _columns(X):
     """Column names of a pandas frame, which estimators may rely on."""
-    is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
-    return list(X.columns) if is_frame else None
+    return list(X.columns) if hasattr(X, "iloc") and hasattr(X, "columns") else None
 
 
 def _like(scene, X):
@@ -245,22 +254,23 @@ def _like(scene, X):
     return pd.DataFrame(X, columns=scene["columns"])
 
 
+def _split(scene, repeat):
+    if "splits" in scene:
+        return scene["splits"][repeat]
+    return _core.stress_split(scene["codes"], repeat, scene["seed"], scene["groups"])
+
+
 def _cells(scene, name, model, repeat, damage):
     """Fit once; the rows of the table that this fit fills, and what went wrong."""
-    if "splits" in scene:
-        train, test = scene["splits"][repeat]
-    else:
-        train, test = _core.stress_split(scene["codes"], repeat, scene["seed"], scene["groups"])
+    train, test = _split(scene, repeat)
     X_train, y_train = scene["X"][train], scene["y"][train]
     X_test, y_test = scene["X"][test], scene["y"][test]
     cells, notes = [], []
     wanted = [(CLEAN, 0.0), *scene["judged"]] if damage is None else [damage]
 
     def fill(threat, level, judge=None):
-        values = {metric: (float("nan"), None) for metric in scene["metrics"]}
-        if judge is not None:
-            values = {metric: judge.value(metric) for metric in scene["metrics"]}
-        for metric, (number, why) in values.items():
+        for metric in scene["metrics"]:
+            number, why = (float("nan"), None) if judge is None else judge.value(metric)
             cells.append((name, threat, level, repeat, metric, number))
             if why is not None:
                 notes.append((UserWarning, f"{name}: {why}"))
@@ -268,10 +278,7 @@ def _cells(scene, name, model, repeat, damage):
     try:
         if damage is not None:
             X_train, y_train = _damaged_training(scene, X_train, y_train, repeat, *damage)
-        if len(np.unique(y_train)) < 2:
-            raise ValueError("the training rows are all of one class")
-        model = _seeded(clone(model), scene["seed"])
-        model.fit(_like(scene, X_train), y_train)
+        model = _fitted(scene, model, X_train, y_train)
     except Exception as error:
         where = "clean training rows" if damage is None else f"{damage[0]} at level {damage[1]}"
         notes.append((FitFailedWarning, f"{name} could not be fitted to {where}: {error}"))
@@ -280,11 +287,11 @@ def _cells(scene, name, model, repeat, damage):
         return cells, notes
     means, scales = _core.column_scaling(np.ascontiguousarray(X_train))
     for threat, level in wanted:
-        judge, rows = model, X_test
         try:
             if threat == "adversarial_deletion":
                 judge, rows = _attacked(scene, model, X_train, X_test, y_test, level)
             else:
+                judge, rows = model, X_test
                 if damage is None and threat != CLEAN:
                     seed = _core.stress_seed(scene["seed"], repeat, threat)
                     rows = _core.damage_rows(threat, X_test, means, scales, level, seed)
@@ -294,6 +301,14 @@ def _cells(scene, name, model, repeat, damage):
             notes.append((UserWarning, f"{name} under {threat}: {error}"))
             fill(threat, level)
     return cells, notes
+
+
+def _fitted(scene, model, X, y):
+    if len(np.unique(y)) < 2:
+        raise ValueError("the training rows are all of one class")
+    model = _seeded(clone(model), scene["seed"])
+    model.fit(_like(scene, X), y)
+    return model
 
 
 def _damaged_training(scene, X, y, repeat, threat, level):

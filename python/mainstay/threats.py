@@ -326,7 +326,7 @@ def delete_worst(X, y, model, means, values, budget, attack):
 
 
 def hyperplanes(model):
-    """Return ``coef_`` and ``intercept_`` as float64 arrays, one row of weights a score."""
+    """Return ``coef_`` and ``intercept_`` as float64 arrays, one row of weights per score."""
     coef = getattr(model, "coef_", None)
     if coef is None or not hasattr(model, "classes_"):
         name = type(model).__name__

@@ -1,5 +1,7 @@
 """What every estimator inherits: input of any kind, labels of any kind, weights, copies, errors."""
 
+# Longer than other files: a list of tests of one base class.
+
 import os
 import pickle
 import subprocess

@@ -1,5 +1,7 @@
 """Dask frames and arrays: the same answers and the same bits, wherever they are looked at."""
 
+# Longer than other files: a list of tests, which share their frames and arrays.
+
 import os
 import signal
 import subprocess

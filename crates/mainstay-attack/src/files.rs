@@ -27,7 +27,7 @@ const KINDS: [&str; 6] = ["csv", "libsvm", "parquet", "arrow", "xlsx", "model_fi
 pub struct Target<'a> {
     /// The binary `mainstay`.
     pub binary: &'a Path,
-    /// The corpus of the fuzzers: one folder a kind.
+    /// The corpus of the fuzzers: one folder per kind.
     pub corpus: &'a Path,
     /// A table that the models of the corpus are shown.
     pub folder: &'a Path,

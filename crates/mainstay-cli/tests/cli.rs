@@ -1,4 +1,6 @@
 //! The binary as a user meets it: exit codes, one clear line for every mistake, nothing half-written.
+//!
+//! Longer than other files: a list of tests, which share one way to call the binary in a folder of its own.
 #![cfg(test)]
 #![expect(
     clippy::format_push_string,

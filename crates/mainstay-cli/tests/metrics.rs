@@ -28,7 +28,7 @@ fn fails(args: &[&str], part: &str) {
     assert!(error.contains(part), "`{part}` is not in: {error}");
 }
 
-/// One row in five is ill; `a` tells a little, `b` nothing; three rows a patient.
+/// One row in five is ill; `a` tells a little, `b` nothing; three rows per patient.
 fn table(folder: &TempDir, rows: usize) -> String {
     let mut text = String::from("a,b,patient,y\n");
     for i in 0..rows {

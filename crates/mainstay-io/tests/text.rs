@@ -1,4 +1,6 @@
 //! CSV and LIBSVM readers: what they accept, and what they say about what they do not.
+//!
+//! Longer than other files by a few lines: a list of tests of two readers.
 #![cfg(test)]
 
 use std::fmt::Write as _;

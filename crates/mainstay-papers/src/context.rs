@@ -12,7 +12,7 @@ use crate::data::{self, Named, Set};
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 
-/// Numbers of repetitions: one row a repetition.
+/// Numbers of repetitions: one row per repetition.
 pub(crate) type Repetitions = Vec<Vec<f64>>;
 
 /// What an experiment may use: data sets by name, repetitions that are remembered, seeds.

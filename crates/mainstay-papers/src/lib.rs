@@ -1,6 +1,6 @@
 //! Every table and figure of the five papers: the published numbers beside ours, on the same protocol.
 //!
-//! An [`Experiment`] is an entry of a table, one module a paper; its `run` takes a [`Context`] (data sets by
+//! An [`Experiment`] is an entry of a table, one module per paper; its `run` takes a [`Context`] (data sets by
 //! name, repetitions that are remembered, seeds) and gives an [`Outcome`] (rows with the paper's number, ours and
 //! a verdict; curves; the choices that the paper left open). [`reproduce`] runs experiments and writes Markdown, SVG and JSON.
 

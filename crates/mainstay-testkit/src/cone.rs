@@ -16,7 +16,7 @@ pub struct Program {
 
 /// What the conic solver found.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct ConeSolution {
     /// The minimiser.
     pub x: Vec<f64>,
     /// Its objective.
@@ -63,12 +63,12 @@ impl Program {
     }
 
     /// Solves to 1e-10.
-    pub fn solve(&self) -> Answer {
+    pub fn solve(&self) -> ConeSolution {
         self.solve_to(1e-10)
     }
 
     /// Solves to `tol`.
-    pub fn solve_to(&self, tol: f64) -> Answer {
+    pub fn solve_to(&self, tol: f64) -> ConeSolution {
         let csc = |rows, entries: &[(usize, usize, f64)]| {
             let (mut i, mut j, mut v) = (vec![], vec![], vec![]);
             for &(a, b, c) in entries {
@@ -98,9 +98,11 @@ impl Program {
                 solver.solve();
                 let solved = solver.solution.status == clarabel::solver::SolverStatus::Solved;
                 let objective = solver.solution.obj_val;
-                Answer { x: solver.solution.x.clone(), objective, solved }
+                ConeSolution { x: solver.solution.x.clone(), objective, solved }
             }
-            Err(_) => Answer { x: vec![f64::NAN; self.n], objective: f64::NAN, solved: false },
+            Err(_) => {
+                ConeSolution { x: vec![f64::NAN; self.n], objective: f64::NAN, solved: false }
+            }
         }
     }
 }

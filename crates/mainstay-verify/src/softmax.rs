@@ -100,7 +100,7 @@ impl Softmax<'_> {
         sum
     }
 
-    /// Takes from one multiplier a class what the class is out of balance by; it is 0 in `beta` then.
+    /// Takes from one multiplier per class what the class is out of balance by; it is 0 in `beta` then.
     fn balance(&self, beta: &mut [f64]) -> Option<Vec<Moved>> {
         let q = self.classes;
         let mut all = Vec::new();

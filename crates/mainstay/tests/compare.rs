@@ -232,7 +232,7 @@ fn the_roster_runs_on_real_data_and_fills_everything() {
 
 #[test]
 fn hostile_data_give_reasons_instead_of_crashes() {
-    // Two rows a class; all features constant; one feature; more features than rows.
+    // Two rows per class; all features constant; one feature; more features than rows.
     let few = Dataset::new(Dense::from_fn(4, 3, |i, j| (i + j) as f64).into(), vec![0, 0, 1, 1], 2);
     let found = full(few.unwrap(), 2);
     assert!(!found.advice.headline.is_empty());

@@ -1,4 +1,6 @@
 //! The conic SVM: closed forms, enumeration, the paper's identities, invariances, degenerate data.
+//!
+//! Longer than other files: a list of tests; what must hold of a solution is stated once for plain rows and kernels.
 #![cfg(test)]
 
 use mainstay::conic::{ConicCvParams, ConicParams, Kappas, KernelKind, hinge_grid, hinge_path};

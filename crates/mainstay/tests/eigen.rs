@@ -1,4 +1,6 @@
 //! Generalized eigenvalue classifiers against inertia counts, brute force and sampling.
+//!
+//! Longer than other files: a list of tests for three estimators, which share data, pencils and quotients.
 #![cfg(test)]
 #![expect(
     clippy::cast_possible_truncation,

@@ -1,4 +1,6 @@
 //! The SVM on ellipsoids against closed forms and a general conic solver.
+//!
+//! Longer than other files: a list of tests; the cone program that judges them is stated once.
 #![cfg(test)]
 #![expect(clippy::cast_possible_truncation, reason = "small counts")]
 

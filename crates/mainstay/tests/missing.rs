@@ -1,4 +1,6 @@
 //! The linear program for missing features against conic solvers and enumeration.
+//!
+//! Longer than other files: a list of tests; the printed program and the enumeration that judge them are stated once.
 #![cfg(test)]
 #![expect(
     clippy::float_cmp,

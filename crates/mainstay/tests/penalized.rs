@@ -1,4 +1,6 @@
 //! Penalised mean loss: closed forms, a conic solver as judge, invariances.
+//!
+//! Longer than other files: a list of tests over all losses and penalties; the program that judges them is stated once.
 #![cfg(test)]
 #![expect(
     clippy::cast_possible_truncation,

@@ -1,4 +1,6 @@
 //! ROLIN against its own words, its theorems, and awkward data.
+//!
+//! Longer than other files: a list of tests for all estimators of the paper, which share data and helpers.
 #![cfg(test)]
 
 use mainstay::data::Dataset;

@@ -67,11 +67,11 @@ const SOLVERS: &[(&str, &[&str])] = &[
     (
         "partitioned",
         &[
-            "binary",
             "task",
             "driver",
             "ellipsoid",
             "engine",
+            "loss_problem",
             "losses",
             "missing",
             "near_rows",

@@ -1,5 +1,7 @@
 //! Stable SVM and stable logistic regression against a general conic solver, closed forms and the
 //! structure their duals promise.
+//!
+//! Longer than other files: a list of tests for two estimators; the cone programs that judge them are stated once.
 #![cfg(test)]
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small counts")]
 

@@ -94,7 +94,7 @@ fn the_objective_is_that_of_the_model() {
     }
 }
 
-/// Rows that come with both labels cannot be told apart and cost 2 a pair, all others can: no `k` up to twice the number of
+/// Rows that come with both labels cannot be told apart and cost 2 per pair, all others can: no `k` up to twice the number of
 /// pairs is usable, and every larger one is, counts and fractions alike.
 #[test]
 fn the_smallest_usable_k_is_exact_where_it_is_a_whole_number() {

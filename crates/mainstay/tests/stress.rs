@@ -1,4 +1,6 @@
 //! Every threat damages what it names, by as much as it says, and nothing else.
+//!
+//! Longer than other files: a list of tests over eight threats, which share their data.
 #![cfg(test)]
 #![expect(
     clippy::cast_possible_truncation,
@@ -384,7 +386,7 @@ fn a_clean_cell_is_an_ordinary_held_out_accuracy() {
 
 #[test]
 fn a_cell_that_cannot_be_run_says_why_and_the_others_go_on() {
-    // Two rows a class: the split leaves one of each to learn from, all noise leaves one class.
+    // Two rows per class: the split leaves one of each to learn from, all noise leaves one class.
     let x = Dense::from_fn(4, 2, |i, j| (i * 3 + j) as f64);
     let data = Dataset::new(x.into(), vec![0, 0, 1, 1], 2).unwrap();
     let trials = vec![Trial { threat: Threat::LabelNoise, levels: vec![0.5] }];

@@ -261,7 +261,7 @@ fn rows_far_away_near_the_boundary_and_well_inside_get_different_words() {
 }
 
 /// Rows of the same kind get a p-value of their own class of at most 10 % in about 10 % of the cases. With 2000 new rows
-/// the share has a standard deviation of 0.7 %, the calibration rows (200 a class) add 2 %.
+/// the share has a standard deviation of 0.7 %, the calibration rows (200 per class) add 2 %.
 #[test]
 fn p_values_of_the_true_class_are_evenly_spread() {
     let (data, new) = (clouds(400, 6), clouds(2000, 7));

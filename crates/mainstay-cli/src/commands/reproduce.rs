@@ -28,22 +28,7 @@ pub(crate) fn run(args: &Reproduce, console: &Console) -> Outcome {
     let control = console.control("").without_progress();
     let bar: Mutex<Option<ProgressBar>> = Mutex::new(None);
     let listen = |event: Event<'_>| {
-        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
-        match event {
-            Event::Started(experiment) => *bar = console.bar(experiment.id.to_owned()),
-            Event::Progress(done, total) => {
-                if let Some(bar) = bar.as_ref() {
-                    bar.set_length(total);
-                    bar.set_position(done);
-                }
-            }
-            Event::Finished(record) => {
-                if let Some(bar) = bar.take() {
-                    bar.finish_and_clear();
-                }
-                console.note(&line(record));
-            }
-        }
+        show(event, console, &mut bar.lock().unwrap_or_else(PoisonError::into_inner));
     };
     let records = mainstay_papers::reproduce(name, &settings, &control, &listen)
         .map_err(|error| Failure::say(error.to_string()))?;
@@ -51,6 +36,25 @@ pub(crate) fn run(args: &Reproduce, console: &Console) -> Outcome {
     let text = format!("{}\nTables, plots and every number are in {place}\n", lines(&records));
     console.print(&text, &records)?;
     Ok(Ending::Done)
+}
+
+/// Moves the bar on, or says what an experiment found.
+fn show(event: Event<'_>, console: &Console, bar: &mut Option<ProgressBar>) {
+    match event {
+        Event::Started(experiment) => *bar = console.bar(experiment.id.to_owned()),
+        Event::Progress(done, total) => {
+            if let Some(bar) = bar {
+                bar.set_length(total);
+                bar.set_position(done);
+            }
+        }
+        Event::Finished(record) => {
+            if let Some(bar) = bar.take() {
+                bar.finish_and_clear();
+            }
+            console.note(&line(record));
+        }
+    }
 }
 
 /// One line for every experiment, and what of it was not run.

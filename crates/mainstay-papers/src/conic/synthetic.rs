@@ -89,7 +89,7 @@ fn clean_error(fitted: &Fitted, d: &[f64], sigma: f64) -> f64 {
     f64::midpoint(missed, alarms)
 }
 
-/// Errors of all repetitions, one list a case.
+/// Errors of all repetitions, one list per case.
 fn run(context: &Context<'_>, cases: &[Case]) -> Result<Vec<Vec<Vec<f64>>>> {
     let count = context.pick(20, 3);
     let keys: Vec<String> = cases.iter().flat_map(|case| repetitions(&case.key(), count)).collect();
@@ -203,7 +203,6 @@ fn notes(context: &Context<'_>, out: &mut Outcome) {
 
 /// How often each method breaks down with this share of clustered outliers: rows, claims and a chart.
 fn breakdowns(context: &Context<'_>, fraction: f64, ns: &[usize], out: &mut Outcome) -> Result<()> {
-    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let all = cases(context, 0.2, Outliers::Clustered, fraction);
     let found = run(context, &all)?;
     let of = |n: usize, m: usize| -> Vec<f64> {
@@ -233,17 +232,20 @@ fn breakdowns(context: &Context<'_>, fraction: f64, ns: &[usize], out: &mut Outc
         CLUSTERED
     };
     out.rows.extend(claims.into_iter().map(|row| row.because(why)));
+    out.charts.push(breakdown_chart(percent, ns, &broken));
+    Ok(())
+}
+
+fn breakdown_chart(percent: f64, ns: &[usize], broken: &dyn Fn(usize, usize) -> f64) -> Chart {
     let share = |m: usize| {
         Series::new(METHODS[m], ns.iter().enumerate().map(|(g, &n)| (g as f64, broken(n, m))))
     };
-    let groups = ns.iter().map(|n| format!("n = {n}")).collect();
-    out.charts.push(Chart::bars(
+    Chart::bars(
         format!("{percent} % clustered outliers"),
         "share of runs above 10 % error",
-        groups,
+        ns.iter().map(|n| format!("n = {n}")).collect(),
         vec![share(0), share(1)],
-    ));
-    Ok(())
+    )
 }
 
 /// What the paper says about runs that break down; `of` are the errors at an n of a method, `broken` the share of its runs.

@@ -108,6 +108,31 @@ fn support_vector_machines(fold: &Fold, context: &Context<'_>) -> Result<Vec<Lin
     SVM_ALPHAS.iter().map(one).collect()
 }
 
+/// The linear program against deletions of a total value.
+fn program(
+    (budget, values): (f64, Values),
+    c: f64,
+    n_chunks: usize,
+    seed: u64,
+) -> MissingFeatureSvcParams {
+    let random_state = Some(seed);
+    MissingFeatureSvcParams {
+        budget,
+        values,
+        c,
+        n_chunks,
+        random_state,
+        tol: 1e-3,
+        ..Default::default()
+    }
+}
+
+/// The perceptron against the same.
+fn perceptron((budget, values): (f64, Values), c: f64, seed: u64) -> MissingPerceptronParams {
+    let random_state = Some(seed);
+    MissingPerceptronParams { budget, values, c, random_state, ..Default::default() }
+}
+
 /// Test error of the four methods on one fold, budget by budget.
 fn repeat(
     panel: &Panel,
@@ -116,34 +141,16 @@ fn repeat(
     seed: u64,
     context: &Context<'_>,
 ) -> Result<Vec<f64>> {
-    // Long because the parameters of all four methods stand side by side.
     let machines = support_vector_machines(fold, context)?;
     let values = Values::Rule(panel.rule).resolve(&fold.train)?;
     let mut row = Vec::with_capacity(METHODS.len() * levels.len());
     for &level in levels {
         let deletions = Deletions::new(values.clone(), level)?;
-        let program = |c: f64, n_chunks: usize| -> Result<Linear> {
-            let params = MissingFeatureSvcParams {
-                budget: level,
-                values: Values::Given(values.clone()),
-                c,
-                n_chunks,
-                random_state: Some(seed),
-                tol: 1e-3,
-                ..MissingFeatureSvcParams::default()
-            };
-            linear(&params.check()?, fold, context)
+        let damage = || (level, Values::Given(values.clone()));
+        let program = |c: f64, n_chunks: usize| {
+            linear(&program(damage(), c, n_chunks, seed).check()?, fold, context)
         };
-        let perceptron = |c: f64| -> Result<Linear> {
-            let params = MissingPerceptronParams {
-                budget: level,
-                values: Values::Given(values.clone()),
-                c,
-                random_state: Some(seed),
-                ..MissingPerceptronParams::default()
-            };
-            linear(&params.check()?, fold, context)
-        };
+        let perceptron = |c: f64| linear(&perceptron(damage(), c, seed).check()?, fold, context);
         let chunks = fold.train.len().div_ceil(panel.chunk);
         let parts: Vec<Linear> =
             panel.boxes.iter().map(|&c| program(c, chunks)).collect::<Result<_>>()?;

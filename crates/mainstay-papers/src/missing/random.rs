@@ -1,5 +1,6 @@
 //! Dekel and Shamir, Figure 1: test error from 50 training rows when features are deleted at random.
 
+use mainstay::Control;
 use mainstay::data::Dataset;
 use mainstay::loss::Loss;
 use mainstay::missing::{Damage, MissingFeatureSvcParams, Replacement};
@@ -49,6 +50,12 @@ const METHODS: [&str; 3] = ["LP", "GR", "SVM"];
 const TRAIN: usize = 50;
 const VALIDATION: usize = 300;
 
+/// The linear program for one budget and one box.
+fn program(budget: f64, c: f64, train: &Dataset, control: &Control) -> Result<Option<Linear>> {
+    let params = MissingFeatureSvcParams { budget, c, tol: 1e-4, ..Default::default() };
+    Ok(params.check()?.fit(train, control)?.model.linear().cloned())
+}
+
 /// All candidates of a method, fitted.
 fn candidates(
     design: &Design,
@@ -56,25 +63,15 @@ fn candidates(
     train: &Dataset,
     context: &Context<'_>,
 ) -> Result<Vec<Linear>> {
-    // Long because the parameters of the three methods stand side by side.
     let control = context.control();
     let mut models = Vec::new();
-    let budgets = || {
-        let step = if context.quick { 2 } else { 1 };
-        design.budgets.iter().step_by(step)
-    };
+    let step = if context.quick { 2 } else { 1 };
+    let budgets = || design.budgets.iter().step_by(step);
     match method {
         0 => {
             for &budget in budgets() {
                 for &c in design.boxes {
-                    let params = MissingFeatureSvcParams {
-                        budget: f64::from(budget),
-                        c,
-                        tol: 1e-4,
-                        ..MissingFeatureSvcParams::default()
-                    };
-                    let fitted = params.check()?.fit(train, &control)?;
-                    models.extend(fitted.model.linear().cloned());
+                    models.extend(program(f64::from(budget), c, train, &control)?);
                 }
             }
         }

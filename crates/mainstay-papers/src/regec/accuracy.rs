@@ -53,22 +53,11 @@ fn robust(shape: &Shape, solver: RobustSolver, xi: Xi, rule: Rule, seed: u64) ->
 }
 
 pub(super) fn heat(context: &Context<'_>, name: &'static str) -> Result<Outcome> {
-    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let Some(data) = standardised(context, name)? else {
         return Err(Error::NoData(format!("{name} is needed")));
     };
     let found = over_alphas(context, "regec-heat", name, &data, |trial, seed| {
-        let control = context.control();
-        let mut row = Vec::with_capacity(XIS.len() + 1);
-        let nominal = RegecParams::default().check()?.fit(&trial.train, &control)?;
-        row.push(trial.accuracy(|x| nominal.model.predict(x))?);
-        for xi in XIS {
-            let params =
-                robust(&trial.shape, RobustSolver::Paper, Xi::Fixed(xi), Rule::Points, seed);
-            let fitted = params.check()?.fit(&trial.train, &control)?;
-            row.push(trial.accuracy(|x| fitted.model.predict(x))?);
-        }
-        Ok(row)
+        accuracies(trial, seed, context)
     })?;
     let alphas = alphas(context);
     let at = |a: usize, k: usize| mean(&column(&found[a], k));
@@ -83,6 +72,26 @@ pub(super) fn heat(context: &Context<'_>, name: &'static str) -> Result<Outcome>
         out.rows.push(Row::ours(what, Unit::Percent, ours, NOT_IN_TEXT));
     }
     heat_claims(name, &alphas, &at, &mut out);
+    out.charts = heat_charts(&alphas, &at);
+    choices(context, name, &mut out);
+    Ok(out)
+}
+
+/// Accuracy of the nominal planes, then of the robust ones for every xi.
+fn accuracies(trial: &Trial, seed: u64, context: &Context<'_>) -> Result<Vec<f64>> {
+    let control = context.control();
+    let mut row = Vec::with_capacity(XIS.len() + 1);
+    let nominal = RegecParams::default().check()?.fit(&trial.train, &control)?;
+    row.push(trial.accuracy(|x| nominal.model.predict(x))?);
+    for xi in XIS {
+        let params = robust(&trial.shape, RobustSolver::Paper, Xi::Fixed(xi), Rule::Points, seed);
+        let fitted = params.check()?.fit(&trial.train, &control)?;
+        row.push(trial.accuracy(|x| fitted.model.predict(x))?);
+    }
+    Ok(row)
+}
+
+fn heat_charts(alphas: &[f64], at: &dyn Fn(usize, usize) -> f64) -> Vec<Chart> {
     let row = |a: usize, range: &[usize]| {
         let cells = range.iter().enumerate().map(|(c, &k)| (c as f64, at(a, k)));
         Series::new(format!("{}", alphas[a]), cells.collect::<Vec<_>>())
@@ -92,17 +101,13 @@ pub(super) fn heat(context: &Context<'_>, name: &'static str) -> Result<Outcome>
         Chart::lines(title, "xi", "alpha", rows).over(groups).heat()
     };
     let names = XIS.iter().map(ToString::to_string).collect();
-    out.charts = vec![
+    vec![
         panel("ReGEC", &[0], vec!["nominal".into()]),
         panel("xi-R-ReGEC (Algorithm 1)", &[1, 2, 3, 4, 5, 6], names),
-    ];
-    choices(context, name, &mut out);
-    Ok(out)
+    ]
 }
 
 fn heat_claims(name: &str, alphas: &[f64], at: &dyn Fn(usize, usize) -> f64, out: &mut Outcome) {
-    // Long because every claim of the paper stands with its test and its words.
-    let last = alphas.len() - 1;
     // xi = 0 ... 0.8 are columns 1 to 5.
     let robust = |a: usize| mean(&(1..=5).map(|k| at(a, k)).collect::<Vec<_>>());
     let large: Vec<usize> = (0..alphas.len()).filter(|&a| alphas[a] >= 5.0).collect();
@@ -120,35 +125,44 @@ fn heat_claims(name: &str, alphas: &[f64], at: &dyn Fn(usize, usize) -> f64, out
     out.rows.push(row.because(
         "the published iteration rarely converges, and differences below 1 or 2 points are noise",
     ));
-    if name == "pima" || name == "iris" {
-        let middle = |a: usize| mean(&[at(a, 3), at(a, 4), at(a, 5)]);
-        let row = Row::claim(
-            "xi from 0.4 to 0.8",
-            "accuracy increases as alpha increases",
-            middle(last) > middle(0),
-            format!(
-                "from {:.1} % at alpha {} to {:.1} % at {}",
-                100.0 * middle(0),
-                alphas[0],
-                100.0 * middle(last),
-                alphas[last]
-            ),
-        );
-        out.rows.push(row.because(
-            "more noise in the test rows cannot help a rule that keeps the noisy coordinate in its distance",
-        ));
+    out.rows.push(if name == "pima" || name == "iris" {
+        rising(alphas, at)
     } else {
-        let values: Vec<f64> = large.iter().map(|&a| robust(a)).collect();
-        let range =
-            values.iter().copied().fold(0.0, f64::max) - values.iter().copied().fold(1.0, f64::min);
-        let row = Row::claim(
-            "large alpha, xi up to 0.8",
-            "nearly constant accuracy",
-            range <= 0.03,
-            format!("it varies by {:.1} points over alpha from 5 on", 100.0 * range),
-        );
-        out.rows.push(row.because("the published rule keeps the noisy coordinate in its distance"));
-    }
+        nearly_constant(&large.iter().map(|&a| robust(a)).collect::<Vec<f64>>())
+    });
+}
+
+fn rising(alphas: &[f64], at: &dyn Fn(usize, usize) -> f64) -> Row {
+    let last = alphas.len() - 1;
+    let middle = |a: usize| mean(&[at(a, 3), at(a, 4), at(a, 5)]);
+    Row::claim(
+        "xi from 0.4 to 0.8",
+        "accuracy increases as alpha increases",
+        middle(last) > middle(0),
+        format!(
+            "from {:.1} % at alpha {} to {:.1} % at {}",
+            100.0 * middle(0),
+            alphas[0],
+            100.0 * middle(last),
+            alphas[last]
+        ),
+    )
+    .because(
+        "more noise in the test rows cannot help a rule that keeps the noisy coordinate in its distance",
+    )
+}
+
+fn nearly_constant(values: &[f64]) -> Row {
+    let (most, least) =
+        (values.iter().copied().fold(0.0, f64::max), values.iter().copied().fold(1.0, f64::min));
+    let range = most - least;
+    Row::claim(
+        "large alpha, xi up to 0.8",
+        "nearly constant accuracy",
+        range <= 0.03,
+        format!("it varies by {:.1} points over alpha from 5 on", 100.0 * range),
+    )
+    .because("the published rule keeps the noisy coordinate in its distance")
 }
 
 fn choices(context: &Context<'_>, name: &str, out: &mut Outcome) {

@@ -49,7 +49,7 @@ impl Table {
         wins
     }
 
-    /// Loss of `method` over that of `base`, one a data set.
+    /// Loss of `method` over that of `base`, one per data set.
     fn ratios(&self, loss: usize, n: usize, method: usize, base: usize) -> Vec<f64> {
         self.losses[loss][n].iter().map(|row| row[method] / row[base]).collect()
     }
@@ -67,36 +67,10 @@ const FOUR: [usize; 4] = [0, 1, 2, 3];
 const WHY: &str = "the regularised competitors are solved exactly and their scaling is tuned";
 
 pub(super) fn figure_2(context: &Context<'_>) -> Result<Outcome> {
-    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let table = Table::new(context, &[0, 1, 2, 3, 4])?;
     let mut out = Outcome::default();
     for (l, (_, loss)) in LOSSES.into_iter().enumerate() {
-        for (k, n) in table.ns.iter().enumerate() {
-            let wins = table.wins(l, k, &FOUR);
-            let found = FOUR.iter().zip(&wins).map(|(&m, w)| format!("{} {w}", METHODS[m]));
-            let claim = if *n == 15 {
-                "ROLIN is best on at least 15 of 25"
-            } else if *n <= 50 {
-                "ROLIN is best on two to three times as many sets as the next"
-            } else {
-                "ROLIN is best on most sets (but for the logistic loss at n = 200)"
-            };
-            let next = wins[1..].iter().max().copied().unwrap_or(0);
-            let holds = match n {
-                15 => wins[0] * 25 >= 15 * table.sets(l, k),
-                16..=50 => wins[0] >= 2 * next,
-                _ => wins[0] >= next,
-            };
-            out.rows.push(
-                Row::claim(
-                    format!("{loss}, n = {n}: sets won of {}", table.sets(l, k)),
-                    claim,
-                    holds,
-                    found.collect::<Vec<_>>().join(", "),
-                )
-                .because(WHY),
-            );
-        }
+        out.rows.extend((0..table.ns.len()).map(|k| wins_row(&table, l, k, loss)));
         ratio_rows(&table, l, loss, &mut out);
         let wins = |i: usize| {
             let points = (0..table.ns.len()).map(|k| (k as f64, table.wins(l, k, &FOUR)[i] as f64));
@@ -119,9 +93,25 @@ pub(super) fn figure_2(context: &Context<'_>) -> Result<Outcome> {
     Ok(out)
 }
 
+/// How many sets each method wins at one n, and the claim about it.
+fn wins_row(table: &Table, l: usize, k: usize, loss: &str) -> Row {
+    let n = table.ns[k];
+    let wins = table.wins(l, k, &FOUR);
+    let found = FOUR.iter().zip(&wins).map(|(&m, w)| format!("{} {w}", METHODS[m]));
+    let next = wins[1..].iter().max().copied().unwrap_or(0);
+    let (claim, holds) = match n {
+        ..=15 => ("ROLIN is best on at least 15 of 25", wins[0] * 25 >= 15 * table.sets(l, k)),
+        16..=50 => {
+            ("ROLIN is best on two to three times as many sets as the next", wins[0] >= 2 * next)
+        }
+        _ => ("ROLIN is best on most sets (but for the logistic loss at n = 200)", wins[0] >= next),
+    };
+    let what = format!("{loss}, n = {n}: sets won of {}", table.sets(l, k));
+    Row::claim(what, claim, holds, found.collect::<Vec<_>>().join(", ")).because(WHY)
+}
+
 /// Mean loss ratios of the competitors, and the claims about them.
 fn ratio_rows(table: &Table, l: usize, loss: &str, out: &mut Outcome) {
-    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let mut always = true;
     for (k, n) in table.ns.iter().enumerate() {
         for (m, method) in METHODS.into_iter().enumerate().take(5).skip(1) {
@@ -148,21 +138,24 @@ fn ratio_rows(table: &Table, l: usize, loss: &str, out: &mut Outcome) {
         )
         .because(WHY),
     );
+    out.rows.push(next_best(table, l, loss));
+}
+
+/// How much worse than ROLIN the next best method is at the smallest n.
+fn next_best(table: &Table, l: usize, loss: &str) -> Row {
     let least = (1..4).map(|m| mean(&table.ratios(l, 0, m, 0))).fold(f64::INFINITY, f64::min);
     let better = (1..4).map(|m| mean(&table.ratios(l, 0, m, 4))).fold(f64::INFINITY, f64::min);
-    out.rows.push(
-        Row::claim(
-            format!("{loss}, n = 15: the next best method"),
-            "14 % to 40 % worse than ROLIN",
-            least >= 1.14,
-            format!(
-                "{:+.0} % against ROLIN as published, {:+.0} % against our extended variant",
-                100.0 * (least - 1.0),
-                100.0 * (better - 1.0)
-            ),
-        )
-        .because(WHY),
-    );
+    Row::claim(
+        format!("{loss}, n = 15: the next best method"),
+        "14 % to 40 % worse than ROLIN",
+        least >= 1.14,
+        format!(
+            "{:+.0} % against ROLIN as published, {:+.0} % against our extended variant",
+            100.0 * (least - 1.0),
+            100.0 * (better - 1.0)
+        ),
+    )
+    .because(WHY)
 }
 
 pub(super) fn figure_3(context: &Context<'_>) -> Result<Outcome> {
@@ -233,31 +226,33 @@ pub(super) fn figure_4(context: &Context<'_>) -> Result<Outcome> {
     Ok(out)
 }
 
+/// The rules of cross-validation against RobustCV at one n, and the claim about them.
+fn rules_row(table: &Table, l: usize, k: usize, loss: &str) -> Row {
+    let n = table.ns[k];
+    let at = |m: usize| mean(&table.ratios(l, k, m, 0));
+    let median = |m: usize| quantile(&table.ratios(l, k, m, 0), 0.5);
+    let found = format!(
+        "CV {:+.0} % (median {:+.0} %), CV-1-SD {:+.0} % (median {:+.0} %)",
+        100.0 * (at(5) - 1.0),
+        100.0 * (median(5) - 1.0),
+        100.0 * (at(6) - 1.0),
+        100.0 * (median(6) - 1.0)
+    );
+    let (claim, holds) = if n <= 30 {
+        ("CV is 5 % to 25 % worse than RobustCV", at(5) >= 1.05)
+    } else {
+        ("the differences mostly disappear", (0.93..1.07).contains(&at(5)))
+    };
+    Row::claim(format!("{loss}, n = {n}"), claim, holds, found)
+        .because("one or two sets decide the mean; the median set hardly differs")
+}
+
 pub(super) fn figure_6(context: &Context<'_>) -> Result<Outcome> {
-    // Long because the published numbers, ours and the notes on them read in the order of the page.
     let table = Table::new(context, &[0, 5, 6])?;
     let mut out = Outcome::default();
     for (l, (_, loss)) in LOSSES.into_iter().enumerate() {
         let at = |k: usize, m: usize| mean(&table.ratios(l, k, m, 0));
-        for (k, n) in table.ns.iter().enumerate() {
-            let median = |m: usize| quantile(&table.ratios(l, k, m, 0), 0.5);
-            let found = format!(
-                "CV {:+.0} % (median {:+.0} %), CV-1-SD {:+.0} % (median {:+.0} %)",
-                100.0 * (at(k, 5) - 1.0),
-                100.0 * (median(5) - 1.0),
-                100.0 * (at(k, 6) - 1.0),
-                100.0 * (median(6) - 1.0)
-            );
-            let (claim, holds) = if *n <= 30 {
-                ("CV is 5 % to 25 % worse than RobustCV", at(k, 5) >= 1.05)
-            } else {
-                ("the differences mostly disappear", (0.93..1.07).contains(&at(k, 5)))
-            };
-            let row = Row::claim(format!("{loss}, n = {n}"), claim, holds, found);
-            out.rows.push(
-                row.because("one or two sets decide the mean; the median set hardly differs"),
-            );
-        }
+        out.rows.extend((0..table.ns.len()).map(|k| rules_row(&table, l, k, loss)));
         let better = (0..table.ns.len()).filter(|&k| at(k, 5) < at(k, 6)).count();
         let row = Row::claim(
             format!("{loss}: CV against CV-1-SD"),

@@ -184,7 +184,7 @@ fn one(method: usize, loss: Loss, draw: &Draw, seed: u64, context: &Context<'_>)
     draw.loss(&estimator.fit(&draw.train, &control)?, loss)
 }
 
-/// The draws of a data set, a loss and a training size: one row a draw, one column per method. Draws depend on the data set and on n,
+/// The draws of a data set, a loss and a training size: one row per draw, one column per method. Draws depend on the data set and on n,
 /// not on the loss.
 pub(super) struct Cell {
     pub(super) task: Arc<Task>,

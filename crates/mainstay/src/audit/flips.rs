@@ -39,7 +39,7 @@ struct Rows<'a> {
 }
 
 /// Logits of the rates over the cap, logarithm of the slope, offset.
-type Point = [f64; 4];
+type Parameters = [f64; 4];
 
 impl Flips {
     /// The most likely curve for labels `positive` along `scores`, with a weak prior for few wrong labels.
@@ -84,7 +84,7 @@ impl Flips {
         if wrong + right > 0.0 { wrong / (wrong + right) } else { 0.5 }
     }
 
-    fn point(&self, unit: f64) -> Point {
+    fn point(&self, unit: f64) -> Parameters {
         let logit = |r: f64| {
             let share = (r / CAP).clamp(1e-6, 1.0 - 1e-6);
             (share / (1.0 - share)).ln()
@@ -108,7 +108,7 @@ fn rate(t: f64) -> f64 {
 }
 
 /// Fisher scoring with the damping of Levenberg and Marquardt: every accepted step lowers the objective.
-fn descend(rows: &Rows<'_>, start: Point) -> (Point, f64) {
+fn descend(rows: &Rows<'_>, start: Parameters) -> (Parameters, f64) {
     let mut at = start;
     let (mut value, mut gradient, mut information) = rows.expand(&at);
     let mut damping = 1e-3;
@@ -146,7 +146,7 @@ fn descend(rows: &Rows<'_>, start: Point) -> (Point, f64) {
 
 impl Rows<'_> {
     /// Minus the logarithm of likelihood and prior, its gradient and the information matrix.
-    fn expand(&self, at: &Point) -> (f64, Vec<f64>, Dense) {
+    fn expand(&self, at: &Parameters) -> (f64, Vec<f64>, Dense) {
         let (r0, r1) = (rate(at[0]), rate(at[1]));
         let slope = exponential(at[2]);
         let kept = 1.0 - r0 - r1;

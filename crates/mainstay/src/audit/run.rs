@@ -162,20 +162,20 @@ impl AuditPlan {
             response,
         };
         let stability = stability(scores, labels, &curves, bar);
-        let seems = looks_like(&mean, labels, &wrong);
+        let others = looks_like(&mean, labels, &wrong);
         let rows: Vec<AuditRow> = order
             .iter()
             .enumerate()
             .map(|(place, &i)| AuditRow {
                 row: i,
                 label: labels[i],
-                looks_like: seems[i],
+                looks_like: others[i],
                 wrong: wrong[i],
                 stability: stability[i],
                 flagged: place < flagged,
             })
             .collect();
-        let top = tops(&order, &wrong, rounds, flagged);
+        let top = top_rows(&order, &wrong, rounds, flagged);
         let classes = shares(&rows, data.n_classes());
         let notes = self.notes(data, response);
         let precision = self.precision;
@@ -273,7 +273,7 @@ fn stability(scores: &Scores, labels: &[usize], curves: &Curves, bar: f64) -> Ve
     share
 }
 
-fn tops(order: &[usize], wrong: &[f64], rounds: &[Round], flagged: usize) -> Vec<TopRows> {
+fn top_rows(order: &[usize], wrong: &[f64], rounds: &[Round], flagged: usize) -> Vec<TopRows> {
     let mut sizes: Vec<usize> = TOPS.into_iter().chain([flagged]).collect();
     sizes.sort_unstable();
     sizes.dedup();

@@ -22,7 +22,7 @@ pub(super) struct Splits {
 pub(super) struct Scores {
     /// By the fit to all rows.
     pub seen: Dense,
-    /// By fits that left the row out, one table a repeat.
+    /// By fits that left the row out, one table per repeat.
     pub held_out: Vec<Dense>,
 }
 

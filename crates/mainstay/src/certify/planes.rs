@@ -164,9 +164,9 @@ impl PlanesQuery<'_> {
             whole: values.is_none(),
         };
         match twin.solve(self.control)? {
-            twin_cover::Answer::Cover(cover) => Ok(Some(cover)),
-            twin_cover::Answer::Never => Ok(None),
-            twin_cover::Answer::TooHard => Err(Error::Numerical(format!(
+            twin_cover::CoverSearch::Cover(cover) => Ok(Some(cover)),
+            twin_cover::CoverSearch::Never => Ok(None),
+            twin_cover::CoverSearch::TooHard => Err(Error::Numerical(format!(
                 "row {}: the least deletion was not found within {} steps; certify on fewer features",
                 self.i,
                 twin_cover::STEPS

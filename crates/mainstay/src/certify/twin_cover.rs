@@ -29,14 +29,14 @@ pub(super) struct Twin {
     pub(super) whole: bool,
 }
 
-pub(super) enum Answer {
+pub(super) enum CoverSearch {
     Cover(Cover),
     Never,
     TooHard,
 }
 
 impl Twin {
-    pub(super) fn solve(&self, control: &Control) -> Result<Answer> {
+    pub(super) fn solve(&self, control: &Control) -> Result<CoverSearch> {
         let mut best: Option<Cover> = None;
         let mut steps = 0;
         // The side with the lower bound first: it often rules the other one out.
@@ -46,12 +46,12 @@ impl Twin {
         }
         for side in &mut sides {
             if !side.search(&mut best, &mut steps, control)? {
-                return Ok(Answer::TooHard);
+                return Ok(CoverSearch::TooHard);
             }
         }
-        Ok(best.map_or(Answer::Never, |mut cover| {
+        Ok(best.map_or(CoverSearch::Never, |mut cover| {
             cover.features.sort_unstable();
-            Answer::Cover(cover)
+            CoverSearch::Cover(cover)
         }))
     }
 }

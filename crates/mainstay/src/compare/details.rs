@@ -59,11 +59,11 @@ impl Fits<'_> {
             radii.extend(self.radius(name)?);
         }
         let audit = |control: &Control| audited(&scaled, self.plan.seed, control);
-        let (audit, suspects_not_run) = apart(self.limited(audit)?);
+        let (audit, suspects_not_run) = found_or_why(self.limited(audit)?);
         let listed = |found| suspects(found, self.subject, &rows);
         let suspects = audit.as_ref().map_or_else(Vec::new, listed);
         let audit = audit.map(LabelAudit::new);
-        let (chosen, chosen_not_run) = apart(self.chosen(&advice.method, &rows, &part)?);
+        let (chosen, chosen_not_run) = found_or_why(self.chosen(&advice.method, &rows, &part)?);
         Ok(Details {
             coefficients,
             suspects,
@@ -158,7 +158,7 @@ impl Fits<'_> {
 }
 
 /// What was found, or why nothing was.
-fn apart<T>(found: std::result::Result<T, String>) -> (Option<T>, Option<String>) {
+fn found_or_why<T>(found: std::result::Result<T, String>) -> (Option<T>, Option<String>) {
     match found {
         Ok(found) => (Some(found), None),
         Err(why) => (None, Some(why)),

@@ -264,7 +264,7 @@ pub struct Comparison {
     pub curves: Vec<Curve>,
     /// The answer.
     pub advice: Advice,
-    /// Baseline beside robust weights, one entry a score.
+    /// Baseline beside robust weights, one entry per score.
     pub coefficients: Vec<CoefficientPair>,
     /// Rows whose labels look wrong, most suspicious first (at most 50).
     pub suspects: Vec<SuspectRow>,

@@ -44,9 +44,9 @@ pub(super) enum Accuracy {
 /// Relative fall of the ratio at which a rough descent stops.
 const ROUGH: f64 = 1e-4;
 /// Relative fall of the ratio at which the monotone solver stops, if the caller does not say.
-const MONOTONE_TOL: f64 = 1e-7;
+pub(super) const MONOTONE_TOL: f64 = 1e-7;
 /// Its limit on iterations.
-const MONOTONE_ITERATIONS: usize = 300;
+pub(super) const MONOTONE_ITERATIONS: usize = 300;
 /// Change of the unit normal at which the paper's algorithm stops, if the caller does not say.
 const PAPER_TOL: f64 = 1e-2;
 /// Its limit on iterations: it rarely converges.

@@ -4,12 +4,16 @@ use super::newton::{Centring, Direction, Newton};
 use super::normal::Members;
 use super::problem::{Multipliers, Plane, Problem};
 use crate::error::Result;
-use crate::linalg::vector;
+use crate::linalg::{TINY, vector};
 use crate::optim::cone::Points;
 use crate::optim::{Bracket, Budget, step};
 
 /// A step shorter than this is none: the iteration has come to its end.
 const SHORTEST_STEP: f64 = 1e-9;
+/// Share of the way to the boundary where the predictor reaches nothing; [`step::DAMPING`] where it takes a full step.
+const CAUTIOUS_DAMPING: f64 = 0.9;
+/// Share of the lighter class's cap that the first multipliers of each class add up to.
+const START_SHARE: f64 = 0.5;
 
 /// Iterate: slacks s, v and multipliers a, g = C - a of the rows; cone points k = (rho, L'w) and z.
 #[derive(Debug)]
@@ -70,7 +74,7 @@ fn advance(
     let reachable = state.longest_step(&predictor).min(1.0);
     let corrector = newton.corrector(&predictor, reachable, centring);
     // Bold where the predictor was.
-    let damping = 0.9 + (step::DAMPING - 0.9) * reachable;
+    let damping = CAUTIOUS_DAMPING + (step::DAMPING - CAUTIOUS_DAMPING) * reachable;
     let t = (state.longest_step(&corrector) * damping).min(1.0);
     let usable = t.is_finite() && corrector.x.iter().all(|v| v.is_finite());
     if !usable || t < SHORTEST_STEP {
@@ -85,13 +89,14 @@ impl State {
         let (n, p) = (problem.x.nrows(), problem.x.ncols());
         let (up, down) = problem.caps();
         let lighter = up.min(down);
-        let share = |y: f64| 0.5 * lighter / if y > 0.0 { up } else { down };
+        let share = |y: f64| START_SHARE * lighter / if y > 0.0 { up } else { down };
         let a: Vec<f64> = (0..n).map(|i| problem.cap[i] * share(problem.y[i])).collect();
         let z = problem.reach(&a);
         Self {
             w: vec![0.0; p],
             b: 0.0,
             s: vec![1.0; n],
+            // With w = 0 and rho = 1 the margin is missed by 1 + m, and the slack s is 1.
             v: problem.multiplier.iter().map(|m| 2.0 + m).collect(),
             g: a.iter().zip(problem.cap).map(|(a, c)| c - a).collect(),
             k: Points::new(vec![1.0; z.len()], p),
@@ -153,7 +158,7 @@ pub(super) fn offer_dual(
     let signed: Vec<f64> = a.iter().zip(problem.y).map(|(a, y)| a * y).collect();
     let mut gradient = problem.x.tr_mul_vec(&signed);
     let shorter = |j: usize| {
-        let length = vector::norm_sq(z.own(j)).sqrt().max(1e-300);
+        let length = vector::norm_sq(z.own(j)).sqrt().max(TINY);
         (reach[j] / length).min(1.0)
     };
     z.add_images(shorter, &mut gradient);

@@ -5,6 +5,9 @@ use crate::linalg::{Cholesky, Dense, DiagonalPlusRows, vector};
 use crate::optim::cone::{Scaling, image};
 use crate::uncertainty::ellipsoid::Spread;
 
+/// Parts by which the diagonal is raised, one after the other, until the matrix has a factor.
+const RIDGES: [f64; 4] = [1e-15, 1e-13, 1e-11, 1e-9];
+
 /// Which rows stand behind which cone.
 #[derive(Debug)]
 pub(super) struct Members {
@@ -102,7 +105,7 @@ impl Normal {
                 let mut matrix = rows.weighted_gram(&weights);
                 spread.add_to(1.0, &mut matrix);
                 (0..order - 1).for_each(|j| matrix[(j, j)] += 1.0);
-                for ridge in [1e-15, 1e-13, 1e-11, 1e-9] {
+                for ridge in RIDGES {
                     let mut lifted = matrix.clone();
                     (0..order).for_each(|j| lifted[(j, j)] *= 1.0 + ridge);
                     if let Some(factor) = Cholesky::new(&lifted) {

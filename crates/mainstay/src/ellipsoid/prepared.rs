@@ -23,6 +23,9 @@ const LARGEST_CAP: f64 = 1e24;
 /// A new intercept must lower the objective by this part: rounding is no improvement.
 const WORTHWHILE: f64 = 1e-9;
 
+/// The part of the gap that the solver must prove: the rest is room for the certificate's allowance for rounding.
+const AIM: f64 = 0.5;
+
 /// Rows centred, divided by a power of two, and as coordinates in their own span where only lengths of w
 /// matter and there are more features than rows; ellipsoids scaled alike.
 pub(super) struct Prepared {
@@ -89,7 +92,7 @@ impl Prepared {
             multiplier: &grouped.multiplier,
             shapes: &grouped.shapes,
         };
-        let mut budget = Budget::new(0.5 * params.tol, params.max_iter, control);
+        let mut budget = Budget::new(AIM * params.tol, params.max_iter, control);
         let found = strategy::solve(&problem, unit, &mut budget)?;
         let given = Given { rows: binary.x, y: &binary.y, cap: &cap, scale: self.scale };
         let shares = found.proof().map(|m| m.a.iter().zip(&solver_cap).map(|(a, cap)| a / cap));

@@ -34,7 +34,9 @@ impl Calibrated {
             let score = scores[(i, k)];
             match &self.maps[k] {
                 ScoreMap::Sigmoid { slope, offset } => slope * score + offset,
-                map @ ScoreMap::Isotonic { .. } if binary => apart(score, map.threshold()),
+                map @ ScoreMap::Isotonic { .. } if binary => {
+                    above_threshold(score, map.threshold())
+                }
                 map @ ScoreMap::Isotonic { .. } => logit(map.probability(score)),
             }
         }))
@@ -80,7 +82,7 @@ impl Calibrated {
 }
 
 /// The score less a threshold; a threshold that is never or always passed leaves the order of the scores.
-fn apart(score: f64, threshold: f64) -> f64 {
+fn above_threshold(score: f64, threshold: f64) -> f64 {
     let softplus = |v: f64| v.max(0.0) + (-v.abs()).exp().ln_1p();
     if threshold.is_finite() {
         score - threshold

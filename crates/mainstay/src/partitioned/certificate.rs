@@ -17,7 +17,7 @@ use crate::certificate::Certificate;
 /// same factor. Hence the heavier class is scaled until the classes balance, then all rows until $\sum a_i \le k$, then
 /// all rows by the factor in [0, 1] that proves most, and nothing of it needs another look at the rows.
 pub(super) fn certify(problem: &Problem, point: &Point, sums: &Sums) -> Certificate {
-    let primal = problem.apart(point) + problem.scale * sums.primal;
+    let primal = problem.beside_losses(point) + problem.scale * sums.primal;
     Certificate { primal, dual: bound(problem, &sums.sides).max(0.0) }
 }
 

@@ -1,6 +1,6 @@
 //! Where a fit is, in a few numbers per column: what lets it go on after a crash.
 
-use super::binary::Place;
+use super::continuation::Place;
 use super::first_look::fingerprint;
 use super::wire::{tagged, untagged, wire};
 use crate::error::{Error, Result};

@@ -3,13 +3,22 @@
 use std::fmt::Debug;
 
 use super::ask::{PassAsk, Point};
-use super::binary::Place;
 use super::block::Block;
 use super::kernels::{KernelAsk, KernelSums};
 use super::newton_step::Step;
+use super::sample::Sampling;
 use super::units::Units;
+use super::wire::wire;
 use crate::certificate::Certificate;
 use crate::error::{Error, Result};
+use crate::linalg::ARMIJO;
+
+/// Rounding of an objective, relative to its size: values that differ by less are the same.
+const ROUNDING: f64 = 1e-12;
+/// Part of a Newton step below which it is not shortened any more.
+const SHORTEST: f64 = 1e-3;
+/// A shortened step is at least and at most this part of the one before it.
+const SHORTENED: (f64, f64) = (0.1, 0.6);
 
 /// A convex problem in weights and intercept, smoothed over a width: its sums over rows bring a step and a proof.
 pub(super) trait Smoothed: Debug + Clone + Send + Sync + 'static {
@@ -20,8 +29,9 @@ pub(super) trait Smoothed: Debug + Clone + Send + Sync + 'static {
 
     /// Rows of this class are positive.
     fn positive(&self) -> usize;
-    /// The question at `place`; `before` is the width at which the value is wanted too.
-    fn question(&self, place: &Place, before: Option<f64>) -> Self::Question;
+    /// The question at `place`, where the step `before` led; `near` is [`Memory::near`].
+    fn question(&self, place: &Place, before: Option<&Before>, near: Option<f64>)
+    -> Self::Question;
     /// Answers from the rows of one block.
     fn look(
         &self,
@@ -39,19 +49,83 @@ pub(super) trait Smoothed: Debug + Clone + Send + Sync + 'static {
     fn values(&self, point: &Point, sums: &Self::Sums) -> Values;
     /// The minimiser of the quadratic model.
     fn step(&self, place: &Place, sums: &Self::Sums) -> Step;
-    /// How the smoothing is narrowed.
-    fn pace(&self) -> Pace;
+    /// How the smoothing is narrowed after this step from `place`; none where its width stays.
+    fn pace(&self, place: &Place, step: &Step) -> Option<Pace>;
     /// The same problem for a part of the rows that stands for all of them; `own` is the share of positive rows in its
     /// weight.
     fn for_part(&self, weight: f64, own: f64) -> Self;
     /// Where a fit without any knowledge starts.
     fn start(&self) -> Place;
-    /// The best model without weights, and its objective.
+    /// How a sample of the rows is solved, on the way to the gap `tol` of all rows.
+    fn sampling(&self, whole: bool, tol: f64) -> Sampling {
+        Sampling::in_two_stages(whole, tol, self.start().width)
+    }
+    /// The best model without weights, and its objective, for problems that have a trial of it.
     fn constant(&self) -> (Point, f64);
-    /// A problem whose shares at its optimum, with this fixed width, prove that zero weights are optimal if they are.
-    fn zero_trial(&self) -> (Self, Place);
+    /// A problem whose shares at its optimum, with this fixed width, prove that zero weights are optimal if they are; none
+    /// where weights are zero only if the penalty says so.
+    fn zero_trial(&self) -> Option<(Self, Place)>;
+    /// The bound that such shares, from the sums of the trial at `point`, prove for zero weights.
+    fn zero_bound(&self, point: &Point, sums: &Self::Sums) -> f64 {
+        // The shares are feasible for the problem itself, whatever point they come from.
+        self.certify(point, sums).dual
+    }
     /// Weights and intercept for the features as given.
     fn to_user(&self, point: &Point, units: &Units) -> Result<(Vec<f64>, f64)>;
+
+    /// The step to `here` without the part of it that was too long, and where that leads; none where it may stay.
+    fn shorten(
+        &self,
+        _here: &Place,
+        before: &Before,
+        _sums: &Self::Sums,
+        values: Values,
+    ) -> Option<(Place, Before)> {
+        (before.length >= SHORTEST).then(|| before.by_parabola(values))
+    }
+    /// The next place where the sums show one without a Newton step.
+    fn jump(
+        &self,
+        _place: &Place,
+        _sums: &Self::Sums,
+        _goal: Goal,
+        _memory: &mut Memory,
+    ) -> Option<Place> {
+        None
+    }
+    /// The place `to` that a Newton step from `from` leads to, with all that belongs to it beside point and width.
+    fn arrive(
+        &self,
+        _from: &Place,
+        _step: &Step,
+        _sums: &Self::Sums,
+        to: Place,
+        _memory: &mut Memory,
+    ) -> Place {
+        to
+    }
+}
+
+/// Where a fit is: all that a checkpoint must hold of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Place {
+    pub point: Point,
+    pub width: f64,
+    pub positive_only: bool,
+}
+
+wire!(Place { point, width, positive_only });
+
+impl Place {
+    /// A place that is a point alone.
+    pub(crate) fn at(v: Vec<f64>, b: f64) -> Self {
+        Self { point: Point { v, b, theta: 0.0 }, width: 1.0, positive_only: false }
+    }
+
+    /// Zero weights, smoothed over this width.
+    pub(super) fn zero(columns: usize, width: f64) -> Self {
+        Self { width, ..Self::at(vec![0.0; columns], 0.0) }
+    }
 }
 
 /// The smoothed objective in numbers.
@@ -74,6 +148,17 @@ pub(super) struct Pace {
     pub least: f64,
     /// Until smoothing leaves this part of the gap open.
     pub share: f64,
+    /// Not below this width.
+    pub narrowest: f64,
+}
+
+impl Pace {
+    /// The width after `width`, where smoothing leaves `open`.
+    fn next(&self, width: f64, open: f64, goal: Goal) -> f64 {
+        // What smoothing leaves open falls with the square of its width.
+        let part = (self.share * goal.tol * goal.scale / open.max(f64::MIN_POSITIVE)).sqrt();
+        width.min((width * part).max(self.least * width).max(self.narrowest))
+    }
 }
 
 /// When to stop.
@@ -85,14 +170,47 @@ pub(super) struct Limits {
     pub passes: usize,
 }
 
+/// The gap to reach, and the size of the objective to which it is relative.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Goal {
+    pub tol: f64,
+    pub scale: f64,
+}
+
+/// What a problem remembers from pass to pass beside its place.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memory {
+    /// Rows whose loss is this near the threshold are wanted as they are in the next pass.
+    pub near: Option<f64>,
+    /// How often the threshold came back from zero.
+    pub returns: usize,
+}
+
 /// The point before a step, as far as the step is judged by it.
 #[derive(Debug, Clone)]
-struct Before {
-    value: f64,
-    fall: f64,
-    from: Place,
-    step: Point,
-    length: f64,
+pub(super) struct Before {
+    pub value: f64,
+    pub fall: f64,
+    pub from: Place,
+    pub step: Point,
+    pub length: f64,
+}
+
+impl Before {
+    /// Whether the step falls far enough.
+    fn descends(&self, values: Values) -> bool {
+        let wanted = self.value - ARMIJO * self.length * self.fall;
+        values.before <= wanted + ROUNDING * self.value.abs()
+    }
+
+    /// Shortened to the minimum of the parabola through value and slope at its start and the value at its end.
+    fn by_parabola(&self, values: Values) -> (Place, Self) {
+        let fall = self.length * self.fall;
+        let part = 0.5 * fall / (values.before - self.value + fall);
+        let length = self.length * part.clamp(SHORTENED.0, SHORTENED.1);
+        let point = self.from.point.moved(&self.step, length);
+        (Place { point, ..self.from.clone() }, Self { length, ..self.clone() })
+    }
 }
 
 /// One binary problem under way.
@@ -101,8 +219,11 @@ pub(super) struct Continuation<S> {
     problem: S,
     limits: Limits,
     place: Place,
+    memory: Memory,
     before: Option<Before>,
     best: Option<Point>,
+    /// Point and width whose shares prove the bound.
+    proof: Option<(Point, f64)>,
     certificate: Certificate,
     spent: usize,
     fixed_width: bool,
@@ -116,8 +237,10 @@ impl<S: Smoothed> Continuation<S> {
             problem,
             limits,
             place,
+            memory: Memory::default(),
             before: None,
             best: None,
+            proof: None,
             certificate: Certificate { primal: f64::INFINITY, dual: 0.0 },
             spent: 0,
             fixed_width: false,
@@ -131,6 +254,7 @@ impl<S: Smoothed> Continuation<S> {
         Self { fixed_width: true, ..Self::new(problem, place, limits) }
     }
 
+    /// Whether nothing is left to ask.
     pub(super) fn done(&self) -> bool {
         self.done
     }
@@ -149,6 +273,11 @@ impl<S: Smoothed> Continuation<S> {
         self.best.as_ref().unwrap_or(&self.place.point)
     }
 
+    /// Point and width of the smoothing whose shares prove the best bound; none before the first pass.
+    pub(super) fn proof(&self) -> Option<&(Point, f64)> {
+        self.proof.as_ref()
+    }
+
     /// The best bounds so far.
     pub(super) fn certificate(&self) -> Certificate {
         self.certificate
@@ -156,7 +285,7 @@ impl<S: Smoothed> Continuation<S> {
 
     /// What to ask in the next pass.
     pub(super) fn question(&self) -> S::Question {
-        self.problem.question(&self.place, self.before.as_ref().map(|b| b.from.width))
+        self.problem.question(&self.place, self.before.as_ref(), self.memory.near)
     }
 
     /// Takes the answer to [`Continuation::question`] in.
@@ -168,7 +297,10 @@ impl<S: Smoothed> Continuation<S> {
             return Err(Error::Numerical(text.into()));
         }
         // A bound once proven stays proven.
-        self.certificate.dual = self.certificate.dual.max(found.dual);
+        if found.dual > self.certificate.dual {
+            self.certificate.dual = found.dual;
+            self.proof = Some((self.place.point.clone(), self.place.width));
+        }
         if found.primal < self.certificate.primal {
             self.certificate.primal = found.primal;
             self.best = Some(self.place.point.clone());
@@ -177,51 +309,53 @@ impl<S: Smoothed> Continuation<S> {
             self.done = true;
             return Ok(());
         }
+        self.memory.near = None;
         let values = self.problem.values(&self.place.point, sums);
-        if !self.shorten(values) {
+        if !self.step_back(sums, values) {
             self.advance(sums, values);
         }
         Ok(())
     }
 
     /// Undoes part of a step that was too long; whether it was.
-    fn shorten(&mut self, values: Values) -> bool {
-        const SHORTEST: f64 = 1e-3;
-        let Some(before) = self.before.take() else { return false };
-        let wanted = before.value - 1e-4 * before.length * before.fall;
-        if values.before <= wanted + 1e-12 * before.value.abs() || before.length < SHORTEST {
+    fn step_back(&mut self, sums: &S::Sums, values: Values) -> bool {
+        let Some(before) = self.before.take().filter(|b| !b.descends(values)) else { return false };
+        let Some((place, before)) = self.problem.shorten(&self.place, &before, sums, values) else {
             return false;
-        }
-        // The parabola through value and slope there and the value here.
-        let fall = before.length * before.fall;
-        let part = 0.5 * fall / (values.before - before.value + fall);
-        let length = before.length * part.clamp(0.1, 0.6);
-        let point = before.from.point.moved(&before.step, length);
-        self.place = Place { point, ..before.from.clone() };
-        self.before = Some(Before { length, ..before });
+        };
+        self.place = place;
+        self.before = Some(before);
         true
     }
 
     /// A Newton step on, and a narrower smoothing once little is left to gain with this one.
     fn advance(&mut self, sums: &S::Sums, values: Values) {
-        let step = self.problem.step(&self.place, sums);
-        let pace = self.problem.pace();
-        let mut width = self.place.width;
-        if !self.fixed_width && step.fall <= pace.ready * values.open {
-            // What smoothing leaves open falls with the square of its width.
-            let goal = pace.share * self.limits.tol * self.certificate.primal.abs().max(1.0);
-            let wanted = (goal / values.open.max(f64::MIN_POSITIVE)).sqrt();
-            width *= wanted.clamp(pace.least, 1.0);
+        let scale = self.certificate.primal.abs().max(1.0);
+        let goal = Goal { tol: self.limits.tol, scale };
+        if let Some(place) = self.problem.jump(&self.place, sums, goal, &mut self.memory) {
+            self.place = place;
+            return;
         }
+        let step = self.problem.step(&self.place, sums);
         let point = self.place.point.moved(&step.to, 1.0);
-        self.done = point == self.place.point && width == self.place.width;
-        self.before = Some(Before {
+        let mut next = Place { point, ..self.place.clone() };
+        if !self.fixed_width {
+            let pace = self.problem.pace(&self.place, &step);
+            if let Some(pace) = pace.filter(|pace| step.fall <= pace.ready * values.open) {
+                next.width = pace.next(self.place.width, values.open, goal);
+            }
+            next = self.problem.arrive(&self.place, &step, sums, next, &mut self.memory);
+        }
+        self.done = next == self.place && self.memory.near.is_none();
+        // Values of two ways to count rows do not compare.
+        let compare = next.positive_only == self.place.positive_only;
+        let from = std::mem::replace(&mut self.place, next);
+        self.before = compare.then_some(Before {
             value: values.here,
             fall: step.fall,
-            from: self.place.clone(),
+            from,
             step: step.to,
             length: 1.0,
         });
-        self.place = Place { point, width, ..self.place.clone() };
     }
 }

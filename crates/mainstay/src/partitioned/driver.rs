@@ -3,7 +3,6 @@
 use super::ask::{Ask, FirstAsk, Inner as Asked};
 use super::checkpoint::Checkpoint;
 use super::kernels::KernelAsk;
-use super::losses::LossFit;
 use super::message::{Inner as Said, Message};
 use super::one_versus_rest::OneVersusRest;
 use super::spec::Plan;
@@ -50,7 +49,7 @@ impl Driver {
     /// A fit of `plan`; `identity` tells it from other problems in checkpoints.
     pub fn new(plan: impl Into<Plan>, identity: String) -> Self {
         let task: Box<dyn Task> = match plan.into() {
-            Plan::Losses(spec) => Box::new(LossFit::new(spec)),
+            Plan::Losses(spec) => Box::new(OneVersusRest::new(spec)),
             Plan::Missing(plan) => Box::new(OneVersusRest::new(plan)),
             Plan::Ellipsoid(plan) => Box::new(OneVersusRest::new(plan)),
         };

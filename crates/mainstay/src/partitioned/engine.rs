@@ -14,7 +14,7 @@ use crate::model::Fitted;
 /// engine, whatever the number of workers and the order in which they finish.
 pub const FAN: usize = 8;
 
-/// Answers that arrive in partition order and are merged as a tree of [`FAN`] children a node.
+/// Answers that arrive in partition order and are merged as a tree of [`FAN`] children per node.
 #[derive(Debug, Default)]
 pub struct MergeTree {
     /// Nodes that wait for siblings, leaves first.

@@ -14,6 +14,8 @@ use crate::loss::Loss;
 
 /// Numbers of a chunk: few enough for the cache next to the processor.
 const CHUNK_NUMBERS: usize = 65_536;
+/// Rows of a chunk, at least and at most.
+const CHUNK_ROWS: (usize, usize) = (64, 2048);
 
 /// Rows of a partition in solver units, with their classes and weights.
 pub(super) struct Chunk {
@@ -41,7 +43,7 @@ pub(super) fn each_chunk(
 ) -> Result<()> {
     let p = ask.factors.len();
     block.check_known(p, ask.class_factors.len())?;
-    let height = (CHUNK_NUMBERS / p.max(1)).clamp(64, 2048);
+    let height = (CHUNK_NUMBERS / p.max(1)).clamp(CHUNK_ROWS.0, CHUNK_ROWS.1);
     for first in (0..block.len()).step_by(height) {
         see(&Chunk::new(block, first..block.len().min(first + height), ask)?)?;
     }

@@ -22,7 +22,6 @@
 //! ```
 
 mod ask;
-mod binary;
 mod block;
 mod certificate;
 mod checkpoint;
@@ -34,6 +33,7 @@ mod engine;
 mod first_look;
 mod kernel;
 pub(crate) mod kernels;
+mod loss_problem;
 mod losses;
 mod message;
 mod missing;
@@ -52,8 +52,8 @@ mod wire;
 mod zero_weights;
 
 pub use ask::Ask;
-pub(crate) use binary::Place;
 pub use block::{Block, InMemory, Partitions, ROWS};
+pub(crate) use continuation::Place;
 pub use driver::{Driver, Step};
 pub use ellipsoid::EllipsoidPlan;
 pub use engine::{FAN, MergeTree, fit, merge_all, pass};
@@ -65,4 +65,4 @@ pub use message::{Message, look};
 pub use missing::MissingPlan;
 pub use spec::{Objective, Plan, Spec};
 pub(crate) use task::Task;
-pub use whole::{Answer, WholeProblem};
+pub use whole::{WholeProblem, WholeSolution};

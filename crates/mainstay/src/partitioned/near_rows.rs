@@ -1,12 +1,32 @@
 //! The end of a fit in memory: rows near the threshold as they are, all others by a model.
 
 use super::ask::{Counting, Point};
+use super::continuation::{Goal, Place};
 use super::message::NearRows;
 use super::newton_step::{Damping, Expansion, newton_step};
 use super::problem::Problem;
 use super::row_terms::{Losses, share, smoothed_sum};
-use crate::linalg::{Dense, Matrix, vector};
+use crate::linalg::{ARMIJO, Dense, Matrix, vector};
 use crate::loss::Loss;
+
+/// Newton steps at most.
+const STEPS: usize = 200;
+/// A width is done with once a step promises less than this part of the gap.
+const SOLVED: f64 = 1e-4;
+/// Or less than this part of the objective: rounding hides a smaller fall.
+const ROUNDED_FALL: f64 = 1e-13;
+/// The smoothing is narrow enough once it leaves less than this part of the gap open.
+const NARROW_ENOUGH: f64 = 0.2;
+/// It is narrowed until it would leave this part of the gap open.
+const NARROW_TO: f64 = 0.15;
+/// But by this factor at most.
+const NARROW_AT_MOST: f64 = 0.3;
+/// Where too few rows hold the weights of a hinge: damping in units of the curvature of a row on the threshold.
+const DAMPING: f64 = 2.0;
+/// Rounding of the local objective, relative to its size: values that differ by less are the same.
+const ROUNDING: f64 = 1e-14;
+/// Part of a Newton step below which there is no step down.
+const SHORTEST: f64 = 1e-6;
 
 /// Where the rows near the threshold lead.
 pub(super) struct Finish {
@@ -79,7 +99,7 @@ impl<'a> Local<'a> {
             + vector::dot(&self.above.slope, &moved)
             + 0.5 * vector::dot(&moved, &self.bent(&moved))
             - self.above.weight * point.theta;
-        self.problem.apart(point) + self.problem.scale * (near + far)
+        self.problem.beside_losses(point) + self.problem.scale * (near + far)
     }
 
     fn expand(&self, point: &Point, width: f64) -> At {
@@ -135,21 +155,20 @@ impl<'a> Local<'a> {
     }
 }
 
-/// Newton's method with an ever narrower smoothing on the near rows; `scale` is the size of the objective.
+/// Newton's method with an ever narrower smoothing on the near rows.
 pub(super) fn finish(
     problem: &Problem,
-    start: &Point,
+    start: &Place,
     near: &NearRows,
     gram: &Dense,
-    (mut width, tol, scale): (f64, f64, f64),
+    goal: Goal,
 ) -> Finish {
-    const STEPS: usize = 200;
-    let local = Local::new(problem, start, near);
-    let mut point = start.clone();
+    let local = Local::new(problem, &start.point, near);
+    let (mut point, mut width) = (start.point.clone(), start.width);
     for _ in 0..STEPS {
         let at = local.expand(&point, width);
-        let few = problem.loss == Loss::Hinge && at.between < start.v.len() + 2;
-        let strength = if few { 2.0 * problem.scale / width } else { 0.0 };
+        let few = problem.loss == Loss::Hinge && at.between < point.v.len() + 2;
+        let strength = if few { DAMPING * problem.scale / width } else { 0.0 };
         let expansion = Expansion {
             curvature: &at.matrix,
             cross: &at.cross,
@@ -163,12 +182,14 @@ pub(super) fn finish(
             break;
         };
         point = next;
-        if step.fall <= 1e-4 * tol * scale || step.fall <= 1e-13 * before.abs() {
+        let small = SOLVED * goal.tol * goal.scale;
+        if step.fall <= small || step.fall <= ROUNDED_FALL * before.abs() {
             let open = problem.scale * at.open;
-            if open <= 0.2 * tol * scale {
+            if open <= NARROW_ENOUGH * goal.tol * goal.scale {
                 break;
             }
-            width *= (0.15 * tol * scale / open).sqrt().max(0.3);
+            let part = (NARROW_TO * goal.tol * goal.scale / open).sqrt();
+            width *= part.max(NARROW_AT_MOST);
         }
     }
     Finish { point, width }
@@ -182,10 +203,10 @@ fn descend(
     (fall, before, width): (f64, f64, f64),
 ) -> Option<Point> {
     let mut length = 1.0;
-    while length > 1e-6 {
+    while length > SHORTEST {
         let next = point.moved(step, length);
         let found = local.value(&next, width);
-        if found <= before - 1e-4 * length * fall + 1e-14 * before.abs() {
+        if found <= before - ARMIJO * length * fall + ROUNDING * before.abs() {
             return Some(next);
         }
         length *= 0.5;

@@ -4,6 +4,17 @@ use super::ask::Point;
 use super::problem::Problem;
 use crate::linalg::{Cholesky, Dense, vector};
 
+/// The first shift of the diagonal, beside its largest entry: rounding.
+const SHIFT: f64 = 1e-13;
+/// By how much a shift that did not make the matrix regular grows.
+const SHIFT_GROWTH: f64 = 100.0;
+/// Shifts tried at most.
+const SHIFTS: usize = 30;
+/// Sweeps of coordinate descent at most.
+const SWEEPS: usize = 2000;
+/// Change of a variable, beside the largest, at which coordinate descent stops.
+const SMALL: f64 = 1e-13;
+
 /// Slopes and curvatures of the losses at a point, summed over rows.
 pub(super) struct Expansion<'a> {
     /// Order p + 1, the intercept last.
@@ -123,8 +134,8 @@ fn with_regular(
     work: impl Fn(&Dense, &Cholesky) -> Vec<f64>,
 ) -> Vec<f64> {
     let largest = (0..order).fold(0.0, |m: f64, i| m.max(matrix[(i, i)].abs()));
-    let mut shift = 1e-13 * largest + f64::MIN_POSITIVE;
-    for _ in 0..30 {
+    let mut shift = SHIFT * largest + f64::MIN_POSITIVE;
+    for _ in 0..SHIFTS {
         let held = |i: usize| if i < damping.gram.nrows() { damping.gram[(i, i)] } else { 1.0 };
         let system = Dense::from_fn(order, order, |i, j| {
             matrix[(i, j)] + if i == j { shift + damping.strength * held(i) } else { 0.0 }
@@ -135,7 +146,7 @@ fn with_regular(
                 return found;
             }
         }
-        shift *= 100.0;
+        shift *= SHIFT_GROWTH;
     }
     vec![0.0; order]
 }
@@ -143,8 +154,6 @@ fn with_regular(
 /// Minimises $g^\top d + \frac12 d^\top H d + \sum_j \lambda_j |v_j + d_j|$ one variable at a time; intercept and threshold
 /// have no L1 part.
 fn coordinate_descent(problem: &Problem, point: &Point, h: &Dense, g: &[f64]) -> Vec<f64> {
-    const SWEEPS: usize = 2000;
-    const SMALL: f64 = 1e-13;
     let (order, p) = (g.len(), point.v.len());
     let mut d = vec![0.0; order];
     let mut slope = g.to_vec();

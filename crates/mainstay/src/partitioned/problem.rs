@@ -52,7 +52,7 @@ impl Problem {
     }
 
     /// All of the objective but the losses.
-    pub(super) fn apart(&self, point: &Point) -> f64 {
+    pub(super) fn beside_losses(&self, point: &Point) -> f64 {
         let ridge: f64 = self.squares.iter().zip(&point.v).map(|(q, v)| q * v * v).sum();
         let threshold = if self.worst { self.scale * self.k * point.theta } else { 0.0 };
         ridge + self.lasso_at(&point.v) + threshold

@@ -1,22 +1,29 @@
 //! A start from the sample of the first look: solved in memory, it saves two to three passes.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use super::ask::{PassAsk, Question};
-use super::binary::{Binary, Place, Setting};
+use super::ask::PassAsk;
 use super::block::Block;
+use super::continuation::{Continuation, Limits, Place, Smoothed};
 use super::first_look::FirstLook;
-use super::kernel::look_at;
-use super::message::Sums;
+use super::kernel::mean_gram;
+use super::task::misplaced;
 use super::units::Units;
-use super::zero_weights::{self, Outcome, ZeroTrial};
-use crate::error::{Error, Result};
+use super::zero_weights::{Outcome, Trial};
+use crate::error::Result;
 use crate::linalg::{Dense, Matrix};
 
-/// Gap to which a sample is solved: its own error is far larger.
-const TOL: f64 = 1e-4;
+/// Gap to which a part of the rows is solved: its own error is larger.
+const PART_TOL: f64 = 1e-3;
+/// The gap of a sample that holds all rows, as a part of the gap asked for: the fit then ends with its first pass.
+pub(super) const WHOLE_TOL: f64 = 0.5;
+/// Rows of the sample that are solved first, by themselves.
+const FIRST_ROWS: usize = 2000;
 /// Steps spent on a sample at most.
-pub(super) const STEPS: usize = 100;
+const STEPS: usize = 100;
+/// How near the value of zero weights the optimum of the sample must be for a trial, as a part of it.
+const SUSPECT: f64 = 0.99;
 /// Gap of zero weights on the sample below which they are tried on all rows.
 const NEARLY: f64 = 1e-2;
 
@@ -28,13 +35,41 @@ pub(super) enum Start {
     Zero { shares: Place, else_at: Place },
 }
 
+/// How a sample is solved.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sampling {
+    /// Rows that are solved first, by themselves, if there are twice as many.
+    pub first_rows: Option<usize>,
+    /// Gap to which these are solved.
+    pub first_tol: f64,
+    /// Gap to which the sample is solved.
+    pub tol: f64,
+    /// Gap of zero weights on the sample at which its shares are good enough to start from.
+    pub trial_tol: f64,
+    /// Width of the smoothing for an error as large as the scores, which one row per column would have.
+    pub rough_width: f64,
+}
+
+impl Sampling {
+    /// A part of the sample first; a sample may hold all rows.
+    pub(super) fn in_two_stages(whole: bool, tol: f64, rough_width: f64) -> Self {
+        let first_tol = PART_TOL.max(tol);
+        Self {
+            first_rows: Some(FIRST_ROWS),
+            first_tol,
+            tol: if whole { WHOLE_TOL * tol } else { first_tol },
+            trial_tol: tol,
+            rough_width,
+        }
+    }
+}
+
 /// Sampled rows and their moments.
 pub(super) struct Sample {
     block: Block<'static>,
     pass: PassAsk,
     /// Mean of $(z, 1)(z, 1)^\top$.
-    pub gram: Dense,
-    weight: f64,
+    pub gram: Arc<Dense>,
     /// Whether it holds all rows.
     whole: bool,
 }
@@ -63,27 +98,17 @@ impl Sample {
         weight: f64,
         whole: bool,
     ) -> Result<Self> {
-        let gram = super::kernel::mean_gram(&block, &pass, weight)?;
-        Ok(Self { block, pass, gram, weight, whole })
+        let gram = Arc::new(mean_gram(&block, &pass, weight)?);
+        Ok(Self { block, pass, gram, whole })
     }
 
     /// Number of rows.
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.block.len()
     }
 
-    /// Whether it holds all rows.
-    pub(super) fn whole(&self) -> bool {
-        self.whole
-    }
-
-    /// A pass over it without questions.
-    pub(super) fn pass(&self) -> &PassAsk {
-        &self.pass
-    }
-
     /// Its first rows, which are a sample too: rows are in the order of their draws.
-    pub(super) fn part(&self, rows: usize) -> Block<'_> {
+    fn part(&self, rows: usize) -> Block<'_> {
         let rows = rows.min(self.len());
         Block {
             x: Cow::Borrowed(&self.block.x),
@@ -97,7 +122,7 @@ impl Sample {
     }
 
     /// Weight of its first rows, with the factors of the classes, and the share of class `positive` in it.
-    pub(super) fn weights_of(&self, rows: usize, positive: usize) -> (f64, f64) {
+    fn weights_of(&self, rows: usize, positive: usize) -> (f64, f64) {
         let block = self.part(rows);
         let (mut total, mut own) = (0.0, 0.0);
         for (i, &label) in block.labels.iter().enumerate() {
@@ -109,56 +134,72 @@ impl Sample {
     }
 
     /// Where a fit of all rows starts.
-    pub(super) fn start(&self, setting: &Setting) -> Result<Start> {
-        let p = self.pass.factors.len();
-        let (_, own) = self.weights_of(usize::MAX, setting.positive);
+    pub(super) fn start<S: Smoothed>(&self, problem: &S, limits: Limits) -> Result<Start> {
+        let sampling = problem.sampling(self.whole, limits.tol);
+        let (place, objective) = self.solve(problem, &sampling)?;
+        let (weight, own) = self.weights_of(usize::MAX, problem.positive());
         if own <= 0.0 || own >= 1.0 {
-            return Ok(Start::At(Binary::zero(p)));
-        }
-        let part = Setting {
-            problem: setting.problem.for_part(self.weight),
-            tol: if self.whole { 0.5 * setting.tol } else { TOL.max(setting.tol) },
-            passes: STEPS,
-            ..setting.clone()
-        };
-        let mut binary = Binary::new(part.clone(), Binary::zero(p));
-        while !binary.done() {
-            let sums = self.look(binary.question())?;
-            binary.absorb(&sums, &self.gram)?;
-        }
-        let mut place = Place { point: binary.point().clone(), ..binary.place().clone() };
-        if !self.whole {
-            // The error of the sample: its rows on the threshold are not those of all rows.
-            let rough = (p as f64 / self.block.len() as f64).sqrt();
-            place.width = place.width.max(rough);
-        }
-        if !zero_weights::suspect(&part.problem, binary.certificate().primal) {
             return Ok(Start::At(place));
         }
-        Ok(match self.zero_shares(&part)? {
+        let part = problem.for_part(weight, own);
+        if objective < SUSPECT * part.constant().1 {
+            return Ok(Start::At(place));
+        }
+        let trial = Trial::new(Continuation::new(part, place.clone(), limits), None);
+        let shares = trial.map(|trial| self.zero_shares(trial, sampling.trial_tol)).transpose()?;
+        Ok(match shares.flatten() {
             Some(shares) => Start::Zero { shares, else_at: place },
             None => Start::At(place),
         })
     }
 
-    /// Shares that prove zero weights optimal for the sample, or nearly so.
-    fn zero_shares(&self, part: &Setting) -> Result<Option<Place>> {
-        let mut trial = ZeroTrial::new(part.clone(), None);
-        for _ in 0..STEPS {
-            let sums = self.look(trial.question())?;
-            match trial.absorb(&sums, &self.gram, part.tol)? {
-                Outcome::Proven => return Ok(Some(trial.place().clone())),
-                Outcome::GivenUp => break,
-                Outcome::Open => {}
+    /// The optimum of the sample, with a smoothing as wide as its error, and the objective there.
+    fn solve<S: Smoothed>(&self, problem: &S, sampling: &Sampling) -> Result<(Place, f64)> {
+        let mut place = problem.start();
+        let mut objective = 0.0;
+        let all = self.len();
+        for rows in sampling.first_rows.into_iter().chain([usize::MAX]) {
+            let last = rows >= all;
+            let (weight, own) = self.weights_of(rows, problem.positive());
+            if (!last && all < 2 * rows) || own <= 0.0 || own >= 1.0 {
+                continue;
+            }
+            let part = problem.for_part(weight, own);
+            let limits =
+                Limits { tol: if last { sampling.tol } else { sampling.first_tol }, passes: STEPS };
+            let mut continuation = Continuation::new(part, place, limits);
+            while !continuation.done() {
+                let sums = self.look(&continuation, rows)?;
+                continuation.absorb(&sums)?;
+            }
+            objective = continuation.certificate().primal;
+            place = Place { point: continuation.point().clone(), ..continuation.place().clone() };
+            if !(last && self.whole) {
+                // The error of the sample: its rows on the threshold are not those of all rows.
+                let rough = (place.point.v.len() as f64 / rows.min(all) as f64).sqrt();
+                let widest = problem.start().width;
+                place.width = place.width.max((rough * sampling.rough_width).min(widest));
             }
         }
-        let near = trial.certificate().gap() <= NEARLY;
-        Ok(near.then(|| trial.place().clone()))
+        Ok((place, objective))
     }
 
-    fn look(&self, question: Question) -> Result<Sums> {
-        let pass = PassAsk { questions: vec![question], ..self.pass.clone() };
-        let mut answers = look_at(&self.block, &pass)?;
-        answers.pop().ok_or_else(|| Error::Numerical("a sample without an answer".into()))
+    /// Shares that prove zero weights optimal for the sample, or nearly so.
+    fn zero_shares<S: Smoothed>(&self, mut trial: Trial<S>, tol: f64) -> Result<Option<Place>> {
+        for _ in 0..STEPS {
+            let sums = self.look(trial.shares(), usize::MAX)?;
+            if !matches!(trial.absorb(&sums, tol)?, Outcome::Open) {
+                break;
+            }
+        }
+        let near = trial.proven() || trial.certificate().gap() <= NEARLY;
+        Ok(near.then(|| trial.shares().place().clone()))
+    }
+
+    /// One question about its first `rows` rows.
+    fn look<S: Smoothed>(&self, continuation: &Continuation<S>, rows: usize) -> Result<S::Sums> {
+        let question = [continuation.question()];
+        let mut answers = continuation.problem().look(&self.part(rows), &self.pass, &question)?;
+        answers.pop().ok_or_else(misplaced)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::binary::Place;
+use super::continuation::Place;
 use super::first_look::FirstLook;
 use super::kernels::{KernelAsk, KernelSums};
 use crate::data::ClassWeight;

@@ -3,16 +3,18 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::ask::PassAsk;
-use super::binary::{Binary, Place, Setting};
 use super::block::{Block, ROWS};
+use super::continuation::{Continuation, Limits, Place};
 use super::engine::{FAN, MergeTree};
 use super::first_look::draw;
 use super::kernel::{each_chunk, look_at};
 use super::kernels::KernelSums;
+use super::loss_problem::LossProblem;
 use super::message::{Inner, Message, Sums};
 use super::problem::Problem;
 use super::row_terms::{Losses, share};
@@ -63,7 +65,7 @@ pub struct WholeProblem<'a> {
 
 /// What the passes found, in solver units.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct WholeSolution {
     /// Weights.
     pub v: Vec<f64>,
     /// Intercept.
@@ -82,22 +84,23 @@ impl WholeProblem<'_> {
         &self,
         start: Option<(&[f64], f64)>,
         budget: &mut Budget<'_>,
-    ) -> Result<Option<Answer>> {
+    ) -> Result<Option<WholeSolution>> {
         let sample = self.sample()?;
-        let setting = self.setting(AIM * budget.tol());
+        let problem = self.problem(&sample);
+        let limits = Limits { tol: AIM * budget.tol(), passes: usize::MAX };
         let place = match start {
-            Some((v, b)) if setting.problem.smooth() => Place::at(v.to_vec(), b),
-            _ => match sample.start(&setting)? {
+            Some((v, b)) if problem.problem.smooth() => Place::at(v.to_vec(), b),
+            _ => match sample.start(&problem, limits)? {
                 Start::Zero { .. } if self.worst.is_some() => return Ok(None),
                 Start::At(place) | Start::Zero { else_at: place, .. } => place,
             },
         };
-        let mut binary = Binary::new(setting, place);
-        while !binary.done() && budget.take()? {
-            let ask = PassAsk { questions: vec![binary.question()], ..self.pass() };
-            binary.absorb(&self.look(&ask, budget)?, &sample.gram)?;
+        let mut fit = Continuation::new(problem, place, limits);
+        while !fit.done() && budget.take()? {
+            let ask = PassAsk { questions: vec![fit.question()], ..self.pass() };
+            fit.absorb(&self.look(&ask, budget)?)?;
         }
-        self.answer(&binary).map(Some)
+        self.answer(&fit).map(Some)
     }
 
     /// A pass without questions. Weights are taken as they are, whatever the class.
@@ -112,7 +115,7 @@ impl WholeProblem<'_> {
         }
     }
 
-    fn setting(&self, tol: f64) -> Setting {
+    fn problem(&self, sample: &Sample) -> LossProblem {
         let total: f64 = self.weights.iter().sum();
         let problem = Problem {
             loss: self.loss,
@@ -124,7 +127,7 @@ impl WholeProblem<'_> {
             intercept: self.intercept,
             total,
         };
-        Setting { problem, positive: 1, tol, passes: usize::MAX }
+        LossProblem { problem, positive: 1, gram: Arc::clone(&sample.gram) }
     }
 
     /// The rows of one chunk.
@@ -187,11 +190,11 @@ impl WholeProblem<'_> {
         .ok_or_else(|| Error::Numerical("a pass over no rows".into()))
     }
 
-    fn answer(&self, binary: &Binary) -> Result<Answer> {
-        let point = binary.point();
+    fn answer(&self, fit: &Continuation<LossProblem>) -> Result<WholeSolution> {
+        let point = fit.point();
         let none = (point.clone(), 1.0);
-        let (proof, width) = binary.proof().unwrap_or(&none);
-        let (counting, ask) = (binary.counting(), self.pass());
+        let (proof, width) = fit.proof().unwrap_or(&none);
+        let (counting, ask) = (fit.problem().counting(fit.place()), self.pass());
         let of_chunk = |chunk: usize| -> Result<Vec<(f64, f64)>> {
             let block = self.block(chunk);
             let mut rows = Vec::with_capacity(block.len());
@@ -221,6 +224,6 @@ impl WholeProblem<'_> {
                 }
             }
         }
-        Ok(Answer { v: point.v.clone(), b: point.b, shares, pulls })
+        Ok(WholeSolution { v: point.v.clone(), b: point.b, shares, pulls })
     }
 }

@@ -345,15 +345,8 @@ pub(super) fn finish(
         floor,
     );
     let model = model.having_met(|w| met.variance(w));
-    let mut unmeasured = base_rates(merged);
-    if !after && rates.any() {
-        // The model speaks of the true classes, the shares are those of the labels.
-        let own = |share: f64| (share - rates.negative) / rates.kept();
-        for share in &mut unmeasured {
-            *share = own(*share).clamp(floor, 1.0 - floor);
-        }
-    }
-    let model = model.with_base_rates(&unmeasured)?;
+    let corrected = (!after && rates.any()).then_some(rates);
+    let model = model.with_base_rates(&base_rates(merged, corrected, floor))?;
     let mut fitted = assemble(merged, Model::GaussianLinear(model), params.tol, fits);
     fitted = fitted.with("label_posterior", label_posterior(merged, fits)).with("alpha", alpha);
     if let Some(table) = table {
@@ -363,13 +356,17 @@ pub(super) fn finish(
     Ok(fitted)
 }
 
-/// Share of the class that is +1 in each binary problem.
-fn base_rates(merged: &Merged) -> Vec<f64> {
+/// Share of the class that is +1 in each binary problem: of the labels, or, where `rates` of them are wrong, of the true
+/// classes, at least `floor` from 0 and 1.
+fn base_rates(merged: &Merged, rates: Option<&Rates>, floor: f64) -> Vec<f64> {
     let shares = shares(&merged.data);
     let rate = |class: usize| -> f64 {
         let own = merged.data.labels().iter().zip(&shares).filter(|(label, _)| **label == class);
         own.map(|(_, share)| share).sum()
     };
     let classes = merged.data.n_classes();
-    if classes == 2 { vec![rate(1)] } else { (0..classes).map(rate).collect() }
+    let labelled = if classes == 2 { vec![rate(1)] } else { (0..classes).map(rate).collect() };
+    let Some(rates) = rates else { return labelled };
+    let own = |share: f64| (share - rates.negative) / rates.kept();
+    labelled.into_iter().map(|share| own(share).clamp(floor, 1.0 - floor)).collect()
 }

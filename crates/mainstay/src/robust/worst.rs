@@ -66,15 +66,12 @@ pub(super) fn fit(
     control: &Control,
 ) -> Result<Fitted> {
     let Learnt { merged, expected, x, model } = learnt;
-    let p = x.ncols();
     let mut x = model.posterior(&x, None)?.mean;
     let shares = shares(&merged.data);
     let means = x.tr_mul_vec(&shares);
     // With an intercept a feature at its mean says nothing; without one it says what the mean says.
-    let centre = if params.fit_intercept { means.clone() } else { vec![0.0; p] };
-    for i in 0..x.nrows() {
-        x.row_mut(i).iter_mut().zip(&centre).for_each(|(v, c)| *v -= c);
-    }
+    let centre = if params.fit_intercept { means.clone() } else { vec![0.0; means.len()] };
+    subtract(&centre, &mut x);
     let losable = expected.missing.as_ref().map(|missing| losable(missing, &means, &centre));
     let axes = match expected.errors {
         Some(each) => each.data().iter().any(|v| *v > 0.0).then_some(HalfAxes::Each(each)),
@@ -100,6 +97,12 @@ pub(super) fn fit(
     let mut fitted = finish(&merged, &fits, &stated, model, (alpha, table))?;
     fitted.worst_rows = Some(worst_rows(&merged, data, &found));
     Ok(fitted)
+}
+
+fn subtract(centre: &[f64], x: &mut Dense) {
+    for i in 0..x.nrows() {
+        x.row_mut(i).iter_mut().zip(centre).for_each(|(v, c)| *v -= c);
+    }
 }
 
 fn signs(merged: &Merged, problem: usize) -> Vec<f64> {

@@ -38,22 +38,7 @@ pub(super) fn solve(
     if problem.k >= problem.total() {
         return Ok(None);
     }
-    let whole = WholeProblem {
-        x: problem.x,
-        units,
-        y,
-        weights: problem.weights,
-        loss: match problem.loss {
-            RowLoss::Hinge => Loss::Hinge,
-            RowLoss::SquaredHinge => Loss::SquaredHinge,
-            RowLoss::Logistic => Loss::Logistic,
-        },
-        worst: Some(problem.k),
-        scale: problem.scale,
-        squares: units.factors.iter().map(|t| problem.ridge * t * t).collect(),
-        lasso: vec![0.0; units.factors.len()],
-        intercept: problem.fit_intercept,
-    };
+    let whole = whole(problem, y, units);
     let found = budget.stage(budget.tol(), MOST_PASSES, |budget| whole.solve(None, budget))?;
     let Some(found) = found else { return Ok(None) };
     let (w, b) = units.to_user(&found.v, found.b)?;
@@ -69,6 +54,26 @@ pub(super) fn solve(
     let iterate = Iterate { v: Vec::new(), hyperplanes };
     let route = vec!["passes"];
     Ok(enough.then_some(Solution { iterate, dual, certificate, route }))
+}
+
+/// The two-class `problem` as the passes know it.
+fn whole<'a>(problem: &Problem<'a>, y: &'a [f64], units: &'a ColumnUnits) -> WholeProblem<'a> {
+    WholeProblem {
+        x: problem.x,
+        units,
+        y,
+        weights: problem.weights,
+        loss: match problem.loss {
+            RowLoss::Hinge => Loss::Hinge,
+            RowLoss::SquaredHinge => Loss::SquaredHinge,
+            RowLoss::Logistic => Loss::Logistic,
+        },
+        worst: Some(problem.k),
+        scale: problem.scale,
+        squares: units.factors.iter().map(|t| problem.ridge * t * t).collect(),
+        lasso: vec![0.0; units.factors.len()],
+        intercept: problem.fit_intercept,
+    }
 }
 
 #[cfg(test)]

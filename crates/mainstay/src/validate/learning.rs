@@ -67,7 +67,7 @@ fn smaller(finished: &Finished<'_>) -> Result<Vec<Size>> {
     Ok(sizes.into_iter().map(mean).collect())
 }
 
-/// The folds of the cross-validation are one more size: one value a repeat.
+/// The folds of the cross-validation are one more size: one value per repeat.
 fn folds(finished: &Finished<'_>) -> Result<Option<Size>> {
     let n = finished.labels.len();
     let mut values = Vec::new();

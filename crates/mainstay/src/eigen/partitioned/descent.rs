@@ -1,9 +1,9 @@
-//! The monotone descent of all pairs of planes, one step a pass.
+//! The monotone descent of all pairs of planes, one step per pass.
 
 use super::task::{Known, misplaced, ratio};
 use crate::control::Control;
 use crate::data::Dataset;
-use crate::eigen::class_pairs::{Accuracy, ClassPairs, PairFit};
+use crate::eigen::class_pairs::{Accuracy, ClassPairs, MONOTONE_ITERATIONS, MONOTONE_TOL, PairFit};
 use crate::eigen::estimator::prepare;
 use crate::eigen::majoriser::Majoriser;
 use crate::eigen::moments::Moments;
@@ -14,7 +14,7 @@ use crate::eigen::robust::{RobustRegecParams, Xi, XiRule};
 use crate::eigen::strategy::{self, NO_BETTER, PairPlanes, too_large};
 use crate::eigen::units::PlaneUnits;
 use crate::error::{Error, Result};
-use crate::linalg::Dense;
+use crate::linalg::{Dense, TINY};
 use crate::partitioned::Place;
 use crate::partitioned::kernels::planes::{DistanceSums, PlaneQuestion, StepSums};
 use crate::uncertainty::ellipsoid::{Ellipsoid, Ellipsoids};
@@ -58,6 +58,32 @@ struct Pair {
     steps: usize,
     rests: bool,
     stage: &'static str,
+}
+
+impl Pair {
+    /// A pair that starts its descent at `z`, robust against whole ellipsoids.
+    fn new(
+        classes: (usize, usize),
+        nominal: Plane,
+        z: Vec<f64>,
+        (penalty, units): (&Penalty, &PlaneUnits),
+    ) -> Self {
+        Self {
+            classes,
+            nominal,
+            numerator: ScaledDiagonal::new(&penalty.numerator, units),
+            denominator: ScaledDiagonal::new(&penalty.denominator, units),
+            share: 1.0,
+            size: 1.0,
+            shrinks: 0,
+            start: z.clone(),
+            z,
+            best: None,
+            steps: 0,
+            rests: false,
+            stage: strategy::DESCENT,
+        }
+    }
 }
 
 /// The best plane so far.
@@ -147,23 +173,17 @@ impl Descents {
             let z = start(known, at, &units, fit.map_or(&nominal, |fit| &fit.plane));
             let (own, other) = (moments.diagonal(classes.0), moments.diagonal(classes.1));
             let penalty = Penalty::new(params.regularization, params.delta, &own, &other);
-            pairs.push(Pair {
-                classes,
-                numerator: ScaledDiagonal::new(&penalty.numerator, &units),
-                denominator: ScaledDiagonal::new(&penalty.denominator, &units),
-                share: (1.0 - xi) * size,
-                size,
-                shrinks: 0,
-                start: z.clone(),
-                z,
-                best: None,
-                steps: 0,
-                rests: certain || size == 0.0,
-                stage: if certain { strategy::NOMINAL } else { strategy::DESCENT },
-                nominal,
-            });
+            let mut pair = Pair::new(classes, nominal, z, (&penalty, &units));
+            pair.size = size;
+            pair.share = (1.0 - xi) * size;
+            if certain {
+                pair.stage = strategy::NOMINAL;
+            }
+            pair.rests = certain || size == 0.0;
+            pairs.push(pair);
         }
-        let (tol, max_iter) = (params.tol.unwrap_or(1e-7), params.max_iter.unwrap_or(300));
+        let tol = params.tol.unwrap_or(MONOTONE_TOL);
+        let max_iter = params.max_iter.unwrap_or(MONOTONE_ITERATIONS);
         Ok(Self { units, outside, inside, xi, tol, max_iter, pairs, judged: None })
     }
 
@@ -314,7 +334,7 @@ impl Pair {
         let mut slope: Vec<f64> = sums.slope.iter().map(|v| v / scale).collect();
         self.denominator.add_product(1.0, &z, &mut slope);
         let form = Majoriser::Tall { numerator, curvature };
-        let start = 1.0 / form.numerator(&z).max(1e-300);
+        let start = 1.0 / form.numerator(&z).max(TINY);
         minimise(&form, &slope, sums.constant / bottom, start)
     }
 }

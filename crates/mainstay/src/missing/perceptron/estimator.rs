@@ -97,7 +97,7 @@ pub struct PerceptronState {
 /// Rows of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
-    /// One row a sample; 0 is a missing feature.
+    /// One row per sample; 0 is a missing feature.
     pub x: &'a Matrix,
     /// Class index of every row.
     pub labels: &'a [usize],

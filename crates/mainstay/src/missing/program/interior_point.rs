@@ -119,26 +119,15 @@ impl Interior {
         let (control, limit) = (budget.control(), budget.left());
         // Weights of zero, where it starts, are what every answer must beat.
         self.evaluate(problem);
-        // Without loss nothing is left to prove: it is never negative. Far from the end a step costs much more than a look.
-        let eager = !self.scaled.may_deactivate;
-        if eager {
+        if self.eager() {
+            // Without loss nothing is left to prove: it is never negative.
             self.best.offer_dual(0.0, || ());
         }
         let mut totals = self.totals();
         while budget.left() > 0 {
             control.check()?;
-            let norm = self.scaled.norm;
-            let allowed = budget.tol() * (totals.primal / norm).max(1.0);
-            // The exact objective is below that of the iterate, whose slack shrinks with the products.
-            let near = (totals.primal - totals.dual) / norm <= NEAR * allowed || budget.left() == 1;
-            if near {
-                self.keep_bound(totals.dual / norm);
-            }
-            if near || eager {
-                self.evaluate(problem);
-                if self.best.gap(1.0) <= SAFETY * budget.tol() {
-                    return Ok(());
-                }
+            if self.proves(problem, &totals, budget) {
+                return Ok(());
             }
             control.progress(budget.spent() as u64, limit as u64);
             let Ok(system) = self.factor() else { break };
@@ -153,6 +142,27 @@ impl Interior {
         self.keep_bound(totals.dual / self.scaled.norm);
         self.evaluate(problem);
         Ok(())
+    }
+
+    /// Whether the answer is evaluated after every step: far from the end a step costs much more than a look.
+    fn eager(&self) -> bool {
+        !self.scaled.may_deactivate
+    }
+
+    /// Evaluates the present point where it may be good enough, and says whether the gap is reached.
+    fn proves(&mut self, problem: &RobustHinge<'_>, totals: &Totals, budget: &Budget<'_>) -> bool {
+        let norm = self.scaled.norm;
+        let allowed = budget.tol() * (totals.primal / norm).max(1.0);
+        // The exact objective is below that of the iterate, whose slack shrinks with the products.
+        let near = (totals.primal - totals.dual) / norm <= NEAR * allowed || budget.left() == 1;
+        if near {
+            self.keep_bound(totals.dual / norm);
+        }
+        if !(near || self.eager()) {
+            return false;
+        }
+        self.evaluate(problem);
+        self.best.gap(1.0) <= SAFETY * budget.tol()
     }
 
     /// The best weights, the best intercept and the best dual point, in the user's units.

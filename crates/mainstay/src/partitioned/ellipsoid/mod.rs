@@ -11,9 +11,11 @@ mod tests;
 
 use self::problem::Ellipsoid;
 use self::shape::Principal;
+use super::ask::Point;
 use super::continuation::Limits;
 use super::first_look::FirstLook;
-use super::one_versus_rest::Recipe;
+use super::one_versus_rest::ClassPlan;
+use super::sample::Sample;
 use super::task::ClassSide;
 use super::units::Units;
 use crate::data::{ClassWeight, Shape};
@@ -35,7 +37,7 @@ pub struct EllipsoidPlan {
     pub max_iter: usize,
 }
 
-impl Recipe for EllipsoidPlan {
+impl ClassPlan for EllipsoidPlan {
     type Problem = Ellipsoid;
 
     fn class_weight(&self) -> &ClassWeight {
@@ -50,7 +52,13 @@ impl Recipe for EllipsoidPlan {
         Units::new(look, factors, (true, false))
     }
 
-    fn problem(&self, look: &FirstLook, units: &Units, side: &ClassSide) -> Result<Ellipsoid> {
+    fn problem(
+        &self,
+        look: &FirstLook,
+        units: &Units,
+        _: &Sample,
+        side: &ClassSide,
+    ) -> Result<Ellipsoid> {
         let p = look.columns;
         let shape = match look.errors {
             0 => Some(Principal::new(&self.uncertainty, p)?),
@@ -69,11 +77,11 @@ impl Recipe for EllipsoidPlan {
         })
     }
 
-    fn one_sided(&self, _: &FirstLook) -> Result<f64> {
-        Ok(1.0)
+    fn one_sided(&self, _: &FirstLook) -> Result<(f64, f64)> {
+        Ok((1.0, 0.0))
     }
 
-    fn complete(&self, fitted: Fitted, _: usize) -> Result<Fitted> {
+    fn complete(&self, fitted: Fitted, _: &[Point]) -> Result<Fitted> {
         Ok(fitted)
     }
 

@@ -5,9 +5,8 @@ use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::linalg::{Dense, vector};
 use crate::partitioned::ask::{PassAsk, Point};
-use crate::partitioned::binary::{Binary, Place};
 use crate::partitioned::block::Block;
-use crate::partitioned::continuation::{Pace, Smoothed, Values};
+use crate::partitioned::continuation::{Before, Pace, Place, Smoothed, Values};
 use crate::partitioned::ellipsoid_rows::{self, EllipsoidAsk, Question, smoothed};
 use crate::partitioned::kernels::{KernelAsk, KernelSums};
 use crate::partitioned::message::SmoothedSums;
@@ -16,6 +15,13 @@ use crate::partitioned::units::Units;
 
 /// The ridge that keeps the system regular while zero weights are tried, beside the weight of the losses.
 const RIDGE: f64 = 1e-9;
+/// Width of the first smoothing, in units of the margin.
+const START_WIDTH: f64 = 1.0;
+/// Width of the smoothing while zero weights are tried: small beside the loss of a row.
+const TRIAL_WIDTH: f64 = 0.1;
+/// The smoothing is narrowed to a quarter at most, once the step promises less than twice what it leaves open, and until it
+/// leaves a quarter of the gap open; see [`Pace`].
+const PACE: Pace = Pace { ready: 2.0, least: 0.25, share: 0.25, narrowest: 0.0 };
 
 /// $$\min_{v, b}\ \tfrac12 \|w\|^2 + C \sum_i c_i \max(0,\ 1 + m_i \|L_i^\top w\| - y_i(v^\top z_i + b)),\qquad w_j = t_j v_j.$$
 #[derive(Debug, Clone)]
@@ -131,13 +137,13 @@ impl Smoothed for Ellipsoid {
         self.positive
     }
 
-    fn question(&self, place: &Place, before: Option<f64>) -> Question {
+    fn question(&self, place: &Place, before: Option<&Before>, _: Option<f64>) -> Question {
         let support = |shape: &Principal| shape.support(&self.weights(&place.point));
         Question {
             positive: self.positive,
             point: place.point.clone(),
             width: place.width,
-            before,
+            before: before.map(|b| b.from.width),
             support: self.shape.as_ref().map(support),
         }
     }
@@ -181,8 +187,8 @@ impl Smoothed for Ellipsoid {
         Step { to: Point { v: step[..p].to_vec(), b: step[p], theta: 0.0 }, fall }
     }
 
-    fn pace(&self) -> Pace {
-        Pace { ready: 2.0, least: 0.25, share: 0.25 }
+    fn pace(&self, _: &Place, _: &Step) -> Option<Pace> {
+        Some(PACE)
     }
 
     fn for_part(&self, weight: f64, own: f64) -> Self {
@@ -190,7 +196,7 @@ impl Smoothed for Ellipsoid {
     }
 
     fn start(&self) -> Place {
-        Place { width: 1.0, ..Binary::zero(self.factors.len()) }
+        Place::zero(self.factors.len(), START_WIDTH)
     }
 
     fn constant(&self) -> (Point, f64) {
@@ -202,10 +208,10 @@ impl Smoothed for Ellipsoid {
 
     /// Without a ridge the optimum balances the moved rows. With a width small beside the loss of the lighter class all of
     /// its rows count in full.
-    fn zero_trial(&self) -> (Self, Place) {
+    fn zero_trial(&self) -> Option<(Self, Place)> {
         let trial = Self { ridge: RIDGE * self.scale * self.total, ..self.clone() };
-        let place = Place { point: self.constant().0, width: 0.1, positive_only: false };
-        (trial, place)
+        let place = Place { point: self.constant().0, width: TRIAL_WIDTH, positive_only: false };
+        Some((trial, place))
     }
 
     fn to_user(&self, point: &Point, units: &Units) -> Result<(Vec<f64>, f64)> {

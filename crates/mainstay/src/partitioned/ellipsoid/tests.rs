@@ -7,9 +7,8 @@ use super::shape::Principal;
 use crate::data::Shape;
 use crate::linalg::{Dense, Matrix};
 use crate::partitioned::ask::{PassAsk, Point};
-use crate::partitioned::binary::Place;
 use crate::partitioned::block::Block;
-use crate::partitioned::continuation::Smoothed;
+use crate::partitioned::continuation::{Place, Smoothed};
 use crate::partitioned::ellipsoid_rows::look;
 
 const ROWS: usize = 6;
@@ -127,8 +126,8 @@ proptest! {
         let (w, b, width) = draw.point;
         let point = Point { v: w.to_vec(), b, theta: 0.0 };
         let place = Place { point: point.clone(), width, positive_only: false };
-        let asked = if draw.trial { problem.zero_trial().0 } else { problem.clone() };
-        let sums = look(&draw.block(), &pass(), &[asked.question(&place, None)]).unwrap();
+        let asked = if draw.trial { problem.zero_trial().unwrap().0 } else { problem.clone() };
+        let sums = look(&draw.block(), &pass(), &[asked.question(&place, None, None)]).unwrap();
         let found = problem.certify(&point, &sums[0]);
         let own = draw.objective(w, b);
         prop_assert!((own - found.primal).abs() <= 1e-10 * own.max(1.0), "{own} {found:?}");
@@ -148,7 +147,7 @@ proptest! {
         let at = |w: [f64; 2], b: f64| {
             let point = Point { v: w.to_vec(), b, theta: 0.0 };
             let place = Place { point, width, positive_only: false };
-            let sums = look(&draw.block(), &pass(), &[problem.question(&place, None)]).unwrap();
+            let sums = look(&draw.block(), &pass(), &[problem.question(&place, None, None)]).unwrap();
             (problem.values(&place.point, &sums[0]).here, place, sums)
         };
         let (_, place, sums) = at(w, b);

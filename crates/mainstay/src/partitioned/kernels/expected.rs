@@ -8,6 +8,9 @@ use crate::error::Result;
 use crate::linalg::{Dense, vector};
 use crate::loss::{Terms, expected_logistic};
 
+/// A curvature below this is none: a quotient by it could overflow.
+const VANISHED: f64 = 1e-290;
+
 /// One point for every class that is still open.
 ///
 /// With $z = x - \mu$, $q$ the share of rows that will lack a feature and $k = 1 - q$ a row has the mean $k z - d$ and the
@@ -117,7 +120,7 @@ impl ExpectedSums {
     ) {
         let (n, p) = (mean.nrows(), mean.ncols());
         let bends: Vec<f64> = (0..n).map(|i| c[i] * terms[i].mm).collect();
-        let ratio = |t: &Terms| if t.mm > 1e-290 { t.mv / t.mm } else { 0.0 };
+        let ratio = |t: &Terms| if t.mm > VANISHED { t.mv / t.mm } else { 0.0 };
         // 2 V w of every row, if it has variances.
         let images = own.as_ref().map(|own| Dense::from_fn(n, p, |i, j| 2.0 * own[(i, j)] * w[j]));
         let tilted = Dense::from_fn(n, p + 1, |i, j| {

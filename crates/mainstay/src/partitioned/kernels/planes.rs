@@ -5,14 +5,14 @@ use super::super::message::{add, add_matrix};
 use super::super::wire::{Reader, Symmetric, Wire, damaged, wire};
 use super::rows::{Chunk, RowUnits};
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, qr_triangle, vector};
+use crate::linalg::{Dense, TINY, qr_triangle, vector};
 
 /// Relative closeness to a kink at which majorisers are cut off.
 pub(crate) const CLAMP: f64 = 1e-7;
 
 /// $\theta = |d|/(|d| + \rho)$ in $(|d| + \rho)^2 \le d^2/\theta + \rho^2/(1 - \theta)$, away from its ends.
 pub(crate) fn own_part(distance: f64, reach: f64) -> f64 {
-    (distance.abs() / (distance.abs() + reach).max(1e-300)).clamp(CLAMP, 1.0 - CLAMP)
+    (distance.abs() / (distance.abs() + reach).max(TINY)).clamp(CLAMP, 1.0 - CLAMP)
 }
 
 /// What is asked about classes and planes.
@@ -220,7 +220,7 @@ impl DistanceSums {
                 let beyond = (d.abs() - rho).max(0.0);
                 self.bottom += c * beyond * beyond;
                 self.weights[1] += c;
-                let floor = rho.max(CLAMP * d.abs()).max(1e-300);
+                let floor = rho.max(CLAMP * d.abs()).max(TINY);
                 pulls[i] = (c * beyond).copysign(d);
                 other_spread += c * beyond / floor;
                 constant += 0.5 * c * beyond * floor;

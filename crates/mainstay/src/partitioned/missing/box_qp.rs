@@ -18,6 +18,16 @@ pub(super) struct BoxProgram<'a> {
 const STEPS: usize = 60;
 /// What is left to gain, beside what was gained, at which to stop.
 const SMALL: f64 = 1e-10;
+/// The first shift of the diagonal, beside its largest entry.
+const SHIFT: f64 = 1e-11;
+/// By how much a shift that did not make the matrix regular grows.
+const SHIFT_GROWTH: f64 = 100.0;
+/// Shifts tried at most.
+const SHIFTS: usize = 12;
+/// Halvings of a step at most.
+const HALVINGS: usize = 40;
+/// The part of the fall that the slope promises which a step must reach at least.
+const SUFFICIENT: f64 = 0.1;
 
 impl BoxProgram<'_> {
     /// Variables that are not held at a bound by their slope.
@@ -33,9 +43,9 @@ impl BoxProgram<'_> {
         let part = |i: usize, j: usize| self.matrix[(free[i], free[j])];
         let mut system = Dense::from_fn(free.len(), free.len(), part);
         let largest = (0..free.len()).fold(0.0, |m: f64, i| m.max(system[(i, i)]));
-        let mut shift = 1e-11 * largest + f64::MIN_POSITIVE;
+        let mut shift = SHIFT * largest + f64::MIN_POSITIVE;
         let target: Vec<f64> = free.iter().map(|&i| -slope[i]).collect();
-        for _ in 0..12 {
+        for _ in 0..SHIFTS {
             system.add_diagonal(shift);
             if let Some(factor) = Cholesky::new(&system) {
                 let found = factor.solve(&target);
@@ -45,7 +55,7 @@ impl BoxProgram<'_> {
                     return Some(step);
                 }
             }
-            shift *= 100.0;
+            shift *= SHIFT_GROWTH;
         }
         None
     }
@@ -88,13 +98,13 @@ fn descend(
     step: &[f64],
 ) -> Option<(Vec<f64>, f64)> {
     let mut length = 1.0;
-    for _ in 0..40 {
+    for _ in 0..HALVINGS {
         let inside = |i: usize| (at[i] + length * step[i]).max(program.low[i]).min(program.high[i]);
         let next: Vec<f64> = (0..at.len()).map(inside).collect();
         let moved: Vec<f64> = next.iter().zip(at).map(|(a, b)| a - b).collect();
         let promised = -vector::dot(slope, &moved);
         let fall = promised - 0.5 * vector::dot(&moved, &program.matrix.mul_vec(&moved));
-        if promised > 0.0 && fall >= 0.1 * promised {
+        if promised > 0.0 && fall >= SUFFICIENT * promised {
             return Some((next, fall));
         }
         length *= 0.5;

@@ -10,10 +10,12 @@ mod problem;
 mod tests;
 
 use self::problem::Missing;
+use super::ask::Point;
 use super::continuation::Limits;
 use super::first_look::FirstLook;
 use super::missing_rows::adversary::Adversary;
-use super::one_versus_rest::Recipe;
+use super::one_versus_rest::ClassPlan;
+use super::sample::Sample;
 use super::task::ClassSide;
 use super::units::Units;
 use crate::data::ClassWeight;
@@ -56,7 +58,7 @@ impl MissingPlan {
     }
 }
 
-impl Recipe for MissingPlan {
+impl ClassPlan for MissingPlan {
     type Problem = Missing;
 
     fn class_weight(&self) -> &ClassWeight {
@@ -76,7 +78,13 @@ impl Recipe for MissingPlan {
         Units::new(look, factors, (false, false))
     }
 
-    fn problem(&self, look: &FirstLook, units: &Units, side: &ClassSide) -> Result<Missing> {
+    fn problem(
+        &self,
+        look: &FirstLook,
+        units: &Units,
+        _: &Sample,
+        side: &ClassSide,
+    ) -> Result<Missing> {
         let deletions = self.deletions(look.columns)?;
         Ok(Missing {
             positive: side.positive,
@@ -90,12 +98,13 @@ impl Recipe for MissingPlan {
         })
     }
 
-    fn one_sided(&self, look: &FirstLook) -> Result<f64> {
+    fn one_sided(&self, look: &FirstLook) -> Result<(f64, f64)> {
         let deletions = self.deletions(look.columns)?;
-        Ok(self.margin * deletions.total() / deletions.kept())
+        Ok((self.margin * deletions.total() / deletions.kept(), 0.0))
     }
 
-    fn complete(&self, mut fitted: Fitted, columns: usize) -> Result<Fitted> {
+    fn complete(&self, mut fitted: Fitted, points: &[Point]) -> Result<Fitted> {
+        let columns = points.first().map_or(0, |point| point.v.len());
         fitted.values = Some(self.deletions(columns)?.values().to_vec());
         Ok(fitted)
     }

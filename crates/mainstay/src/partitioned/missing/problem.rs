@@ -6,15 +6,20 @@ use crate::error::Result;
 use crate::linalg::vector;
 use crate::optim::design::finite_model;
 use crate::partitioned::ask::{PassAsk, Point};
-use crate::partitioned::binary::Place;
 use crate::partitioned::block::Block;
-use crate::partitioned::continuation::{Pace, Smoothed, Values};
+use crate::partitioned::continuation::{Before, Pace, Place, Smoothed, Values};
 use crate::partitioned::kernels::{KernelAsk, KernelSums};
 use crate::partitioned::message::SmoothedSums;
 use crate::partitioned::missing_rows::adversary::Adversary;
 use crate::partitioned::missing_rows::{MissingAsk, Question, look_with};
 use crate::partitioned::newton_step::Step;
 use crate::partitioned::units::Units;
+
+/// The smoothing is narrowed by 0.3 at most, once the step promises less than what it leaves open, and until it leaves 0.3 of
+/// the gap open; see [`Pace`].
+const PACE: Pace = Pace { ready: 1.0, least: 0.3, share: 0.3, narrowest: 0.0 };
+/// How much narrower the trial of zero weights is smoothed than a first step: small beside the loss of a row.
+const TRIAL_NARROWER: f64 = 10.0;
 
 /// $$\min_{|v_j| \le c_j,\, b}\ \frac1\Omega \sum_i \omega_i \big[h_i(v) - y_i b\big]_+$$
 ///
@@ -67,12 +72,12 @@ impl Smoothed for Missing {
         self.positive
     }
 
-    fn question(&self, place: &Place, before: Option<f64>) -> Question {
+    fn question(&self, place: &Place, before: Option<&Before>, _: Option<f64>) -> Question {
         Question {
             positive: self.positive,
             point: place.point.clone(),
             width: place.width,
-            before,
+            before: before.map(|b| b.from.width),
             deleting: self.deleting,
         }
     }
@@ -132,8 +137,8 @@ impl Smoothed for Missing {
         Step { to: Point { v: step[..p].to_vec(), b: step[p], theta: 0.0 }, fall }
     }
 
-    fn pace(&self) -> Pace {
-        Pace { ready: 1.0, least: 0.3, share: 0.3 }
+    fn pace(&self, _: &Place, _: &Step) -> Option<Pace> {
+        Some(PACE)
     }
 
     fn for_part(&self, weight: f64, own: f64) -> Self {
@@ -141,8 +146,7 @@ impl Smoothed for Missing {
     }
 
     fn start(&self) -> Place {
-        let point = Point { v: vec![0.0; self.boxes.len()], ..Point::default() };
-        Place { point, width: self.adversary.intact(), positive_only: false }
+        Place::zero(self.boxes.len(), self.adversary.intact())
     }
 
     fn constant(&self) -> (Point, f64) {
@@ -157,12 +161,12 @@ impl Smoothed for Missing {
 
     /// Nothing is deleted where all weights are zero. With a width small beside the loss of the lighter class all of its
     /// rows count in full, and at the optimum, where no bound is active, the heavier class balances them.
-    fn zero_trial(&self) -> (Self, Place) {
+    fn zero_trial(&self) -> Option<(Self, Place)> {
         let trial =
             Self { deleting: false, boxes: vec![f64::INFINITY; self.boxes.len()], ..self.clone() };
         let point = self.constant().0;
-        let width = self.adversary.intact() / 10.0;
-        (trial, Place { point, width, positive_only: false })
+        let width = self.adversary.intact() / TRIAL_NARROWER;
+        Some((trial, Place { point, width, positive_only: false }))
     }
 
     fn to_user(&self, point: &Point, units: &Units) -> Result<(Vec<f64>, f64)> {

@@ -1,4 +1,4 @@
-//! One class against the rest on its way to a proven gap: Newton's method with one look at the rows a step.
+//! One class against the rest on its way to a proven gap: Newton's method with one look at the rows per step.
 
 use crate::certificate::Certificate;
 use crate::error::{Error, Result};

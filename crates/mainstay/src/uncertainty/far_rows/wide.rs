@@ -2,7 +2,7 @@
 
 use super::Measured;
 use super::scale::{centre, quantile};
-use crate::linalg::{Dense, SymmetricEigen, vector};
+use crate::linalg::{Dense, SymmetricEigen, TINY, vector};
 
 /// Components at most.
 const COMPONENTS: usize = 10;
@@ -15,7 +15,7 @@ const COMPONENTS: usize = 10;
 /// however far it is.
 pub(super) fn distances(z: &Dense) -> Measured {
     let (n, p) = (z.nrows(), z.ncols());
-    let unit = Dense::from_fn(n, p, |i, j| z[(i, j)] / vector::norm(z.row(i)).max(1e-300));
+    let unit = Dense::from_fn(n, p, |i, j| z[(i, j)] / vector::norm(z.row(i)).max(TINY));
     let count = COMPONENTS.min(n / 5).min(p).max(1);
     let axes = SymmetricEigen::new(&unit.outer_gram())
         .map_or_else(|_| Dense::zeros(0, p), |eigen| leading(&unit, &eigen, count));
