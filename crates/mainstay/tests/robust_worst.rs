@@ -286,6 +286,34 @@ fn several_threats_together_match_a_conic_solver() {
     }
 }
 
+/// More features than a row has variables for: cells join while the weights move.
+#[test]
+fn budgets_of_at_most_one_match_a_conic_solver() {
+    for (seed, hinge, budget, error) in
+        [(40, false, 1.0, 0.1), (41, true, 0.3, 0.1), (42, false, 0.5, 0.0), (43, true, 1.0, 0.0)]
+    {
+        let (n, p, alpha) = (70, 12, 0.01);
+        let (x, labels) = sample(n, p, 0.6, seed);
+        let threats = Threats {
+            hinge,
+            budget,
+            axes: (error > 0.0).then(|| Dense::from_fn(n, p, |_, _| error)),
+            share: 1.0,
+            kappas: (0.0, 0.0),
+            intercept: true,
+        };
+        let params = RobustLogisticParams {
+            loss: if hinge { WorstLoss::Hinge } else { WorstLoss::Logistic },
+            missing: PerFeature::Same(budget / p as f64),
+            errors: (error > 0.0).then(|| PerFeature::Each(vec![error; p])),
+            ..worst(alpha)
+        };
+        let found = fit(params, &data(&x, &labels));
+        let expected = textbook(&x, &labels, alpha, &threats);
+        assert_close(objective(&found), expected, &format!("seed {seed}"));
+    }
+}
+
 #[test]
 fn a_weight_of_two_is_the_row_twice() {
     let (x, labels) = sample(40, 3, 1.0, 7);

@@ -99,7 +99,7 @@ pub(super) fn glance(
         let mut s = sums.gram.clone();
         vector::scale(s.data_mut(), -k2);
         s.add_diagonal(1.0);
-        let Some(root) = Cholesky::new(&s) else { continue };
+        let Some(root) = Cholesky::symmetric(&s) else { continue };
         let b: Vec<f64> = sums.hx.iter().zip(&sums.gx).map(|(h, g)| k * h - k2 * g).collect();
         let value =
             2.0 * k * sums.h - k2 * sums.g - paid(price, form) - vector::dot(&b, &root.solve(&b));

@@ -1,31 +1,60 @@
 //! Factorisations of small dense matrices, by faer.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::householder;
-use faer::linalg::solvers::{Llt, PartialPivLu, Qr, SolveCore};
-use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Conj, MatMut, Par, Side};
+use faer::linalg::solvers::{PartialPivLu, Qr, SolveCore};
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::{Conj, Mat, MatMut, Par, Side};
 
 use super::Dense;
 use crate::error::{Error, Result};
 
 /// Cholesky factor of a symmetric positive definite matrix.
+///
+/// Only the lower triangle of what it holds is the factor.
 #[derive(Debug, Clone)]
-pub struct Cholesky(Llt<f64>);
+pub struct Cholesky(Mat<f64>);
 
 impl Cholesky {
     /// Factors `a` (its lower triangle is read); `None` if it is not numerically positive definite.
     pub fn new(a: &Dense) -> Option<Self> {
+        let mut lower = Mat::zeros(a.nrows(), a.nrows());
+        lower.copy_from_triangular_lower(a.view());
+        Self::of(a, lower)
+    }
+
+    /// [`Cholesky::new`] of a matrix with both triangles filled alike: the copy is one of whole rows, which are columns.
+    pub fn symmetric(a: &Dense) -> Option<Self> {
+        let mut whole = Mat::zeros(a.nrows(), a.nrows());
+        whole.as_mut().copy_from(a.view().transpose());
+        Self::of(a, whole)
+    }
+
+    /// Factors `copy`, which is that of `a`, in place.
+    fn of(a: &Dense, mut copy: Mat<f64>) -> Option<Self> {
         if a.data().iter().any(|v| !v.is_finite()) {
             return None;
         }
-        a.view().llt(Side::Lower).ok().map(Self)
+        let scratch = cholesky_in_place_scratch::<f64>(a.nrows(), Par::Seq, Default::default());
+        let mut memory = MemBuffer::new(scratch);
+        let stack = MemStack::new(&mut memory);
+        let (regularised, params) = (Default::default(), Default::default());
+        cholesky_in_place(copy.as_mut(), regularised, Par::Seq, stack, params).ok()?;
+        Some(Self(copy))
     }
 
     /// Overwrites `b` with the solution of `a x = b`.
     pub fn solve_in_place(&self, b: &mut [f64]) {
         let rows = b.len();
-        self.0.solve_in_place_with_conj(Conj::No, MatMut::from_column_major_slice_mut(b, rows, 1));
+        self.solve_columns(MatMut::from_column_major_slice_mut(b, rows, 1));
+    }
+
+    fn solve_columns(&self, mut b: MatMut<'_, f64>) {
+        solve_lower_triangular_in_place(self.0.as_ref(), b.as_mut(), Par::Seq);
+        solve_upper_triangular_in_place(self.0.transpose(), b, Par::Seq);
     }
 
     /// Solves `a x = b`.
@@ -39,7 +68,7 @@ impl Cholesky {
     #[must_use]
     pub fn solve_matrix(&self, b: &Dense) -> Dense {
         let mut x = b.clone();
-        self.0.solve_in_place_with_conj(Conj::No, x.view_mut());
+        self.solve_columns(x.view_mut());
         x
     }
 
@@ -47,15 +76,15 @@ impl Cholesky {
     #[must_use]
     pub fn whiten(&self, d: &Dense) -> Dense {
         let mut half = d.clone();
-        solve_lower_triangular_in_place(self.0.L(), half.view_mut(), Par::Seq);
+        solve_lower_triangular_in_place(self.0.as_ref(), half.view_mut(), Par::Seq);
         let mut whole = half.transpose();
-        solve_lower_triangular_in_place(self.0.L(), whole.view_mut(), Par::Seq);
+        solve_lower_triangular_in_place(self.0.as_ref(), whole.view_mut(), Par::Seq);
         whole
     }
 
     /// The lower triangular factor; entries above the diagonal are zero.
     pub fn lower(&self) -> Dense {
-        let l = self.0.L();
+        let l = self.0.as_ref();
         let n = l.nrows();
         let mut out = Dense::zeros(n, n);
         for i in 0..n {
@@ -261,6 +290,20 @@ mod tests {
         Dense::from_fn(6, 4, |i, j| {
             ((i * 5 + j * 3) % 7) as f64 - 2.5 + f64::from(u8::from(i == j))
         })
+    }
+
+    #[test]
+    fn a_symmetric_matrix_has_one_factor_whichever_triangle_is_read() {
+        let rows = Dense::from_fn(9, 5, |i, j| ((i * 7 + j * 5) % 11) as f64 - 4.0);
+        let mut a = rows.tr_mul(&rows);
+        a.add_diagonal(1.0);
+        let (Some(by_lower), Some(by_both)) = (Cholesky::new(&a), Cholesky::symmetric(&a)) else {
+            unreachable!("positive definite");
+        };
+        assert_eq!(by_lower.lower(), by_both.lower());
+        let l = by_both.lower();
+        let again = l.mul_tr(&l);
+        assert!(again.data().iter().zip(a.data()).all(|(x, y)| (x - y).abs() < 1e-10));
     }
 
     #[test]

@@ -221,6 +221,11 @@ impl WorstCase<'_> {
 impl Losable {
     /// By how much deletions lower the margin of a row at most.
     fn worst(&self, row: &[f64], w: &[f64], y: f64, gains: &mut Vec<f64>) -> f64 {
+        if self.budget <= 1.0 {
+            let gain = |(&j, c): (&usize, &f64)| y * w[j] * (row[j] - c);
+            let gains = self.columns.iter().zip(&self.centre).map(gain);
+            return self.budget * gains.fold(0.0, |top, gain| if gain > top { gain } else { top });
+        }
         gains.clear();
         for (&j, c) in self.columns.iter().zip(&self.centre) {
             let gain = y * w[j] * (row[j] - c);

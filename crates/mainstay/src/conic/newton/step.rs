@@ -105,7 +105,7 @@ impl<'a> Stepper<'a> {
         let hessian = state.hessian(rows, slope.price);
         for _ in 0..MOST_TRIALS {
             let matrix = damped(&hessian, rows, slope, self.damping);
-            let Some(factor) = Cholesky::new(&matrix) else {
+            let Some(factor) = Cholesky::symmetric(&matrix) else {
                 self.damp_more(FIRST_DAMPING[0]);
                 continue;
             };
@@ -203,7 +203,7 @@ fn preconditioned(
     (state.value - next.value >= enough).then_some(next)
 }
 
-/// The Hessian with damping, the ridge against rotations and the normal of the budget; lower triangle.
+/// The Hessian with damping, the ridge against rotations and the normal of the budget.
 fn damped(hessian: &Dense, rows: &Rows<'_>, slope: &Slope, damping: f64) -> Dense {
     let (order, p) = (hessian.nrows(), rows.x.ncols());
     let largest = (0..order).fold(2.0, |m, i| f64::max(m, hessian[(i, i)].abs()));
@@ -211,8 +211,7 @@ fn damped(hessian: &Dense, rows: &Rows<'_>, slope: &Slope, damping: f64) -> Dens
     for i in 0..order {
         matrix[(i, i)] += damping * rows.damping[i % p] + ROTATION_RIDGE * largest;
         if let Some(&normal) = slope.normal.get(i) {
-            let row = &mut matrix.row_mut(i)[..=i];
-            vector::axpy(NORMAL_WEIGHT * largest * normal, &slope.normal[..=i], row);
+            vector::axpy(NORMAL_WEIGHT * largest * normal, &slope.normal, matrix.row_mut(i));
         }
     }
     matrix

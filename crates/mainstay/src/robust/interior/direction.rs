@@ -1,9 +1,10 @@
 //! Newton's direction to a given complementarity: predictor and corrector.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
+use super::cells::Cells;
 use super::elimination::{Elimination, LossPart};
 use super::iterate::{Cones, Deleting, Excess, Iterate};
-use crate::linalg::{Dense, vector};
+use crate::linalg::vector;
 use crate::optim::cone::{Points, image};
 
 /// Right-hand sides of the equations that belong to single rows.
@@ -12,8 +13,8 @@ struct Targets {
     count: Vec<f64>,
     pull: Vec<f64>,
     /// Of the deletions: excess over the price, and multipliers of the slacks.
-    above: Option<Dense>,
-    tau: Option<Dense>,
+    above: Option<Vec<f64>>,
+    tau: Option<Vec<f64>>,
     /// Of the price.
     price: Vec<f64>,
     /// Of the margin.
@@ -171,45 +172,49 @@ impl Elimination<'_> {
         targets: &mut Targets,
     ) {
         let (Some(part), Some(x)) = (&self.deletions, &at.deleting) else { return };
-        let (n, m) = (x.tau.nrows(), x.tau.ncols());
-        let (mut above, mut tau) = (Dense::zeros(n, m), Dense::zeros(n, m));
-        let budget = self.rows.budget();
+        let Some(cells) = &self.rows.cells else { return };
+        let (mut above, mut tau) = (vec![0.0; cells.len()], vec![0.0; cells.len()]);
+        let (budget, capless) = (self.rows.budget(), self.rows.capless());
         let change = predictor.and_then(|d| Some((d, d.deleting.as_ref()?)));
-        let unspent =
-            |at: &Iterate, x: &Deleting, i: usize| budget * at.g[i] - vector::sum(x.tau.row(i));
+        let unspent = |at: &Iterate, x: &Deleting, i: usize| {
+            budget * at.g[i] - vector::sum(&x.tau[cells.of(i)])
+        };
         vector::vectorized(|| {
-            for i in 0..n {
+            for i in 0..self.rows.len() {
+                let of = cells.of(i);
                 let more = change.map_or(0.0, |(d, dx)| unspent(d, dx, i) * dx.lambda[i]);
                 targets.price[i] = (goal - unspent(at, x, i) * x.lambda[i] - more) / x.lambda[i];
-                let (above, tau) = (above.row_mut(i), tau.row_mut(i));
-                let change = change.map(|(d, dx)| Cells::of(d, dx, i));
-                let own = Cells::of(at, x, i);
-                cell_targets(goal, &own, change.as_ref(), part.f.row(i), (&mut *above, &mut *tau));
+                let (above, tau) = (&mut above[of.clone()], &mut tau[of.clone()]);
+                let change = change.map(|(d, dx)| RowCells::of(cells, d, dx, i));
+                let own = RowCells::of(cells, at, x, i);
+                if capless {
+                    capless_targets(goal, &own, change.as_ref(), tau);
+                } else {
+                    let (f, im) = (&part.f[of.clone()], &part.im[of]);
+                    cell_targets(goal, &own, change.as_ref(), f, (&mut *above, &mut *tau));
+                    targets.margin[i] += vector::dot(above, im);
+                }
                 targets.price[i] += vector::sum(tau);
-                targets.margin[i] += vector::dot(above, part.im.row(i));
             }
         });
         targets.above = Some(above);
         targets.tau = Some(tau);
     }
 
-    /// Adds to the weights' right-hand side what eliminating the deletions (apart, one entry for each losable feature) and
-    /// the cone of row `i` leaves.
+    /// Adds to the weights' right-hand side what eliminating the deletions and the cone of row `i` leaves.
     fn add_eliminated(
         &self,
         targets: &Targets,
         i: usize,
         (price, pull): (f64, f64),
-        (rhs, lost): (&mut [f64], &mut [f64]),
+        rhs: &mut [f64],
     ) {
         let rows = self.rows;
-        if let (Some(part), Some(away), Some(tau)) = (&self.deletions, &rows.away, &targets.tau) {
-            let (away, f, e, tau) = (away.row(i), part.f.row(i), part.e.row(i), tau.row(i));
-            vector::vectorized(|| {
-                for (k, out) in lost.iter_mut().enumerate() {
-                    *out += away[k] * (price * e[k] - pull * f[k] - tau[k]);
-                }
-            });
+        if let (Some(part), Some(cells), Some(tau)) = (&self.deletions, &rows.cells, &targets.tau) {
+            for k in cells.of(i) {
+                rhs[cells.feature[k]] +=
+                    cells.away[k] * (price * part.e[k] - pull * part.f[k] - tau[k]);
+            }
         }
         if let (Some(part), Some(c), None) = (&self.cones, &targets.cones, rows.shared_axes()) {
             vector::axpy(1.0, image(c.tail.row(i)), rhs);
@@ -235,12 +240,12 @@ impl Elimination<'_> {
             vector::axpy(1.0, image(c.tail.row(0)), &mut rhs[..p]);
             rhs[r] = c.head[0];
         }
-        let mut lost = vec![0.0; rows.columns().len()];
+        let mut pulls = vec![0.0; rows.len()];
         for i in 0..rows.len() {
             let (price, pull) = self.pair(i, targets.price[i], targets.margin[i]);
-            vector::axpy(pull, rows.signed.row(i), &mut rhs[..p]);
+            pulls[i] = pull;
             rhs[p] += rows.problem.y[i] * pull;
-            self.add_eliminated(targets, i, (price, pull), (&mut rhs[..p], &mut lost));
+            self.add_eliminated(targets, i, (price, pull), &mut rhs[..p]);
             if let Some(r) = rows.reach_at() {
                 rhs[r] -= pull;
             }
@@ -250,7 +255,7 @@ impl Elimination<'_> {
                 rhs[t] += tilt * pull + targets.count[i] - tilt * targets.pull[i];
             }
         }
-        rows.columns().iter().zip(&lost).for_each(|(&j, v)| rhs[j] += v);
+        vector::axpy(1.0, &rows.signed.tr_mul_vec(&pulls), &mut rhs[..p]);
         if !rows.problem.intercept {
             rhs[p] = 0.0;
         }
@@ -264,17 +269,15 @@ impl Elimination<'_> {
         let rows = self.rows;
         let mut margin = rows.signed.mul_vec(w);
         let mut pushed = vec![0.0; rows.len()];
-        let lost: Vec<f64> = rows.columns().iter().map(|&j| w[j]).collect();
-        let mut seen = lost.clone();
         for i in 0..rows.len() {
             let l = &self.losses[i];
             margin[i] += rows.problem.y[i] * b - reach + l.d * l.slope / l.h * theta;
-            if let (Some(part), Some(away)) = (&self.deletions, &rows.away) {
-                vector::vectorized(|| {
-                    seen.iter_mut().zip(away.row(i)).zip(&lost).for_each(|((s, a), w)| *s = a * w);
-                    margin[i] -= vector::dot(part.f.row(i), &seen);
-                    pushed[i] += vector::dot(part.e.row(i), &seen);
-                });
+            if let (Some(part), Some(cells)) = (&self.deletions, &rows.cells) {
+                for k in cells.of(i) {
+                    let seen = cells.away[k] * w[cells.feature[k]];
+                    margin[i] -= part.f[k] * seen;
+                    pushed[i] += part.e[k] * seen;
+                }
             }
             if let Some(part) = self.cones.as_ref().filter(|_| rows.shared_axes().is_none()) {
                 margin[i] -= part.twist[i] * vector::dot(image(part.scaling.w1.row(i)), w);
@@ -290,24 +293,17 @@ impl Elimination<'_> {
         (w, g): (&[f64], &[f64]),
         lambda: Vec<f64>,
     ) -> Option<Deleting> {
-        let (part, away) = (self.deletions.as_ref()?, self.rows.away.as_ref()?);
+        let (part, cells) = (self.deletions.as_ref()?, self.rows.cells.as_ref()?);
         let (above, target) = (targets.above.as_ref()?, targets.tau.as_ref()?);
-        let (n, m) = (at.g.len(), away.ncols());
-        let [mut zeta, mut slack, mut tau] = [(); 3].map(|()| Dense::zeros(n, m));
-        let lost: Vec<f64> = self.rows.columns().iter().map(|&j| w[j]).collect();
-        vector::vectorized(|| {
-            for i in 0..n {
-                let (im, f, e) = (part.im.row(i), part.f.row(i), part.e.row(i));
-                let (above, target, away) = (above.row(i), target.row(i), away.row(i));
-                let (zeta, slack, tau) = (zeta.row_mut(i), slack.row_mut(i), tau.row_mut(i));
-                for k in 0..m {
-                    let over = lambda[i] - away[k] * lost[k];
-                    zeta[k] = (above[k] - g[i]) * im[k] - f[k] * over;
-                    tau[k] = target[k] - e[k] * over + f[k] * g[i];
-                    slack[k] = over + zeta[k];
-                }
+        let [mut zeta, mut slack, mut tau] = [(); 3].map(|()| vec![0.0; cells.len()]);
+        for i in 0..at.g.len() {
+            for k in cells.of(i) {
+                let over = lambda[i] - cells.away[k] * w[cells.feature[k]];
+                zeta[k] = (above[k] - g[i]) * part.im[k] - part.f[k] * over;
+                tau[k] = target[k] - part.e[k] * over + part.f[k] * g[i];
+                slack[k] = over + zeta[k];
             }
-        });
+        }
         Some(Deleting { lambda, zeta, slack, tau })
     }
 
@@ -340,17 +336,19 @@ impl Elimination<'_> {
 }
 
 /// The deletions of one row.
-struct Cells<'a> {
+struct RowCells<'a> {
     g: f64,
     tau: &'a [f64],
     slack: &'a [f64],
     zeta: &'a [f64],
 }
 
-impl<'a> Cells<'a> {
+impl<'a> RowCells<'a> {
     #[inline(always)]
-    fn of(at: &Iterate, x: &'a Deleting, i: usize) -> Self {
-        Self { g: at.g[i], tau: x.tau.row(i), slack: x.slack.row(i), zeta: x.zeta.row(i) }
+    fn of(cells: &Cells, at: &Iterate, x: &'a Deleting, i: usize) -> Self {
+        let of = cells.of(i);
+        let (tau, slack) = (&x.tau[of.clone()], &x.slack[of.clone()]);
+        Self { g: at.g[i], tau, slack, zeta: &x.zeta[of] }
     }
 }
 
@@ -358,8 +356,8 @@ impl<'a> Cells<'a> {
 #[inline(always)]
 fn cell_targets(
     goal: f64,
-    x: &Cells<'_>,
-    change: Option<&Cells<'_>>,
+    x: &RowCells<'_>,
+    change: Option<&RowCells<'_>>,
     f: &[f64],
     (above, tau): (&mut [f64], &mut [f64]),
 ) {
@@ -389,4 +387,13 @@ fn cell_targets(
 /// What the product of threshold and its multiplier has to change by.
 fn floor_product(at: &Iterate, goal: f64, predictor: Option<&Iterate>) -> f64 {
     goal - at.theta * at.floor - predictor.map_or(0.0, |d| d.theta * d.floor)
+}
+
+/// [`cell_targets`] where the budget alone keeps deletions below 1.
+#[inline(always)]
+fn capless_targets(goal: f64, x: &RowCells<'_>, change: Option<&RowCells<'_>>, tau: &mut [f64]) {
+    for (j, out) in tau.iter_mut().enumerate() {
+        let more = change.map_or(0.0, |d| d.tau[j] * d.slack[j]);
+        *out = (goal - more) / x.slack[j] - x.tau[j];
+    }
 }

@@ -1,5 +1,6 @@
 //! One Newton system: what belongs to single rows is eliminated, weights, intercept and threshold remain.
 
+use super::cells::Cells;
 use super::iterate::Iterate;
 use super::rows::Rows;
 use crate::linalg::{Cholesky, Dense, GramSum, TINY, vector};
@@ -26,11 +27,11 @@ pub(super) struct LossPart {
     pub excess_off: f64,
 }
 
-/// What is left of the deletions of a row.
+/// What is left of the deletions: `im`, `f` and `e` of every cell.
 pub(super) struct DeletionPart {
-    pub im: Dense,
-    pub f: Dense,
-    pub e: Dense,
+    pub im: Vec<f64>,
+    pub f: Vec<f64>,
+    pub e: Vec<f64>,
     /// $\sum_j E_j + \ell/\lambda$.
     pub price: Vec<f64>,
     /// $N - \sum_j F_j$.
@@ -76,7 +77,7 @@ impl<'a> Elimination<'a> {
         let mut scaled = Dense::from_fn(order, order, |i, j| matrix[(i, j)] / (unit[i] * unit[j]));
         let factor = SHIFTS.iter().find_map(|shift| {
             scaled.add_diagonal(*shift);
-            Cholesky::new(&scaled)
+            Cholesky::symmetric(&scaled)
         })?;
         let (rw, rb, rtheta) = residuals(rows, at);
         Some(Self { rows, losses, deletions, cones, soft, rw, rb, rtheta, matrix, unit, factor })
@@ -124,32 +125,38 @@ fn loss_parts(rows: &Rows<'_>, at: &Iterate) -> Vec<LossPart> {
 
 impl DeletionPart {
     fn new(rows: &Rows<'_>, at: &Iterate, soft: &mut [f64]) -> Option<Self> {
-        let x = at.deleting.as_ref()?;
-        let (n, m) = (x.tau.nrows(), x.tau.ncols());
-        let mut part = Self {
-            im: Dense::zeros(n, m),
-            f: Dense::zeros(n, m),
-            e: Dense::zeros(n, m),
-            price: vec![0.0; n],
-            left: vec![rows.budget(); n],
-        };
+        let (x, cells) = (at.deleting.as_ref()?, rows.cells.as_ref()?);
+        let n = rows.len();
+        let [im, f, e] = [(); 3].map(|()| vec![0.0; cells.len()]);
+        let mut part = Self { im, f, e, price: vec![0.0; n], left: vec![rows.budget(); n] };
+        if rows.capless() {
+            let cells = part.e.iter_mut().zip(&x.tau).zip(&x.slack);
+            vector::vectorized(|| cells.for_each(|((e, tau), slack)| *e = tau / slack));
+        }
         vector::vectorized(|| {
             for (i, soft) in soft.iter_mut().enumerate() {
-                let g = at.g[i];
-                let (tau, slack, zeta) = (x.tau.row(i), x.slack.row(i), x.zeta.row(i));
-                let (im, f, e) = (part.im.row_mut(i), part.f.row_mut(i), part.e.row_mut(i));
-                for j in 0..m {
-                    // tau/slack and (g - tau)/zeta, over one common denominator.
-                    let (by_slack, by_zeta) = (tau[j] * zeta[j], (g - tau[j]) * slack[j]);
-                    let whole = 1.0 / (by_slack + by_zeta);
-                    im[j] = slack[j] * zeta[j] * whole;
-                    f[j] = by_slack * whole;
-                    e[j] = tau[j] * (g - tau[j]) * whole;
+                let (g, of) = (at.g[i], cells.of(i));
+                let tau = &x.tau[of.clone()];
+                if !rows.capless() {
+                    let (slack, zeta) = (&x.slack[of.clone()], &x.zeta[of.clone()]);
+                    let (im, f, e) = (
+                        &mut part.im[of.clone()],
+                        &mut part.f[of.clone()],
+                        &mut part.e[of.clone()],
+                    );
+                    for j in 0..tau.len() {
+                        // tau/slack and (g - tau)/zeta, over one common denominator.
+                        let (by_slack, by_zeta) = (tau[j] * zeta[j], (g - tau[j]) * slack[j]);
+                        let whole = 1.0 / (by_slack + by_zeta);
+                        im[j] = slack[j] * zeta[j] * whole;
+                        f[j] = by_slack * whole;
+                        e[j] = tau[j] * (g - tau[j]) * whole;
+                    }
+                    part.left[i] -= vector::sum(f);
+                    *soft += vector::sum(im);
                 }
                 let unspent = rows.budget() * g - vector::sum(tau);
-                part.price[i] = vector::sum(e) + unspent / x.lambda[i];
-                part.left[i] -= vector::sum(f);
-                *soft += vector::sum(im);
+                part.price[i] = vector::sum(&part.e[of]) + unspent / x.lambda[i];
             }
         });
         Some(part)
@@ -172,18 +179,13 @@ impl ConePart {
 }
 
 /// Gradient in weights, intercept and threshold.
-fn residuals(rows: &Rows<'_>, at: &Iterate) -> (Vec<f64>, f64, f64) {
+pub(super) fn residuals(rows: &Rows<'_>, at: &Iterate) -> (Vec<f64>, f64, f64) {
     let mut rw = rows.signed.tr_mul_vec(&at.g);
     rw.iter_mut().zip(&at.w).for_each(|(r, w)| *r = rows.ridge * w - *r);
-    if let (Some(x), Some(away)) = (&at.deleting, &rows.away) {
-        let mut pushed = vec![0.0; away.ncols()];
-        vector::vectorized(|| {
-            for i in 0..rows.len() {
-                let cells = pushed.iter_mut().zip(x.tau.row(i)).zip(away.row(i));
-                cells.for_each(|((sum, t), a)| *sum += t * a);
-            }
-        });
-        rows.columns().iter().zip(&pushed).for_each(|(&j, v)| rw[j] += v);
+    if let (Some(x), Some(cells)) = (&at.deleting, &rows.cells) {
+        for ((j, away), tau) in cells.feature.iter().zip(&cells.away).zip(&x.tau) {
+            rw[*j] += tau * away;
+        }
     }
     if let Some(c) = &at.cones {
         c.z.add_images(|_| -1.0, &mut rw);
@@ -193,58 +195,55 @@ fn residuals(rows: &Rows<'_>, at: &Iterate) -> (Vec<f64>, f64, f64) {
     (rw, rb, rtheta)
 }
 
+/// Rows with fewer cells than this part of the features are taken off cell by cell.
+const FEW_CELLS: f64 = 0.25;
+
 /// What deletions and cones add to the matrix, row by row.
 struct RowSums {
     /// Diagonal that is added.
     own: Vec<f64>,
-    /// Outer products that are taken off.
+    /// Outer products that are taken off: of many entries, and of few.
     minus: GramSum,
+    few: Dense,
     /// The present row as the system sees it.
     q: Vec<f64>,
     /// Scratch: how the price of deletions in the present row pushes the weights.
     u: Vec<f64>,
-    /// Scratch, one for each losable feature: the same, and what is added to `own` and taken off `q`.
-    pushed: Vec<f64>,
-    added: Vec<f64>,
-    taken: Vec<f64>,
 }
 
 impl RowSums {
     fn new(rows: &Rows<'_>) -> Self {
         let p = rows.signed.ncols();
-        let [pushed, added, taken] = [(); 3].map(|()| vec![0.0; rows.columns().len()]);
         let (q, u) = (vec![0.0; p], vec![0.0; p]);
-        Self { own: vec![rows.ridge; p], minus: GramSum::new(p), q, u, pushed, added, taken }
+        Self { own: vec![rows.ridge; p], minus: GramSum::new(p), few: Dense::zeros(p, p), q, u }
     }
 
     /// Eliminates the deletions of row `i`; returns what they add to its stiffness.
-    fn add_deletions(
-        &mut self,
-        part: &DeletionPart,
-        away: &[f64],
-        columns: &[usize],
-        i: usize,
-    ) -> f64 {
-        let (price, left) = (part.price[i], part.left[i]);
-        let (f, e) = (part.f.row(i), part.e.row(i));
-        let root = price.sqrt().recip();
-        let ratio = left / price;
-        let (pushed, added, taken) = (&mut self.pushed, &mut self.added, &mut self.taken);
-        vector::vectorized(|| {
-            for ((((push, add), take), away), (f, e)) in
-                pushed.iter_mut().zip(added).zip(taken).zip(away).zip(f.iter().zip(e))
-            {
-                *push = e * away;
-                *add += *push * away;
-                *take = f * away + ratio * *push;
+    fn add_deletions(&mut self, part: &DeletionPart, cells: &Cells, i: usize) -> f64 {
+        let (price, left, of) = (part.price[i], part.left[i], cells.of(i));
+        let (ratio, whole) = (left / price, price.recip());
+        let (away, feature) = (&cells.away[of.clone()], &cells.feature[of.clone()]);
+        let (f, e) = (&part.f[of.clone()], &part.e[of]);
+        let few = (away.len() as f64) < FEW_CELLS * self.q.len() as f64;
+        let root = whole.sqrt();
+        for (k, &j) in feature.iter().enumerate() {
+            let push = e[k] * away[k];
+            self.own[j] += push * away[k];
+            self.q[j] -= f[k] * away[k] + ratio * push;
+            if few {
+                let row = self.few.row_mut(j);
+                for l in 0..away.len() {
+                    row[feature[l]] += whole * push * (e[l] * away[l]);
+                }
+            } else {
+                self.u[j] = root * push;
             }
-        });
-        for (k, &j) in columns.iter().enumerate() {
-            self.q[j] -= self.taken[k];
-            self.u[j] = root * self.pushed[k];
         }
-        self.minus.push(|out| out.extend_from_slice(&self.u));
-        left * left / price
+        if !few {
+            self.minus.push(|out| out.extend_from_slice(&self.u));
+            feature.iter().for_each(|&j| self.u[j] = 0.0);
+        }
+        left * ratio
     }
 
     /// Eliminates the cone of row `i`, whose ellipsoid has the half-axes `axes`.
@@ -275,8 +274,8 @@ fn matrix(
     for i in 0..rows.len() {
         sums.q.copy_from_slice(rows.signed.row(i));
         let mut stiff = soft[i];
-        if let (Some(part), Some(away)) = (deletions, &rows.away) {
-            stiff += sums.add_deletions(part, away.row(i), rows.columns(), i);
+        if let (Some(part), Some(cells)) = (deletions, &rows.cells) {
+            stiff += sums.add_deletions(part, cells, i);
         }
         if let (Some(part), Some(axes)) = (own_cones, rows.problem.axes) {
             sums.add_cone(part, axes.of(i), i);
@@ -293,12 +292,11 @@ fn matrix(
             }
         });
     }
-    let RowSums { mut own, minus, added, .. } = sums;
-    rows.columns().iter().zip(&added).for_each(|(&j, v)| own[j] += v);
+    let RowSums { own, minus, few, .. } = sums;
     let (mut sum, minus) = (plus.finish(), minus.finish());
     for i in 0..p {
         for j in 0..p {
-            sum[(i, j)] -= minus[(i, j)];
+            sum[(i, j)] -= minus[(i, j)] + few[(i, j)];
         }
         sum[(i, i)] += own[i];
     }

@@ -1,8 +1,9 @@
 //! The variables of the interior point, primal and dual, and how far they may move.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
+use super::cells::Cells;
 use super::rows::Rows;
-use crate::linalg::{Dense, vector};
+use crate::linalg::vector;
 use crate::optim::cone::Points;
 use crate::optim::step::{longest, ratio};
 
@@ -14,13 +15,14 @@ pub(super) struct Excess {
 }
 
 /// Variables of the deletions, written by their dual: price $\lambda_i \ge 0$ of the budget, $\zeta_{ij} \ge 0$ above it, slack
-/// $\lambda_i + \zeta_{ij} - w_j a_{ij} \ge 0$, and the slack's multiplier $\tau_{ij}$.
+/// $\lambda_i + \zeta_{ij} - w_j a_{ij} \ge 0$, and the slack's multiplier $\tau_{ij}$; one entry of each for every cell. With a
+/// budget of at most 1 all $\zeta$ are 0.
 #[derive(Debug, Clone)]
 pub(super) struct Deleting {
     pub lambda: Vec<f64>,
-    pub zeta: Dense,
-    pub slack: Dense,
-    pub tau: Dense,
+    pub zeta: Vec<f64>,
+    pub slack: Vec<f64>,
+    pub tau: Vec<f64>,
 }
 
 /// $(\rho_i, L_i w)$ and its multiplier, whose head is the pull $g_i$; with shared half-axes one $(\rho, L w)$ for all
@@ -147,8 +149,8 @@ impl Iterate {
             if let Some(c) = &self.cones {
                 *m -= c.head(i);
             }
-            if let Some(d) = &self.deleting {
-                *m -= rows.budget() * d.lambda[i] + vector::sum(d.zeta.row(i));
+            if let (Some(d), Some(cells)) = (&self.deleting, &rows.cells) {
+                *m -= rows.budget() * d.lambda[i] + vector::sum(&d.zeta[cells.of(i)]);
             }
         }
         margins
@@ -167,18 +169,16 @@ impl Iterate {
                 sum.count += 1.0;
             }
         }
-        if let Some(d) = &self.deleting {
-            let mut kept = vec![0.0; d.tau.ncols()];
+        if let (Some(d), Some(cells)) = (&self.deleting, &rows.cells) {
             for i in 0..rows.len() {
-                let (g, tau) = (self.g[i], d.tau.row(i));
+                let (g, of) = (self.g[i], cells.of(i));
+                let (tau, slack, zeta) = (&d.tau[of.clone()], &d.slack[of.clone()], &d.zeta[of]);
                 sum.total += (rows.budget() * g - vector::sum(tau)) * d.lambda[i];
-                vector::vectorized(|| {
-                    let cells = kept.iter_mut().zip(tau).zip(d.slack.row(i)).zip(d.zeta.row(i));
-                    cells.for_each(|(((out, t), s), z)| *out = t * s + (g - t) * z);
-                    sum.total += vector::sum(&kept);
-                });
+                let pairs = tau.iter().zip(slack).zip(zeta);
+                sum.total += pairs.map(|((t, s), z)| t * s + (g - t) * z).sum::<f64>();
             }
-            sum.count += n * (2.0 * d.tau.ncols() as f64 + 1.0);
+            let each = if rows.capless() { 1.0 } else { 2.0 };
+            sum.count += n + each * cells.len() as f64;
         }
         if let Some(c) = &self.cones {
             sum.total += c.k.dot(&c.z);
@@ -208,8 +208,8 @@ impl Iterate {
                 step = ratio((1.0 + k) * self.a[i] - self.g[i], (1.0 + k) * d.a[i] - d.g[i], step);
             }
         }
-        if let (Some(x), Some(dx)) = (&self.deleting, &d.deleting) {
-            step = x.longest(&self.g, (dx, &d.g), rows.budget(), step);
+        if let (Some(x), Some(dx), Some(cells)) = (&self.deleting, &d.deleting, &rows.cells) {
+            step = x.longest((cells, &self.g), (dx, &d.g), rows.budget(), step);
         }
         if let (Some(c), Some(dc)) = (&self.cones, &d.cones) {
             step = step.min(c.k.longest_step(&dc.k)).min(c.z.longest_step(&dc.z));
@@ -230,9 +230,9 @@ impl Iterate {
         }
         if let (Some(x), Some(dx)) = (&mut self.deleting, &d.deleting) {
             vector::axpy(t, &dx.lambda, &mut x.lambda);
-            vector::axpy(t, dx.zeta.data(), x.zeta.data_mut());
-            vector::axpy(t, dx.slack.data(), x.slack.data_mut());
-            vector::axpy(t, dx.tau.data(), x.tau.data_mut());
+            vector::axpy(t, &dx.zeta, &mut x.zeta);
+            vector::axpy(t, &dx.slack, &mut x.slack);
+            vector::axpy(t, &dx.tau, &mut x.tau);
         }
         if let (Some(x), Some(dx)) = (&mut self.cones, &d.cones) {
             x.k.add_scaled(t, &dx.k);
@@ -282,29 +282,38 @@ impl Cones {
 
 impl Deleting {
     fn start(rows: &Rows<'_>, g: &[f64]) -> Option<Self> {
-        let (n, m) = (rows.len(), rows.away.as_ref()?.ncols());
-        let height = START_PRICE / (m as f64).sqrt();
-        let part = (0.5 * rows.budget() / m as f64).min(0.5);
+        let cells = rows.cells.as_ref()?;
+        let (n, count) = (rows.len(), cells.len());
+        let m = (count as f64 / n as f64).max(1.0);
+        let height = if rows.capless() { 0.0 } else { START_PRICE / m.sqrt() };
+        let part = (0.5 * rows.budget() / m).min(0.5);
         Some(Self {
             lambda: vec![START_PRICE; n],
-            zeta: Dense::from_fn(n, m, |_, _| height),
-            slack: Dense::from_fn(n, m, |_, _| START_PRICE + height),
-            tau: Dense::from_fn(n, m, |i, _| part * g[i]),
+            zeta: vec![height; count],
+            slack: vec![START_PRICE + height; count],
+            tau: (0..n).flat_map(|i| cells.of(i).map(move |_| part * g[i])).collect(),
         })
     }
 
-    fn longest(&self, g: &[f64], (d, dg): (&Self, &[f64]), budget: f64, most: f64) -> f64 {
+    fn longest(
+        &self,
+        (cells, g): (&Cells, &[f64]),
+        (d, dg): (&Self, &[f64]),
+        budget: f64,
+        most: f64,
+    ) -> f64 {
         let mut step = longest(&self.lambda, &d.lambda, most);
         vector::vectorized(|| {
             for (x, dx) in [(&self.zeta, &d.zeta), (&self.slack, &d.slack), (&self.tau, &d.tau)] {
-                step = rarely_shorter(x.data(), dx.data(), step);
+                step = rarely_shorter(x, dx, step);
             }
-            let (mut kept, mut change) = (vec![0.0; self.tau.ncols()], vec![0.0; self.tau.ncols()]);
             for i in 0..g.len() {
-                let (tau, more) = (self.tau.row(i), d.tau.row(i));
-                kept.iter_mut().zip(tau).for_each(|(kept, t)| *kept = g[i] - t);
-                change.iter_mut().zip(more).for_each(|(change, t)| *change = dg[i] - t);
-                step = rarely_shorter(&kept, &change, step);
+                let (tau, more) = (&self.tau[cells.of(i)], &d.tau[cells.of(i)]);
+                for (t, dt) in tau.iter().zip(more) {
+                    if g[i] - t + step * (dg[i] - dt) < 0.0 {
+                        step = ratio(g[i] - t, dg[i] - dt, step);
+                    }
+                }
                 let (spent, more) = (vector::sum(tau), vector::sum(more));
                 step = ratio(budget * g[i] - spent, budget * dg[i] - more, step);
             }

@@ -7,10 +7,13 @@
 //! S. Mehrotra (1992), *On the implementation of a primal-dual interior point method*, SIAM J. Optim. 2(4), for the
 //! steps; Y. Nesterov, M. Todd (1997), *Self-scaled barriers*, Math. Oper. Res. 22(1), for the cones.
 
+mod cells;
+mod central;
 mod direction;
 mod elimination;
 mod iterate;
 mod rows;
+mod weights;
 
 use elimination::Elimination;
 use iterate::Iterate;
@@ -38,6 +41,9 @@ const CLEARLY: f64 = 1.1;
 /// Share of the way to the boundary: that of a step of length 0, and what a full step adds.
 const NEAREST: (f64, f64) = (0.9, 0.095);
 
+/// Complementary products, in gaps asked for, beyond which no gap is worth computing.
+const WORTH_A_LOOK: f64 = 30.0;
+
 /// Closes the interval around the optimum until it is `budget.tol()` wide.
 ///
 /// Both classes must be there.
@@ -45,25 +51,45 @@ pub(super) fn solve(
     problem: &WorstCase<'_>,
     budget: &mut Budget<'_>,
 ) -> Result<Bracket<Plane, Multipliers>> {
-    let rows = Rows::new(problem);
-    let mut at = Iterate::start(&rows);
+    let mut rows = Rows::new(problem);
     let mut bracket = Bracket::new();
     bracket.enter(NAME);
+    let choosy = weights::applies(&rows);
+    let mut at = if choosy { weights::start(&mut rows, budget)? } else { Iterate::start(&rows) };
     let mut short = 0;
     loop {
-        offer(&rows, &at, &mut bracket);
-        if bracket.gap(1.0) <= budget.tol() || short > 2 || !budget.take()? {
+        let products = at.complementarity(&rows);
+        let near = products.total / rows.k <= WORTH_A_LOOK * budget.tol();
+        if near {
+            offer(&rows, &at, &mut bracket);
+        }
+        if bracket.gap(1.0) <= budget.tol() {
             return Ok(bracket);
         }
-        let Some(system) = Elimination::new(&rows, &at) else { return Ok(bracket) };
-        let (chosen, length) = step_from(&rows, &at, &system);
-        if !(length.is_finite() && chosen.is_finite()) {
+        if short > 2 || !budget.take()? || !advance(&mut rows, &mut at, choosy, &mut short) {
+            if !near {
+                offer(&rows, &at, &mut bracket);
+            }
             return Ok(bracket);
         }
-        short = if length < SHORTEST_STEP { short + 1 } else { 0 };
-        at.add_scaled(length, &chosen);
-        at.settle(&rows);
     }
+}
+
+/// One step; `false` where arithmetic gives out. `short` counts steps in a row that were too short to matter.
+fn advance(rows: &mut Rows<'_>, at: &mut Iterate, choosy: bool, short: &mut usize) -> bool {
+    if choosy {
+        let mu = at.complementarity(rows).mean();
+        weights::grow(rows, at, mu);
+    }
+    let Some(system) = Elimination::new(rows, at) else { return false };
+    let (chosen, length) = step_from(rows, at, &system);
+    if !(length.is_finite() && chosen.is_finite()) {
+        return false;
+    }
+    *short = if length < SHORTEST_STEP { *short + 1 } else { 0 };
+    at.add_scaled(length, &chosen);
+    at.settle(rows);
+    true
 }
 
 /// Mehrotra's direction, and how far to go along it.
@@ -100,10 +126,7 @@ fn offer(rows: &Rows<'_>, at: &Iterate, bracket: &mut Bracket<Plane, Multipliers
     bracket.offer_primal(value, || Plane { w: at.w.clone(), b: at.b });
     let whole = 1.0 / rows.k;
     let scaled = |v: &[f64]| v.iter().map(|v| v * whole).collect::<Vec<f64>>();
-    let deleted = at.deleting.as_ref().map(|d| {
-        let share = |i: usize, j: usize| d.tau[(i, j)] / at.g[i].max(f64::MIN_POSITIVE);
-        Dense::from_fn(d.tau.nrows(), d.tau.ncols(), share)
-    });
+    let deleted = deleted(rows, at);
     let moved = at.cones.as_ref().map(|c| {
         let share = |i: usize, j: usize| -c.z.tail[(i, j)] / c.z.head[i].max(f64::MIN_POSITIVE);
         Dense::from_fn(c.z.len(), at.w.len(), share)
@@ -122,4 +145,19 @@ fn offer(rows: &Rows<'_>, at: &Iterate, bracket: &mut Bracket<Plane, Multipliers
         let bound = lower_bound(problem, &point);
         bracket.offer_dual(bound, || point);
     }
+}
+
+/// How far each losable feature of each row is deleted.
+fn deleted(rows: &Rows<'_>, at: &Iterate) -> Option<Dense> {
+    let (cells, x, losable) = (rows.cells.as_ref()?, at.deleting.as_ref()?, rows.problem.losable?);
+    let mut place = vec![0; rows.signed.ncols()];
+    losable.columns.iter().enumerate().for_each(|(k, &j)| place[j] = k);
+    let mut deleted = Dense::zeros(rows.len(), losable.columns.len());
+    for i in 0..rows.len() {
+        let row = deleted.row_mut(i);
+        for k in cells.of(i) {
+            row[place[cells.feature[k]]] = x.tau[k] / at.g[i].max(f64::MIN_POSITIVE);
+        }
+    }
+    Some(deleted)
 }

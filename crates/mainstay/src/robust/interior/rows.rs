@@ -1,15 +1,19 @@
 //! The problem as the solver sees it: signed rows, and counts of mean 1.
 
+use super::cells::Cells;
 use crate::linalg::Dense;
 use crate::robust::worst_problem::{HalfAxes, WorstCase, WorstLoss};
+
+/// What adding up shares of the features may put on a budget of 1.
+const ROUNDED: f64 = 1e-9;
 
 /// The objective times $k = n\omega$, so that the counts of the rows are near 1 whatever their number.
 pub(super) struct Rows<'a> {
     pub problem: &'a WorstCase<'a>,
     /// $y_i x_i$.
     pub signed: Dense,
-    /// $y_i (x_{ij} - c_j)$ of the losable features.
-    pub away: Option<Dense>,
+    /// The cells that have variables; all of them unless the solver chooses.
+    pub cells: Option<Cells>,
     /// Largest count of every row, $n s_i$.
     pub caps: Vec<f64>,
     /// Sum of the counts, $n\omega$.
@@ -26,15 +30,10 @@ impl<'a> Rows<'a> {
         let size = n as f64;
         let k = size * problem.worst_share.min(1.0);
         let signed = Dense::from_fn(n, p, |i, j| problem.y[i] * problem.x[(i, j)]);
-        let away = problem.losable.map(|l| {
-            Dense::from_fn(n, l.columns.len(), |i, j| {
-                problem.y[i] * (problem.x[(i, l.columns[j])] - l.centre[j])
-            })
-        });
         Self {
             problem,
+            cells: Cells::all(problem, &signed),
             signed,
-            away,
             caps: problem.shares.iter().map(|s| s * size).collect(),
             k,
             ridge: problem.alpha * k,
@@ -100,8 +99,8 @@ impl<'a> Rows<'a> {
         self.problem.losable.map_or(0.0, |l| l.budget)
     }
 
-    /// The losable features.
-    pub(super) fn columns(&self) -> &[usize] {
-        self.problem.losable.map_or(&[], |l| &l.columns)
+    /// Whether the budget alone keeps deletions below 1: their own bounds then need no variables.
+    pub(super) fn capless(&self) -> bool {
+        self.budget() <= 1.0 + ROUNDED
     }
 }
