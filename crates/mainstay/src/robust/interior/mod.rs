@@ -41,6 +41,9 @@ const CLEARLY: f64 = 1.1;
 /// Share of the way to the boundary: that of a step of length 0, and what a full step adds.
 const NEAREST: (f64, f64) = (0.9, 0.095);
 
+/// Part of the steps that the way with few cells may take, as a quotient. Where losses are saturated over many orders of
+/// magnitude it gets lost, and all cells do better.
+const FIRST_TRY: (usize, usize) = (2, 5);
 /// Complementary products, in gaps asked for, beyond which no gap is worth computing.
 const WORTH_A_LOOK: f64 = 30.0;
 
@@ -51,26 +54,48 @@ pub(super) fn solve(
     problem: &WorstCase<'_>,
     budget: &mut Budget<'_>,
 ) -> Result<Bracket<Plane, Multipliers>> {
-    let mut rows = Rows::new(problem);
     let mut bracket = Bracket::new();
     bracket.enter(NAME);
-    let choosy = weights::applies(&rows);
-    let mut at = if choosy { weights::start(&mut rows, budget)? } else { Iterate::start(&rows) };
+    let mut rows = Rows::new(problem);
+    if weights::applies(&rows) {
+        let (tol, most) = (budget.tol(), budget.left() / FIRST_TRY.1 * FIRST_TRY.0);
+        budget.stage(tol, most, |budget| {
+            let at = weights::start(&mut rows, budget)?;
+            follow(&mut rows, at, true, budget, &mut bracket)
+        })?;
+        if bracket.gap(1.0) <= tol || budget.left() == 0 {
+            return Ok(bracket);
+        }
+        rows = Rows::new(problem);
+    }
+    let at = Iterate::start(&rows);
+    follow(&mut rows, at, false, budget, &mut bracket)?;
+    Ok(bracket)
+}
+
+/// Steps from `at` until the interval is narrow enough or no step is left; with `choosy` cells join as they come near
+/// their price.
+fn follow(
+    rows: &mut Rows<'_>,
+    mut at: Iterate,
+    choosy: bool,
+    budget: &mut Budget<'_>,
+    bracket: &mut Bracket<Plane, Multipliers>,
+) -> Result<()> {
     let mut short = 0;
     loop {
-        let products = at.complementarity(&rows);
-        let near = products.total / rows.k <= WORTH_A_LOOK * budget.tol();
+        let near = at.complementarity(rows).total / rows.k <= WORTH_A_LOOK * budget.tol();
         if near {
-            offer(&rows, &at, &mut bracket);
+            offer(rows, &at, bracket);
         }
         if bracket.gap(1.0) <= budget.tol() {
-            return Ok(bracket);
+            return Ok(());
         }
-        if short > 2 || !budget.take()? || !advance(&mut rows, &mut at, choosy, &mut short) {
+        if short > 2 || !budget.take()? || !advance(rows, &mut at, choosy, &mut short) {
             if !near {
-                offer(&rows, &at, &mut bracket);
+                offer(rows, &at, bracket);
             }
-            return Ok(bracket);
+            return Ok(());
         }
     }
 }
