@@ -41,13 +41,7 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
             .map(|((span, a), c)| shifted(metric, span, (a, c), half));
         let problem = match &value {
             Err(why) => Some(why.to_string()),
-            Ok(_) if shrunk => Some(
-                "not corrected: the fit shrinks its weights, so that its own rows show a slope above 1; read the \
-                 cross-validated one"
-                    .into(),
-            ),
-            Ok(_) if corrected.is_none() => Some("undefined on most bootstrap samples".into()),
-            Ok(_) => None,
+            Ok(_) => why_not_corrected(corrected, shrunk).map(str::to_owned),
         };
         MetricRow {
             metric,
@@ -61,6 +55,18 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
         }
     });
     Ok(rows.collect())
+}
+
+/// Why a metric that is defined on all rows has no corrected value.
+fn why_not_corrected(corrected: Option<f64>, shrunk: bool) -> Option<&'static str> {
+    match corrected {
+        Some(_) => None,
+        None if shrunk => Some(
+            "not corrected: the fit shrinks its weights, so that its own rows show a slope above 1; read the cross-validated \
+             one",
+        ),
+        None => Some("undefined on most bootstrap samples"),
+    }
 }
 
 /// Whether this is the slope of a fit that shrinks its weights.
