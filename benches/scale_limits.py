@@ -3,6 +3,7 @@
 Each function yields lines of Markdown with the bar they are held to.
 """
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -130,6 +131,47 @@ def beyond_the_data():
         peak, gap = map(float, done.stdout.split())
         bar = f" (bar <= 80: {verdict(peak <= 80)})" if name == "StableSVC" else ""
         yield f"- `{name}`, 1,000,000 x 20 (160 MB): {peak:.0f} MB beside the data{bar}, gap {gap:.1e}"
+
+
+#: Rows of a block of files and of rows in memory.
+BLOCK = 16_384
+
+
+def one_hash(n=200_000, p=20):
+    """The bits of one fit from everywhere, and how far the fit to rows in memory is away."""
+    import dask.array as da
+    import pyarrow.parquet as pq
+
+    X, y = rows(n, p, seed=8)
+    blocks = da.from_array(X, chunks=(BLOCK, p)), da.from_array(y, chunks=BLOCK)
+    models = PenalizedClassifier(alpha=1e-4), PenalizedClassifier("hinge", alpha=1e-4), StableSVC(k=0.7, C=1e-4)
+    found = [{} for _ in models]
+
+    def add(where, *args):
+        for model, seen in zip(models, found, strict=True):
+            model.fit(*args)
+            content = model.coef_.tobytes() + model.intercept_.tobytes()
+            seen[where] = hashlib.sha256(content).hexdigest()[:12], model.objective_, model.dual_gap_
+
+    add("memory", X, y)
+    add("Dask, no cluster", *blocks)
+    with tempfile.TemporaryDirectory() as folder:
+        pq.write_table(table(X, y), Path(folder) / "rows.parquet")
+        add("file", mainstay.scan(folder), "label")
+    for workers in (1, 2, 4):
+        made, client = cluster(workers)
+        with made, client:
+            add(f"Dask, {workers} workers", *blocks)
+    for model, seen in zip(models, found, strict=True):
+        (own, objective, gap), *others = seen.values()
+        same = len({bits for bits, _, _ in others}) == 1
+        apart = max(abs(value - objective) - (gap + other) * max(1, objective) for _, value, other in others)
+        memory = "the same" if own == others[0][0] else "others"
+        yield (
+            f"- `{model}`, {n:,} x {p}: {', '.join(list(seen)[1:])}: {'one hash' if same else 'SEVERAL HASHES'} "
+            f"({others[0][0]}: {verdict(same)}); rows in memory give {memory} ({own}); objectives within the sum of "
+            f"both gaps: {verdict(apart <= 0)}"
+        )
 
 
 class StopError(Exception):
