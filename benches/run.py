@@ -53,17 +53,22 @@ def main():
     for group in (group for group in groups if group != "guide"):
         module = importlib.import_module(f"cases_{group}")
         print(f"== {group}", flush=True)
+        section = ROOT / "benches" / "results" / f"{group}.md"
+        section.parent.mkdir(exist_ok=True)
+        # What a long run has so far outlives it.
+        part = section.with_suffix(".part")
         results = []
         for case in module.cases(args.data):
             results.append(harness.measure(case))
             print(harness.table(results[-1:]), flush=True)
+            part.write_text(harness.table(results) + "\n")
         text = [f"## {module.TITLE}", "", harness.table(results), ""]
         for line in getattr(module, "growth", lambda data: [])(args.data):
             print(line, flush=True)
             text.append(line)
-        section = ROOT / "benches" / "results" / f"{group}.md"
-        section.parent.mkdir(exist_ok=True)
+            part.write_text("\n".join(text).rstrip() + "\n")
         section.write_text("\n".join(text).rstrip() + "\n")
+        part.unlink(missing_ok=True)
     write_report()
 
 

@@ -25,40 +25,44 @@ def used():
     return times.ru_utime + times.ru_stime, peak / 1024
 
 
-def blocks(folder):
-    import dask.dataframe as dd
-
-    frame = dd.read_parquet(folder)
-    lengths = (BLOCK,) * (ROWS // BLOCK)
-    X = frame.drop(columns="label").to_dask_array(lengths=lengths)
-    return X, frame["label"].to_dask_array(lengths=lengths)
-
-
-def fit(who, X, y):
+def estimator(who):
+    """Importing it is no part of the fit."""
     if who == "mainstay":
         from mainstay import PenalizedClassifier
 
-        model = PenalizedClassifier(alpha=ALPHA).fit(X, y)
-        return model.coef_.ravel(), float(model.intercept_[0])
+        return PenalizedClassifier(alpha=ALPHA)
     from dask_ml.linear_model import LogisticRegression
 
-    X, y = X.persist(), y.persist()
     # Theirs is a sum of losses with lamduh = 1 / C times half the squared weights, the intercept among them.
-    model = LogisticRegression(solver=who, C=1 / (ALPHA * ROWS), tol=1e-6, max_iter=50, penalty="l2").fit(X, y)
+    return LogisticRegression(solver=who, C=1 / (ALPHA * ROWS), tol=1e-6, max_iter=50, penalty="l2")
+
+
+def fit(who, model, frame):
+    if who == "mainstay":
+        model.fit(frame, "label")
+        return model.coef_.ravel(), float(model.intercept_[0])
+    # Kept before arrays are made of it: Dask loses blocks of arrays made from single columns of files (dask#12193).
+    frame = frame.persist()
+    lengths = (BLOCK,) * (ROWS // BLOCK)
+    X = frame.drop(columns="label").to_dask_array(lengths=lengths).persist()
+    y = frame["label"].to_dask_array(lengths=lengths).persist()
+    del frame
+    model.fit(X, y)
     return model.coef_.ravel(), float(np.ravel(model.intercept_)[0])
 
 
 def main(who, folder):
+    import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
         Client(cluster) as client,
     ):
-        X, y = blocks(folder)
+        frame, model = dd.read_parquet(folder), estimator(who)
         before, here = client.run(used), used()
         start = time.perf_counter()
-        w, b = fit(who, X, y)
+        w, b = fit(who, model, frame)
         seconds = time.perf_counter() - start
         after, now = client.run(used), used()
         cpu = now[0] - here[0] + sum(after[k][0] - before[k][0] for k in after)

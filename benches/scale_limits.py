@@ -3,6 +3,7 @@
 Each function yields lines of Markdown with the bar they are held to.
 """
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import numpy as np
 
 import harness
 import mainstay
-from mainstay import PenalizedClassifier, StableSVC
+from mainstay import PenalizedClassifier, StableSVC, _dask
 from mainstay._config import Checkpoint
 from scale_data import rows, table, write_parquet
 
@@ -132,6 +133,47 @@ def beyond_the_data():
         yield f"- `{name}`, 1,000,000 x 20 (160 MB): {peak:.0f} MB beside the data{bar}, gap {gap:.1e}"
 
 
+#: Rows of a block of files and of rows in memory.
+BLOCK = 16_384
+
+
+def one_hash(n=200_000, p=20):
+    """The bits of one fit from everywhere, and how far the fit to rows in memory is away."""
+    import dask.array as da
+    import pyarrow.parquet as pq
+
+    X, y = rows(n, p, seed=8)
+    blocks = da.from_array(X, chunks=(BLOCK, p)), da.from_array(y, chunks=BLOCK)
+    models = PenalizedClassifier(alpha=1e-4), PenalizedClassifier("hinge", alpha=1e-4), StableSVC(k=0.7, C=1e-4)
+    found = [{} for _ in models]
+
+    def add(where, *args):
+        for model, seen in zip(models, found, strict=True):
+            model.fit(*args)
+            content = model.coef_.tobytes() + model.intercept_.tobytes()
+            seen[where] = hashlib.sha256(content).hexdigest()[:12], model.objective_, model.dual_gap_
+
+    add("memory", X, y)
+    add("Dask, no cluster", *blocks)
+    with tempfile.TemporaryDirectory() as folder:
+        pq.write_table(table(X, y), Path(folder) / "rows.parquet")
+        add("file", mainstay.scan(folder), "label")
+    for workers in (1, 2, 4):
+        made, client = cluster(workers)
+        with made, client:
+            add(f"Dask, {workers} workers", *blocks)
+    for model, seen in zip(models, found, strict=True):
+        (own, objective, gap), *others = seen.values()
+        same = len({bits for bits, _, _ in others}) == 1
+        apart = max(abs(value - objective) - (gap + other) * max(1, objective) for _, value, other in others)
+        memory = "the same" if own == others[0][0] else "others"
+        yield (
+            f"- `{model}`, {n:,} x {p}: {', '.join(list(seen)[1:])}: {'one hash' if same else 'SEVERAL HASHES'} "
+            f"({others[0][0]}: {verdict(same)}); rows in memory give {memory} ({own}); objectives within the sum of "
+            f"both gaps: {verdict(apart <= 0)}"
+        )
+
+
 class StopError(Exception):
     """Stands for a crash."""
 
@@ -193,6 +235,8 @@ def slow_blocks(n=400_000, p=50, parts=8):
 def lost_worker():
     """A worker that is killed in the middle of a pass."""
     made, client = cluster()
+    # As for rows that do not fit into the memory of the workers; those that do are made once, and a pass is short.
+    kept, _dask._KEEP = _dask._KEEP, 0
     with made, client:
         blocks, model = slow_blocks(), PenalizedClassifier(alpha=1e-4)
         model.fit(*blocks)
@@ -206,6 +250,7 @@ def lost_worker():
         model.fit(*blocks)
         lost = (time.perf_counter() - start - calm) / (calm / passes)
         timer.join()
+    _dask._KEEP = kept
     same = np.array_equal(coef, model.coef_)
     yield f"- a worker of two killed in mid-pass: {lost:.1f} passes' time more (bar <= 2: {verdict(lost <= 2)}), {'the same bits' if same else 'OTHER BITS'}"
 

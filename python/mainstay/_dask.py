@@ -17,6 +17,8 @@ from mainstay._partitioned import FAN
 
 # Partitions beyond which several share a task before it is known how many rows they hold.
 _MANY = 128
+# Bytes of blocks in memory that travel with the tasks that look at them: a task for each would cost more.
+_CARRIED = 32e6
 # Tasks of a pass for each thread: more would only keep the scheduler busy.
 _TASKS_PER_THREAD = 2
 # Bytes of rows that a task may hold.
@@ -60,7 +62,8 @@ def fit(model, X, y, sample_weight=None, uncertainty=None):
     if not isinstance(columns, int) and all(isinstance(name, str) for name in columns):
         model.feature_names_in_ = np.array(columns, dtype=object)
     # Errors are at most as many numbers as features.
-    engine = _Engine(parts, model.n_features_in_ * (1 if uncertainty is None else 2))
+    numbers = model.n_features_in_ * (1 if uncertainty is None else 2)
+    engine = _Engine(parts, numbers, None if _is_frame(X) else X.shape[0])
     _partitioned.fit(model, engine, label_dtype)
     model._warn()
     return model
@@ -262,16 +265,34 @@ def _array(X, y, sample_weight, uncertainty):
                 f"{_shown(other.chunks[0])}: rechunk them alike, "
                 f"say by {name}.rechunk(X.chunks[0])"
             )
-    rows = X.to_delayed().ravel().tolist()
-    labels = y.to_delayed().ravel().tolist()
-    weights = [None] * len(rows)
-    if sample_weight is not None:
-        weights = sample_weight.to_delayed().ravel().tolist()
-    errors = [None] * len(rows)
-    if uncertainty is not None:
-        errors = uncertainty.to_delayed().ravel().tolist()
-    blocks = zip(rows, labels, weights, errors, strict=True)
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "uncertainty": uncertainty}
+    blocks = [_array_blocks(name, array, X.numblocks[0]) for name, array in given.items()]
+    blocks = zip(*blocks, strict=True)
     return [(block, None, None, None, None) for block in blocks], X.shape[1], y.dtype
+
+
+def _array_blocks(name, array, many):
+    """Blocks of an array, or as many Nones."""
+    if array is None:
+        return [None] * many
+    blocks = array.to_delayed().ravel().tolist()
+    graph = blocks[0].dask
+    if any(block.key not in graph for block in blocks):
+        raise ValueError(
+            f"Dask has lost blocks of `{name}` (arrays made from columns of a frame that was read "
+            'from files: dask#12193); fit the frame itself, as in fit(frame, "label"), or call '
+            "frame.persist() before arrays are made of it"
+        )
+    if many > _MANY and array.nbytes <= _CARRIED:
+        return [_in_memory(graph, block) for block in blocks]
+    return blocks
+
+
+def _in_memory(graph, block):
+    """Replace a block that is an array already by that array."""
+    node = graph[block.key]
+    value = getattr(node, "value", node)
+    return value if isinstance(value, np.ndarray) else block
 
 
 def _same_blocks(a, b):
@@ -291,11 +312,16 @@ class _Engine:
     whole branches. However partitions are shared out, the tree is the same, and so are the bits.
     """
 
-    def __init__(self, parts, columns):
+    def __init__(self, parts, columns, rows=None):
+        """``rows`` tells how many there are, where that is known before the first look."""
         import dask
 
         self.dask, self.columns, self.parts = dask, columns, parts
-        self._share_out(1, 0) if len(parts) <= _MANY else self._share_out(FAN, 1)
+        self.known = rows is not None and rows == rows
+        if self.known:
+            self._settle(rows)
+        else:
+            self._share_out(1, 0) if len(parts) <= _MANY else self._share_out(FAN, 1)
 
     def _share_out(self, size, depth):
         """Give ``size`` partitions to each task, which merges ``depth`` levels of the tree."""
@@ -306,6 +332,11 @@ class _Engine:
             self.units.append(read(first, [part[0] for part in some], some[0][1:]))
 
     def counted(self, rows):
+        """Settle what depends on the number of rows, once."""
+        if not self.known:
+            self._settle(rows)
+
+    def _settle(self, rows):
         """Share the partitions out; keep their rows with the workers, if they have the memory."""
         client = _client()
         total = rows * (self.columns + 2) * 8

@@ -126,6 +126,15 @@ def test_arrays_are_fitted_and_unequal_blocks_are_refused():
         model.fit(da.from_array(X, chunks=(800, 4)), y)
 
 
+def test_lost_blocks_are_told():
+    X, y = rows()
+    X, y = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+    graph = {key: node for key, node in dict(y.dask).items() if key[1] != 1}
+    lost = da.Array(graph, y.name, y.chunks, y.dtype)
+    with pytest.raises(ValueError, match=r"Dask has lost blocks of `y`.*fit the frame itself"):
+        PenalizedClassifier(alpha=0.1).fit(X, lost)
+
+
 def test_weights_and_unknown_lengths():
     data = frame().assign(w=lambda d: np.arange(len(d)) % 3)
     ddf = dd.from_pandas(data, npartitions=6)

@@ -130,6 +130,10 @@ def test_mistakes_are_told(folder, frame):
         mainstay.RolinClassifier().fit(rows, "label")
     with pytest.raises(ValueError, match="a scan has no errors per row"):
         mainstay.EllipsoidSVC().fit(rows, "label", uncertainty="weight")
+    errors = np.ones((len(frame), 4))
+    for wrong in (errors, "weight"):
+        with pytest.raises(ValueError, match="no fit over partitions; fit a sample"):
+            mainstay.RobustLogisticRegression(alpha=0.1).fit(rows, "label", errors=wrong)
     model = mainstay.PenalizedClassifier(alpha=0.1).fit(rows, "label")
     with pytest.raises(ValueError, match="needs rows in memory here"):
         model.predict(rows)

@@ -1,5 +1,6 @@
-//! A source as chunks of whole rows, in order, in bounded memory: a thread reads ahead of whoever takes them.
+//! Sources as chunks of whole rows, in order, in bounded memory: a thread reads ahead of whoever takes them.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +29,8 @@ impl Default for ChunkSize {
 
 /// Chunks of text that are parsed at a time, at most: on many cores memory is dearer than idleness.
 const BATCH: usize = 32;
+/// Cells of small files that are handed over together: waking whoever takes them costs more than they do.
+const HELD_CELLS: usize = 1 << 16;
 
 impl ChunkSize {
     pub(crate) fn limits(self) -> Limits {
@@ -89,7 +92,8 @@ pub struct Chunk {
 
 /// What a reader says to whoever takes the chunks.
 enum Message {
-    Rows(Input),
+    /// Chunks in order, each with the number of its source.
+    Rows(Vec<(usize, Input)>),
     End(Result<()>),
 }
 
@@ -97,6 +101,12 @@ enum Message {
 pub(crate) struct Outlet<'a> {
     sender: &'a SyncSender<Message>,
     shared: &'a Shared,
+    /// The number of the source that is read.
+    source: usize,
+    /// Chunks that wait for others, and their cells.
+    held: (Vec<(usize, Input)>, usize),
+    /// Cells from which on nothing waits.
+    most: usize,
 }
 
 #[derive(Default)]
@@ -109,6 +119,16 @@ struct Shared {
 impl Outlet<'_> {
     /// Hands over a chunk, as soon as the one before was taken.
     pub(crate) fn give(&mut self, rows: Input) -> Result<()> {
+        self.held.1 += rows.cells();
+        self.held.0.push((self.source, rows));
+        if self.held.1 >= self.most { self.send_held() } else { Ok(()) }
+    }
+
+    fn send_held(&mut self) -> Result<()> {
+        let (rows, _) = std::mem::take(&mut self.held);
+        if rows.is_empty() {
+            return Ok(());
+        }
         // Nobody listens any more: any error ends the reader, and nobody will see it.
         self.sender.send(Message::Rows(rows)).map_err(|_| Error::file("", "no more is wanted"))
     }
@@ -125,14 +145,18 @@ impl Outlet<'_> {
     }
 }
 
-/// The chunks of a source, in order. One is read ahead.
+/// The chunks of a source, or of one source after the other, in order. One is read ahead.
 ///
 /// Files, gzip included, and standard input are read as they come: CSV, LIBSVM, Arrow and, from a file, Parquet. Other
 /// sources (spreadsheets; Parquet and Arrow files through a pipe or gzip) are taken into memory first.
 pub struct Chunks {
     receiver: Receiver<Message>,
     shared: Arc<Shared>,
-    name: String,
+    names: Vec<String>,
+    /// Taken over, but not yet handed out.
+    waiting: VecDeque<(usize, Input)>,
+    /// The source of the last chunk, and the rows of it so far.
+    source: usize,
     first: usize,
     ended: bool,
 }
@@ -140,25 +164,47 @@ pub struct Chunks {
 impl Chunks {
     /// Begins to read.
     pub fn new(source: Source, options: ChunkOptions) -> Self {
+        // Standard input may pause: nothing waits for more.
+        Self::start(vec![source], options, 0)
+    }
+
+    /// Begins to read several sources, one after the other.
+    pub(crate) fn of_all(sources: Vec<Source>, options: ChunkOptions) -> Self {
+        Self::start(sources, options, HELD_CELLS)
+    }
+
+    fn start(sources: Vec<Source>, options: ChunkOptions, most: usize) -> Self {
         let (sender, receiver) = sync_channel(1);
         let shared = Arc::new(Shared::default());
-        let (name, theirs) = (source.name(), shared.clone());
+        let (names, theirs) = (sources.iter().map(Source::name).collect(), shared.clone());
         // A thread of its own that nobody waits for: it may be waiting for standard input when the work is done.
         std::thread::spawn(move || {
-            let mut outlet = Outlet { sender: &sender, shared: &theirs };
-            let end = each_chunk(&source, &options, &mut outlet);
+            let held = (Vec::new(), 0);
+            let mut outlet = Outlet { sender: &sender, shared: &theirs, source: 0, held, most };
+            let read = sources.iter().enumerate().try_for_each(|(number, source)| {
+                outlet.source = number;
+                each_chunk(source, &options, &mut outlet)
+            });
+            // What was read before an error comes before it.
+            let end = outlet.send_held().and(read);
             // Nobody listens any more: then nobody needs to know.
             let _ = sender.send(Message::End(end));
         });
-        Self { receiver, shared, name, first: 0, ended: false }
+        let waiting = VecDeque::new();
+        Self { receiver, shared, names, waiting, source: 0, first: 0, ended: false }
     }
 
-    /// Rows handed over so far.
+    /// Rows handed over so far, of the source that the last chunk came from.
     pub fn rows(&self) -> usize {
         self.first
     }
 
-    /// Rows there will be in all, if the format tells.
+    /// The source that the last chunk came from.
+    pub(crate) fn name(&self) -> &str {
+        &self.names[self.source]
+    }
+
+    /// Rows there will be in all of the source that is read, if the format tells.
     pub fn expected(&self) -> Option<u64> {
         self.shared.expected.load(Ordering::Relaxed).checked_sub(1)
     }
@@ -167,32 +213,43 @@ impl Chunks {
     pub fn notes(&self) -> Vec<String> {
         self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    fn numbered(&mut self, (source, rows): (usize, Input)) -> Chunk {
+        if source != self.source {
+            (self.source, self.first) = (source, 0);
+        }
+        let first = self.first;
+        self.first += rows.nrows();
+        let rows = match rows {
+            Input::Table(table) => Input::Table(table.starting_at(first)),
+            sparse @ Input::Sparse(_) => sparse,
+        };
+        Chunk { rows, first }
+    }
 }
 
 impl Iterator for Chunks {
     type Item = Result<Chunk>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        match self.receiver.recv() {
-            Ok(Message::Rows(rows)) => {
-                let first = self.first;
-                self.first += rows.nrows();
-                let rows = match rows {
-                    Input::Table(table) => Input::Table(table.starting_at(first)),
-                    sparse @ Input::Sparse(_) => sparse,
-                };
-                Some(Ok(Chunk { rows, first }))
+        loop {
+            if let Some(next) = self.waiting.pop_front() {
+                return Some(Ok(self.numbered(next)));
             }
-            Ok(Message::End(end)) => {
-                self.ended = true;
-                end.err().map(Err)
+            if self.ended {
+                return None;
             }
-            Err(_) => {
-                self.ended = true;
-                Some(Err(Error::file(&self.name, "the reader ended before the data did")))
+            match self.receiver.recv() {
+                Ok(Message::Rows(rows)) => self.waiting = rows.into(),
+                Ok(Message::End(end)) => {
+                    self.ended = true;
+                    return end.err().map(Err);
+                }
+                Err(_) => {
+                    self.ended = true;
+                    let problem = "the reader ended before the data did";
+                    return Some(Err(Error::file(self.name(), problem)));
+                }
             }
         }
     }

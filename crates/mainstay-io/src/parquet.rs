@@ -1,6 +1,7 @@
 //! Parquet files into raw columns.
 
 use std::fs::File;
+use std::io::Read;
 
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -14,6 +15,9 @@ use crate::error::{Error, Result};
 use crate::guard::guarded;
 use crate::memory::{available_memory, too_large};
 use crate::source::Source;
+
+/// Bytes of a file up to which it is read as a whole: from a file, every column of every row group takes several reads.
+const SMALL_FILE: u64 = 1 << 20;
 
 /// Reads a Parquet file from where it is, or from memory.
 pub(crate) fn read(source: &Source) -> Result<Table> {
@@ -44,6 +48,22 @@ fn read_columns(input: impl ChunkReader + 'static, name: &str) -> Result<Table> 
     let schema = builder.schema().clone();
     let batches = builder.build().map_err(|e| damaged(name, e))?;
     crate::arrow::collect(&schema, batches, name, damaged)
+}
+
+/// Hands over the rows of a Parquet file; false if `source` is something else.
+pub(crate) fn each_chunk_of_file(
+    source: &Source,
+    options: &ChunkOptions,
+    outlet: &mut Outlet<'_>,
+) -> Result<bool> {
+    let Some((file, size)) = source.plain_file(b"PAR1")? else { return Ok(false) };
+    let name = source.name();
+    if size > SMALL_FILE {
+        return each_chunk(file, &name, options, outlet).map(|()| true);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.take(SMALL_FILE).read_to_end(&mut bytes).map_err(|e| Error::read(&name, e))?;
+    each_chunk(bytes::Bytes::from(bytes), &name, options, outlet).map(|()| true)
 }
 
 /// Hands over the rows, some thousand of the selected columns in memory at a time.

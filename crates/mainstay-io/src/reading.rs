@@ -76,6 +76,14 @@ impl Input {
             Self::Sparse(rows) => rows.features.nrows(),
         }
     }
+
+    /// Numbers and words that are held.
+    pub(crate) fn cells(&self) -> usize {
+        match self {
+            Self::Table(table) => table.nrows() * table.columns().len(),
+            Self::Sparse(rows) => rows.features.values().len() + rows.features.nrows(),
+        }
+    }
 }
 
 /// Reads a whole source.
@@ -138,6 +146,12 @@ pub(crate) fn each_chunk(
     options: &ChunkOptions,
     outlet: &mut Outlet<'_>,
 ) -> Result<()> {
+    #[cfg(feature = "parquet")]
+    if options.read.format.is_none_or(|format| format == Format::Parquet)
+        && crate::parquet::each_chunk_of_file(source, options, outlet)?
+    {
+        return Ok(());
+    }
     let name = source.name();
     let mut input = source.open()?;
     let start = first_bytes(&mut input, START, &name)?;
@@ -285,13 +299,9 @@ mod binary {
         options: &ChunkOptions,
         outlet: &mut Outlet<'_>,
     ) -> Result<()> {
-        let name = source.name();
-        let source = super::held(source, input)?;
-        if let Some(file) = source.plain_file(b"PAR1")? {
-            return crate::parquet::each_chunk(file, &name, options, outlet);
-        }
-        let bytes = bytes::Bytes::from(source.bytes()?);
-        crate::parquet::each_chunk(bytes, &name, options, outlet)
+        // Files were read from where they are.
+        let bytes = bytes::Bytes::from(super::held(source, input)?.bytes()?);
+        crate::parquet::each_chunk(bytes, &source.name(), options, outlet)
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -317,7 +327,7 @@ mod binary {
             return crate::arrow::each_chunk_of_stream(input, &name, options, outlet);
         }
         let source = super::held(source, input)?;
-        if let Some(file) = source.plain_file(b"ARROW1")? {
+        if let Some((file, _)) = source.plain_file(b"ARROW1")? {
             return crate::arrow::each_chunk_of_file(file, &name, options, outlet);
         }
         let bytes = std::io::Cursor::new(source.bytes()?);

@@ -1,6 +1,5 @@
 //! One or many files as one table that is read pass by pass and never held as a whole.
 
-use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -70,41 +69,21 @@ impl Scan {
 
     /// All rows once more.
     pub fn pass(&self) -> ScanPass {
-        ScanPass {
-            files: self.files.iter().cloned().collect(),
-            options: self.options.clone(),
-            current: None,
-            next: None,
-            name: String::new(),
-            notes: Vec::new(),
-            rows: 0,
-        }
+        let sources = self.files.iter().cloned().map(Source::Path).collect();
+        ScanPass { chunks: Chunks::of_all(sources, self.options.clone()), rows: 0 }
     }
 }
 
 /// The chunks of all files, in order.
 pub struct ScanPass {
-    files: VecDeque<PathBuf>,
-    options: ChunkOptions,
-    current: Option<Chunks>,
-    /// The file after it, whose first rows are read while the last ones of `current` are taken.
-    next: Option<(String, Chunks)>,
-    name: String,
-    notes: Vec<String>,
+    chunks: Chunks,
     rows: usize,
 }
 
 impl ScanPass {
-    /// Begins to read the next file.
-    fn open_next(&mut self) -> Option<(String, Chunks)> {
-        let file = self.files.pop_front()?;
-        let name = file.display().to_string();
-        Some((name, Chunks::new(Source::Path(file), self.options.clone())))
-    }
-
     /// The file that the last chunk came from.
     pub fn file(&self) -> &str {
-        &self.name
+        self.chunks.name()
     }
 
     /// Rows handed over so far.
@@ -112,9 +91,9 @@ impl ScanPass {
         self.rows
     }
 
-    /// What was noticed and decided on the way.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    /// What was noticed and decided on the way; complete after the last chunk.
+    pub fn notes(&self) -> Vec<String> {
+        self.chunks.notes()
     }
 }
 
@@ -123,29 +102,11 @@ impl Iterator for ScanPass {
     type Item = Result<Chunk>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if self.current.is_none() {
-                let (name, chunks) = self.next.take().or_else(|| self.open_next())?;
-                (self.name, self.current) = (name, Some(chunks));
-                self.next = self.open_next();
-            }
-            let chunks = self.current.as_mut()?;
-            match chunks.next() {
-                Some(Ok(chunk)) => {
-                    self.rows += chunk.rows.nrows();
-                    return Some(Ok(chunk));
-                }
-                Some(Err(error)) => {
-                    self.files.clear();
-                    (self.current, self.next) = (None, None);
-                    return Some(Err(error));
-                }
-                None => {
-                    self.notes.extend(chunks.notes());
-                    self.current = None;
-                }
-            }
+        let chunk = self.chunks.next()?;
+        if let Ok(chunk) = &chunk {
+            self.rows += chunk.rows.nrows();
         }
+        Some(chunk)
     }
 }
 

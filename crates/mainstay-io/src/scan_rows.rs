@@ -292,7 +292,7 @@ fn learn_table(
             }
         }
         if !learner.needs_another_pass()? {
-            notes.extend(pass.notes().iter().cloned());
+            notes.extend(pass.notes());
             let learned = learner.finish()?;
             notes.extend(learned.notes.iter().cloned());
             return Ok(Some(learned));

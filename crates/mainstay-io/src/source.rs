@@ -1,6 +1,8 @@
 //! Where bytes come from.
 
 use std::fs::{File, Metadata};
+#[cfg(feature = "parquet")]
+use std::io::Seek;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,13 +90,20 @@ impl Source {
         Ok(if packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
     }
 
-    /// The file itself, if this is one that begins with `magic`, so that it can be read from any place.
+    /// The file itself, from its start, and its bytes, if this is one that begins with `magic`, so that it can be read from
+    /// any place.
     #[cfg(feature = "parquet")]
-    pub(crate) fn plain_file(&self, magic: &[u8]) -> Result<Option<File>> {
+    pub(crate) fn plain_file(&self, magic: &[u8]) -> Result<Option<(File, u64)>> {
         let Self::Path(path) = self else { return Ok(None) };
-        let open = || File::open(path).map_err(|source| Error::Read { name: self.name(), source });
-        let start = first_bytes(&mut open()?, magic.len() as u64, &self.name())?;
-        if start == magic { open().map(Some) } else { Ok(None) }
+        let fail = |source| Error::Read { name: self.name(), source };
+        // A pipe gives its first bytes only once.
+        let Some(size) = self.size().filter(|size| *size >= magic.len() as u64) else {
+            return Ok(None);
+        };
+        let mut file = File::open(path).map_err(fail)?;
+        let start = first_bytes(&mut file, magic.len() as u64, &self.name())?;
+        file.rewind().map_err(fail)?;
+        Ok((start == magic).then_some((file, size)))
     }
 
     /// All bytes, decompressed; an error if they do not fit into memory.

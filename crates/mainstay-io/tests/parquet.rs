@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use mainstay::data::{Cells, Column, Table};
-use mainstay_io::{Input, ReadOptions, Source, read};
+use mainstay_io::{ChunkOptions, Input, ReadOptions, Scan, Source, read};
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/parquet").join(name)
@@ -105,4 +105,33 @@ fn feather_files_and_streams_read_alike() {
         let cut = load(&Source::Bytes(name.into(), bytes[..bytes.len() / 2].into())).unwrap_err();
         assert!(cut.starts_with(&format!("{name}: the Arrow data are damaged")), "{cut}");
     }
+}
+
+/// The same file many times, among other formats: in passes as at once, each pass anew.
+#[test]
+fn small_files_are_read_in_passes_as_at_once() {
+    let files = [path("small.parquet"), path("gzip.parquet"), path("small.parquet")];
+    let scan = Scan::new(&files, ChunkOptions::default()).unwrap();
+    for _ in 0..2 {
+        let chunks: Vec<_> = scan.pass().map(Result::unwrap).collect();
+        assert_eq!(chunks.len(), 3);
+        for (chunk, file) in chunks.iter().zip(&files) {
+            let Input::Table(found) = &chunk.rows else { panic!() };
+            assert_eq!(found.columns()[1..], load(&Source::new(file)).unwrap().columns()[1..]);
+        }
+    }
+}
+
+#[test]
+fn a_cut_file_among_others_is_named() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let bytes = std::fs::read(path("small.parquet")).unwrap();
+    let (whole, cut) = (folder.path().join("a.parquet"), folder.path().join("b.parquet"));
+    std::fs::write(&whole, &bytes).unwrap();
+    std::fs::write(&cut, &bytes[..bytes.len() - 9]).unwrap();
+    let scan = Scan::new(&[whole, cut], ChunkOptions::default()).unwrap();
+    let found: Vec<_> = scan.pass().collect();
+    assert!(found.len() == 2 && found[0].is_ok());
+    let message = found[1].as_ref().unwrap_err().to_string();
+    assert!(message.contains("b.parquet") && message.contains("cut short"), "{message}");
 }

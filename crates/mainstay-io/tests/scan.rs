@@ -174,3 +174,35 @@ fn little_memory_means_small_blocks_or_a_clear_refusal() {
     let message = learn(100).err().unwrap().to_string();
     assert!(message.contains("more --memory"), "{message}");
 }
+
+/// Small files are handed over together: rows keep the number they have in their own file, and all that was read before a file
+/// that cannot be read comes before the error.
+#[test]
+fn many_small_files_are_one_table_in_order() {
+    let folder = TempDir::new().unwrap();
+    let path = |i: usize| folder.path().join(format!("{i:02}.csv"));
+    let files: Vec<PathBuf> = (0..40).map(path).collect();
+    for (i, file) in files.iter().enumerate() {
+        fs::write(file, format!("x,y\n{i},p\n-{i},q\n")).unwrap();
+    }
+    let read = || {
+        let mut pass = scan(&files, 1 << 20).pass();
+        let mut seen = Vec::new();
+        let error = loop {
+            match pass.next() {
+                Some(Ok(chunk)) => seen.push((pass.file().to_owned(), chunk.first, pass.rows())),
+                Some(Err(error)) => break Some(error.to_string()),
+                None => break None,
+            }
+        };
+        assert!(pass.next().is_none());
+        (seen, error)
+    };
+    let name = |i: usize| files[i].display().to_string();
+    let expected: Vec<_> = (0..40).map(|i| (name(i), 0, 2 * i + 2)).collect();
+    assert_eq!(read(), (expected.clone(), None));
+    fs::write(path(30), "x,y\n1\n").unwrap();
+    let (seen, error) = read();
+    assert_eq!(seen, expected[..30]);
+    assert!(error.as_ref().is_some_and(|text| text.contains("30.csv")), "{error:?}");
+}
