@@ -104,9 +104,12 @@ def coded(y):
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < min(len(y), 65_536):
-            wide = y.astype(np.int64) if y.dtype.kind == "i" else y
-            place = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
+            wide = y.astype(np.int64, copy=False) if y.dtype.kind == "i" else y
+            place = wide - wide.dtype.type(low) if low else wide
+            place = place.astype(np.int64, copy=False)
             seen = np.flatnonzero(np.bincount(place))
+            if low == 0 and len(seen) == high + 1:
+                return seen.astype(y.dtype), place
             codes = np.zeros(high - low + 1, dtype=np.int64)
             codes[seen] = np.arange(len(seen))
             classes = seen.astype(wide.dtype) + wide.dtype.type(low)

@@ -210,16 +210,16 @@ pub(crate) fn rows<'py, 'a>(
     PyArray1::from_vec(py, data).reshape([count, columns])
 }
 
-/// Arrays for numbers, dicts for tables and named parts.
-pub(crate) fn output<'py>(py: Python<'py>, value: &Output) -> PyResult<Bound<'py, PyAny>> {
+/// Arrays for numbers, which take them over without a copy, dicts for tables and named parts.
+pub(crate) fn output<'py>(py: Python<'py>, value: Output) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
-        Output::Flag(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Output::Flag(flag) => PyBool::new(py, flag).to_owned().into_any(),
         Output::Integer(integer) => integer.into_pyobject(py)?.into_any(),
         Output::Number(number) => number.into_pyobject(py)?.into_any(),
-        Output::Text(text) => PyString::new(py, text).into_any(),
-        Output::Vector(values) => PyArray1::from_slice(py, values).into_any(),
-        Output::Integers(values) => PyArray1::from_slice(py, values).into_any(),
-        Output::Flags(values) => PyArray1::from_slice(py, values).into_any(),
+        Output::Text(text) => PyString::new(py, &text).into_any(),
+        Output::Vector(values) => PyArray1::from_vec(py, values).into_any(),
+        Output::Integers(values) => PyArray1::from_vec(py, values).into_any(),
+        Output::Flags(values) => PyArray1::from_vec(py, values).into_any(),
         Output::Texts(values) => py.import("numpy")?.call_method1("array", (values,))?,
         Output::Matrix(values) => rows(py, values.iter().map(|row| row.0.as_slice()))?.into_any(),
         Output::Table(parts) | Output::Parts(parts) => {

@@ -79,7 +79,7 @@ impl Fitted {
     /// Results by name, without the trailing underscore.
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (name, value) in &self.0.named_results() {
+        for (name, value) in self.0.named_results() {
             dict.set_item(name, convert::output(py, value)?)?;
         }
         Ok(dict)

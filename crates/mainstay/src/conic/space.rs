@@ -214,7 +214,7 @@ pub(super) fn first_rows(merged: &Merged) -> Vec<usize> {
     let mut first = vec![usize::MAX; merged.data.len()];
     for (given, position) in merged.position.iter().enumerate().rev() {
         if let Some(k) = position {
-            first[*k] = given;
+            first[k] = given;
         }
     }
     first

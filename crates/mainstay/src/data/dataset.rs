@@ -1,5 +1,7 @@
 //! Features, classes, weights and measurement errors of rows, checked once.
 
+use std::sync::Arc;
+
 use super::RowUncertainty;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
@@ -11,7 +13,8 @@ use crate::linalg::Matrix;
 #[derive(Debug, Clone)]
 pub struct Dataset {
     features: Matrix,
-    labels: Vec<usize>,
+    /// Shared: copies of a data set mostly differ in something else.
+    labels: Arc<Vec<usize>>,
     n_classes: usize,
     weights: Option<Vec<f64>>,
     uncertainty: Option<RowUncertainty>,
@@ -67,6 +70,7 @@ impl Dataset {
         if let Some(weights) = &weights {
             check_weights(weights, n)?;
         }
+        let labels = Arc::new(labels);
         Ok(Self { features, labels, n_classes, weights, uncertainty: None })
     }
 
@@ -157,7 +161,7 @@ impl Dataset {
     pub fn select_rows(&self, rows: &[usize]) -> Self {
         Self {
             features: self.features.select_rows(rows),
-            labels: rows.iter().map(|&i| self.labels[i]).collect(),
+            labels: Arc::new(rows.iter().map(|&i| self.labels[i]).collect()),
             n_classes: self.n_classes,
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&i| w[i]).collect()),
             uncertainty: self.uncertainty.as_ref().map(|u| u.select_rows(rows)),
@@ -175,7 +179,7 @@ impl Dataset {
     #[must_use]
     pub(crate) fn replace_labels(&self, labels: Vec<usize>) -> Self {
         assert_eq!(labels.len(), self.len());
-        Self { labels, ..self.clone() }
+        Self { labels: Arc::new(labels), ..self.clone() }
     }
 
     pub(super) fn replace_weights(self, weights: Vec<f64>) -> Self {

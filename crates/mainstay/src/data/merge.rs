@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::Dataset;
 use super::uncertainty::Key;
+use super::{Dataset, Positions};
 use crate::linalg::Row;
 
 /// A data set without zero weights and repeated rows, and the way back to the rows as they were given.
@@ -11,8 +11,8 @@ use crate::linalg::Row;
 pub struct Merged {
     /// Distinct (row, label) pairs; weights are always present.
     pub data: Dataset,
-    /// For every given row its position in `data`; `None` for rows of weight 0.
-    pub position: Vec<Option<usize>>,
+    /// For every given row its position in `data`.
+    pub position: Positions,
 }
 
 /// Distinct rows from which on they keep the order in which they were given: sorting would take a copy of all
@@ -28,26 +28,36 @@ impl Merged {
     /// Fewer than 50,000 distinct rows are sorted by a hash, so that their order does not matter either. More keep the order in which
     /// they appear first; features that are lent are then lent on where no row is dropped.
     pub fn new(data: &Dataset) -> Self {
-        let copies = Copies::of(data);
-        let weights = copies.weights(data);
-        let merged = if copies.all_apart(data.len()) {
-            data.clone()
-        } else {
-            data.select_rows(&copies.firsts().collect::<Vec<usize>>())
-        };
-        Self { data: merged.replace_weights(weights), position: copies.position }
+        let hashed = hashed(data);
+        if hashed.len() == data.len() && many_apart(&hashed) {
+            return Self::as_given(data);
+        }
+        let copies = Copies::new(data, hashed);
+        if copies.all_apart() {
+            return Self::as_given(data);
+        }
+        let merged = data.select_rows(&copies.firsts().collect::<Vec<usize>>());
+        let position = Positions::listed(copies.position());
+        Self { data: merged.replace_weights(copies.weights(data)), position }
+    }
+
+    /// Rows of which each counts and stands for itself.
+    fn as_given(data: &Dataset) -> Self {
+        let weights = data.weights().map_or_else(|| vec![1.0; data.len()], <[f64]>::to_vec);
+        let position = Positions::own(data.len());
+        Self { data: data.clone().replace_weights(weights), position }
     }
 
     /// Per-row results of `data` as results of the given rows; dropped rows get `missing`.
     pub fn spread(&self, values: &[f64], missing: f64) -> Vec<f64> {
-        self.position.iter().map(|p| p.map_or(missing, |k| values[k])).collect()
+        self.position.iter().map(|at| at.map_or(missing, |k| values[k])).collect()
     }
 }
 
 /// For every row the number of its content and label, counted in the order of first appearance; `None` for rows of
 /// weight 0.
 pub fn distinct_rows(data: &Dataset) -> Vec<Option<usize>> {
-    let copies = Copies::of(data);
+    let copies = Copies::new(data, hashed(data));
     let mut numbers = vec![None; copies.ends.len()];
     let mut next = 0;
     let number = |place: &Option<usize>| {
@@ -58,13 +68,13 @@ pub fn distinct_rows(data: &Dataset) -> Vec<Option<usize>> {
             })
         })
     };
-    copies.position.iter().map(number).collect()
+    copies.position().iter().map(number).collect()
 }
 
 /// The first row of every content and label with the weight of all its copies, without those of weight 0, in the order
 /// of [`Merged`].
 pub fn weighted_rows(data: &Dataset) -> Vec<(usize, f64)> {
-    let copies = Copies::of(data);
+    let copies = Copies::new(data, hashed(data));
     copies.firsts().zip(copies.weights(data)).collect()
 }
 
@@ -90,23 +100,28 @@ struct Copies {
     rows: Vec<usize>,
     /// Where every kind ends in `rows`.
     ends: Vec<usize>,
-    /// The kind of every row; `None` for rows of weight 0.
-    position: Vec<Option<usize>>,
+    /// How many rows there are, counting or not.
+    given: usize,
+}
+
+/// Whether these are many rows of which no two are alike.
+fn many_apart(hashed: &[(u64, usize)]) -> bool {
+    hashed.len() >= KEPT_ORDER && hashed.windows(2).all(|pair| pair[0].0 != pair[1].0)
 }
 
 impl Copies {
     /// Kinds in the order of [`Merged`].
-    fn of(data: &Dataset) -> Self {
-        let hashed = hashed(data);
-        if hashed.len() >= KEPT_ORDER && hashed.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+    fn new(data: &Dataset, hashed: Vec<(u64, usize)>) -> Self {
+        let given = data.len();
+        if many_apart(&hashed) {
             let mut rows: Vec<usize> = hashed.into_iter().map(|(_, i)| i).collect();
             rows.par_sort_unstable();
             let ends = (1..=rows.len()).collect();
-            return Self::new(rows, ends, data.len());
+            return Self { rows, ends, given };
         }
         let (rows, ends) = kinds(data, &hashed);
         if ends.len() < KEPT_ORDER {
-            return Self::new(rows, ends, data.len());
+            return Self { rows, ends, given };
         }
         let start = |k: usize| if k == 0 { 0 } else { ends[k - 1] };
         let mut order: Vec<usize> = (0..ends.len()).collect();
@@ -118,24 +133,23 @@ impl Copies {
             sorted.extend_from_slice(&rows[start(k)..ends[k]]);
             sorted_ends.push(sorted.len());
         }
-        Self::new(sorted, sorted_ends, data.len())
+        Self { rows: sorted, ends: sorted_ends, given }
     }
 
-    fn new(rows: Vec<usize>, ends: Vec<usize>, given: usize) -> Self {
-        let mut position = vec![None; given];
-        let mut start = 0;
-        for (kind, &end) in ends.iter().enumerate() {
-            for &i in &rows[start..end] {
+    /// Whether these are all rows in their own order.
+    fn all_apart(&self) -> bool {
+        self.ends.len() == self.given && self.rows.iter().enumerate().all(|(at, &i)| at == i)
+    }
+
+    /// The kind of every row; `None` for rows of weight 0.
+    fn position(&self) -> Vec<Option<usize>> {
+        let mut position = vec![None; self.given];
+        for (kind, rows) in self.kinds().enumerate() {
+            for &i in rows {
                 position[i] = Some(kind);
             }
-            start = end;
         }
-        Self { rows, ends, position }
-    }
-
-    /// Whether these are `given` rows in their own order.
-    fn all_apart(&self, given: usize) -> bool {
-        self.ends.len() == given && self.rows.iter().enumerate().all(|(at, &i)| at == i)
+        position
     }
 
     /// The rows of each kind.
@@ -174,8 +188,8 @@ fn hashed(data: &Dataset) -> Vec<(u64, usize)> {
     let known = |i: usize| data.uncertainty().map(|u| u.key(i));
     let hash = |i: usize| known(i).into_iter().flat_map(Key::bits).fold(hash(x.row(i)), mix);
     let rows = (0..data.len()).into_par_iter().with_min_len(ROWS_PER_TASK);
-    let mut hashed: Vec<(u64, usize)> =
-        rows.filter(|&i| weight(i) > 0.0).map(|i| (hash(i), i)).collect();
+    let mut hashed: Vec<(u64, usize)> = rows.map(|i| (hash(i), i)).collect();
+    hashed.retain(|&(_, i)| weight(i) > 0.0);
     hashed.par_sort_unstable();
     hashed
 }
@@ -281,8 +295,8 @@ mod tests {
         let radii = crate::data::RowUncertainty::Radii(vec![0.5, 0.1, 0.5, 0.0]);
         let merged = Merged::new(&rows.with_uncertainty(radii).unwrap());
         assert_eq!(merged.data.len(), 3);
-        assert_eq!(merged.position[0], merged.position[2]);
-        assert_ne!(merged.position[0], merged.position[1]);
+        assert_eq!(merged.position.at(0), merged.position.at(2));
+        assert_ne!(merged.position.at(0), merged.position.at(1));
     }
 
     #[test]
@@ -302,9 +316,9 @@ mod tests {
         assert_eq!(a.data.weights(), b.data.weights());
         assert_eq!(a.data.features().values(), b.data.features().values());
         assert_eq!(a.data.len(), 4);
-        assert_eq!(b.position[1], None);
-        assert_eq!(a.position[0], a.position[2]);
-        assert_ne!(a.position[0], a.position[4]);
+        assert_eq!(b.position.at(1), None);
+        assert_eq!(a.position.at(0), a.position.at(2));
+        assert_ne!(a.position.at(0), a.position.at(4));
         let rank: Vec<f64> = (0..4).map(f64::from).collect();
         assert_eq!(a.spread(&rank, f64::NAN)[0], a.spread(&rank, f64::NAN)[2]);
     }
@@ -330,8 +344,13 @@ mod tests {
         assert_eq!(a.data.features().values(), b.data.features().values());
         assert_eq!(a.data.weights(), b.data.weights());
         assert_eq!(a.data.len(), n);
-        assert_eq!((a.position[3], a.position[n + 3]), (Some(3), Some(3)));
-        assert_eq!((b.position[3], b.position[n]), (Some(3), None));
+        assert_eq!((a.position.at(3), a.position.at(n + 3)), (Some(3), Some(3)));
+        assert_eq!((b.position.at(3), b.position.at(n)), (Some(3), None));
+        // Rows that are all there and apart stand for themselves.
+        let alone = Merged::new(&repeated.select_rows(&(0..n).collect::<Vec<usize>>()));
+        assert_eq!(alone.data.features().values(), a.data.features().values());
+        assert!(alone.position.iter().eq((0..n).map(Some)) && alone.position.len() == n);
+        assert_eq!(alone.data.weights(), Some(vec![1.0; n].as_slice()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use rand::seq::SliceRandom;
 
 use super::{Split, generator};
-use crate::data::{Dataset, Merged};
+use crate::data::{Dataset, Merged, Positions};
 use crate::error::{Error, Result};
 
 /// Equal rows are held together as long as at least this share of the rows is distinct: in tables of few
@@ -55,7 +55,7 @@ impl Together {
 }
 
 /// Groups that hold equal rows share a number.
-fn joined(groups: &[usize], position: &[Option<usize>]) -> Vec<usize> {
+fn joined(groups: &[usize], position: &Positions) -> Vec<usize> {
     let mut leader: Vec<usize> = (0..groups.iter().max().map_or(0, |m| m + 1)).collect();
     let find = |leader: &mut Vec<usize>, mut g: usize| {
         while leader[g] != g {
@@ -65,8 +65,8 @@ fn joined(groups: &[usize], position: &[Option<usize>]) -> Vec<usize> {
         g
     };
     let mut first: Vec<Option<usize>> = vec![None; groups.len()];
-    for (&group, place) in groups.iter().zip(position) {
-        let Some(place) = *place else { continue };
+    for (&group, place) in groups.iter().zip(position.iter()) {
+        let Some(place) = place else { continue };
         let group = find(&mut leader, group);
         match first[place] {
             None => first[place] = Some(group),

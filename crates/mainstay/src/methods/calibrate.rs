@@ -149,7 +149,7 @@ impl Calibrate {
                 for &i in &split.train {
                     taken[i] = true;
                 }
-                let of = |i: &usize| position[*i].is_some_and(|k| taken[k]);
+                let of = |i: &usize| position.at(*i).is_some_and(|k| taken[k]);
                 let train: Vec<usize> = (0..data.len()).filter(of).collect();
                 (data.select_rows(&train), rows.select_rows(&split.holdout))
             }

@@ -20,7 +20,7 @@ pub fn one_each(values: impl Iterator<Item = f64>) -> Vec<Vec<f64>> {
 /// The dual point of the rows as given.
 pub fn dual_point(merged: &Merged, lists: &RowLists) -> DualPoint {
     let of = |rows: &Vec<Vec<f64>>| {
-        let numbers = merged.position.iter().flatten().flat_map(|&at| rows[at].iter().copied());
+        let numbers = merged.position.iter().flatten().flat_map(|at| rows[at].iter().copied());
         // A multiplier beyond the range of numbers proves nothing; 0 is feasible everywhere.
         numbers.map(|v| if v.is_finite() { v } else { 0.0 }).collect()
     };

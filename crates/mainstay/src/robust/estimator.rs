@@ -149,7 +149,7 @@ fn counts(data: &Dataset, merged: &Merged) -> Vec<f64> {
     let mut counts = vec![0.0; merged.data.len()];
     for (i, position) in merged.position.iter().enumerate() {
         if let Some(k) = position {
-            counts[*k] += data.weights().map_or(1.0, |w| w[i]);
+            counts[k] += data.weights().map_or(1.0, |w| w[i]);
         }
     }
     // A class weight of 0 drops rows, a row weight of 0 is dropped before: all counts are positive.

@@ -1,7 +1,9 @@
 //! The bound on the optimum, recomputed from the data, the answer and dual multipliers.
 
+use std::borrow::Cow;
+
 use super::feasible::feasible;
-use super::problem::{Hyperplanes, Problem, RowLoss, Target, worst_sum};
+use super::problem::{Hyperplanes, Problem, RowLoss, Target, worst_threshold};
 use crate::certificate::Certificate;
 use crate::linalg::{Compensated, Scores, vector};
 
@@ -31,26 +33,8 @@ pub fn certify(problem: &Problem<'_>, point: &Hyperplanes, dual: &Dual) -> Certi
 ///
 /// $k\theta + \sum c_i \max(0, L_i - \theta)$ is at least the sum of the worst losses for every $\theta \ge 0$.
 fn objective(problem: &Problem<'_>, point: &Hyperplanes) -> (f64, f64) {
-    let q = problem.q();
-    let scores: Vec<Scores> = point
-        .coef
-        .iter()
-        .zip(&point.intercept)
-        .map(|(w, b)| problem.x.accurate_scores(w, *b))
-        .collect();
-    let at = |i: usize, j: usize| scores[j].values[i];
-    let error =
-        |i: usize, j: usize| scores[j].errors[i] + 2.0 * f64::EPSILON * (1.0 + at(i, j).abs());
-    let losses_of = |away: f64| -> Vec<f64> {
-        let moved = |i: usize, j: usize| at(i, j) - away * problem.target.sign(i, j) * error(i, j);
-        if q == 1 {
-            return (0..problem.n()).map(|i| problem.row_loss(i, &[moved(i, 0)])).collect();
-        }
-        let row = |i: usize| (0..q).map(|j| moved(i, j)).collect::<Vec<f64>>();
-        (0..problem.n()).map(|i| problem.row_loss(i, &row(i))).collect()
-    };
-    let (losses, most) = (losses_of(0.0), losses_of(1.0));
-    let threshold = worst_sum(&losses, problem.weights, problem.k).threshold.max(0.0);
+    let (losses, most) = losses(problem, point);
+    let threshold = worst_threshold(&losses, problem.weights, problem.k).max(0.0);
     let (mut sum, mut rounding) = (Compensated::new(problem.k * threshold), 0.0);
     for ((loss, most), c) in losses.iter().zip(&most).zip(problem.weights) {
         let over = (loss - threshold).max(0.0);
@@ -58,8 +42,34 @@ fn objective(problem: &Problem<'_>, point: &Hyperplanes) -> (f64, f64) {
         rounding += c * (most * (1.0 + 8.0 * f64::EPSILON) - threshold - over).max(0.0);
     }
     let objective = problem.penalty(point) + problem.scale * sum.value();
-    let terms = (problem.x.ncols() * q + 8) as f64 * f64::EPSILON;
+    let terms = (problem.x.ncols() * problem.q() + 8) as f64 * f64::EPSILON;
     (objective, problem.scale * rounding + terms * objective)
+}
+
+/// The loss of every row, and the most that it may be where its scores are rounded.
+fn losses(problem: &Problem<'_>, point: &Hyperplanes) -> (Vec<f64>, Vec<f64>) {
+    let planes = || point.coef.iter().zip(&point.intercept);
+    let mut scores: Vec<Scores> = planes().map(|(w, b)| problem.x.accurate_scores(w, *b)).collect();
+    let away = |i: usize, j: usize, (f, error): (f64, f64)| {
+        f - problem.target.sign(i, j) * (error + 2.0 * f64::EPSILON * (1.0 + f.abs()))
+    };
+    if scores.len() > 1 {
+        let row = |i: usize| scores.iter().map(move |of| (of.values[i], of.errors[i]));
+        let moved = |i: usize| row(i).enumerate().map(move |(j, f)| away(i, j, f));
+        let losses = (0..problem.n())
+            .map(|i| problem.row_loss(i, &row(i).map(|(f, _)| f).collect::<Vec<f64>>()));
+        let most = (0..problem.n()).map(|i| problem.row_loss(i, &moved(i).collect::<Vec<f64>>()));
+        return (losses.collect(), most.collect());
+    }
+    // In place of the score and its error: rows may be many.
+    let Some(Scores { mut values, mut errors }) = scores.pop() else {
+        return (Vec::new(), Vec::new());
+    };
+    for (i, (value, error)) in values.iter_mut().zip(&mut errors).enumerate() {
+        let moved = away(i, 0, (*value, *error));
+        (*value, *error) = (problem.row_loss(i, &[*value]), problem.row_loss(i, &[moved]));
+    }
+    (values, errors)
 }
 
 /// [`bound`], less what rounding may have added to it.
@@ -76,11 +86,11 @@ fn careful_bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
     }
     let mut norm_sq = 0.0;
     for j in 0..q {
-        let column: Vec<f64> = alpha.iter().skip(j).step_by(q).copied().collect();
+        let column = column(&alpha, j, q);
         norm_sq += problem.x.accurate_sums(&column, problem.fit_intercept).longest().powi(2);
         if problem.fit_intercept {
             let mut left = Compensated::default();
-            for v in &column {
+            for v in column.iter() {
                 left.add(*v);
             }
             size += left.value().abs() / f64::EPSILON;
@@ -88,6 +98,14 @@ fn careful_bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
     }
     let lost = problem.scale / (4.0 * problem.ridge) * norm_sq * (1.0 + 16.0 * f64::EPSILON);
     problem.scale * (gain.value() - IN_TERMS * size - lost)
+}
+
+/// The multipliers of score `j` of `q`.
+fn column(alpha: &[f64], j: usize, q: usize) -> Cow<'_, [f64]> {
+    if q == 1 {
+        return Cow::Borrowed(alpha);
+    }
+    alpha.iter().skip(j).step_by(q).copied().collect()
 }
 
 /// A lower bound on the optimum. Any numbers may come in: they are first made dual feasible.
@@ -100,12 +118,8 @@ pub fn bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
     let Dual { share, alpha } = feasible(problem, dual);
     let rows = share.iter().zip(alpha.chunks_exact(q)).enumerate();
     let gain: f64 = rows.map(|(i, (a, alpha))| conjugate_gain(problem, i, *a, alpha)).sum();
-    let norm_sq: f64 = (0..q)
-        .map(|j| {
-            let column: Vec<f64> = alpha.iter().skip(j).step_by(q).copied().collect();
-            vector::norm_sq(&problem.x.tr_mul_vec(&column))
-        })
-        .sum();
+    let norm_sq: f64 =
+        (0..q).map(|j| vector::norm_sq(&problem.x.tr_mul_vec(&column(&alpha, j, q)))).sum();
     problem.scale * (gain - problem.scale / (4.0 * problem.ridge) * norm_sq)
 }
 

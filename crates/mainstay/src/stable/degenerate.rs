@@ -68,11 +68,10 @@ pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, t
     if problem.loss == RowLoss::Logistic {
         return false;
     }
-    let everything = Problem { k: problem.total(), ..problem.clone() };
     let Certificate { primal, dual } = solution.certificate;
     let open = (primal - dual).min(tol * primal.max(1.0));
     let room = INACTIVE * open.max(tol * primal);
-    if everything.objective(&solution.iterate.hyperplanes) - primal <= room {
+    if classical_objective(problem, &solution.iterate.hyperplanes) - primal <= room {
         return true;
     }
     if let (Target::Signs(y), RowLoss::Hinge, true) =
@@ -80,8 +79,8 @@ pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, t
     {
         let mut other = solution.iterate.hyperplanes.clone();
         other.intercept = vec![0.0];
-        other.intercept[0] = best_intercept(y, &problem.scores(&other), problem.weights);
-        if everything.objective(&other) - dual <= room {
+        other.intercept[0] = best_intercept(y, problem.scores(&other), problem.weights);
+        if classical_objective(problem, &other) - dual <= room {
             solution.certificate.primal = problem.objective(&other);
             solution.iterate.hyperplanes = other;
             return true;
@@ -90,12 +89,19 @@ pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, t
     false
 }
 
+/// The objective in which every row counts.
+fn classical_objective(problem: &Problem<'_>, point: &Hyperplanes) -> f64 {
+    let losses = problem.losses_at(point);
+    let sum: f64 = losses.iter().zip(problem.weights).map(|(loss, c)| c * loss).sum();
+    problem.penalty(point) + problem.scale * sum
+}
+
 /// A minimiser of $\sum c_i \max(0, 1 - y_i (s_i + b))$ over $b$: the derivative changes by $c_i$ at
 /// $b = y_i - s_i$ and starts at minus the weight of the positive rows.
-fn best_intercept(y: &[f64], scores: &[f64], weights: &[f64]) -> f64 {
+fn best_intercept(y: &[f64], scores: Vec<f64>, weights: &[f64]) -> f64 {
     let mut kinks: Vec<(f64, f64)> =
         y.iter().zip(scores).zip(weights).map(|((y, s), c)| (y - s, *c)).collect();
-    kinks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let mut slope: f64 =
         -y.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|r| r.1).sum::<f64>();
     for (at, weight) in kinks {
@@ -144,7 +150,7 @@ pub(super) fn beats_constant(
     objective: f64,
     control: &Control,
 ) -> Result<bool> {
-    let constant = problem.objective(&best_constant(problem, control)?);
+    let constant = constant_objective(problem, &best_constant(problem, control)?);
     Ok(objective < (1.0 - CLEARLY_BETTER) * constant)
 }
 
@@ -295,7 +301,19 @@ fn best_constant(problem: &Problem<'_>, control: &Control) -> Result<Hyperplanes
     if !problem.fit_intercept {
         return Ok(constant);
     }
-    let classes = q.max(2);
+    let (target, weights) = one_row_per_class(problem);
+    let x = Matrix::from(Dense::zeros(weights.len(), 1));
+    let small = Problem { x: &x, target, weights: &weights, ..*problem };
+    let reduced = Reduced::new(&x, true)?;
+    let mut budget = Budget::new(CONSTANT_GAP, CONSTANT_STEPS, control);
+    let found = interior::solve(&small, &reduced, interior::USUAL, &mut budget)?;
+    constant.intercept = Solution::new(found)?.iterate.hyperplanes.intercept;
+    Ok(constant)
+}
+
+/// What the classes that occur ask of the scores, and their weights.
+fn one_row_per_class(problem: &Problem<'_>) -> (Target, Vec<f64>) {
+    let classes = problem.q().max(2);
     let mut weights = vec![0.0; classes];
     for (i, c) in problem.weights.iter().enumerate() {
         weights[problem.target.label(i)] += c;
@@ -308,13 +326,14 @@ fn best_constant(problem: &Problem<'_>, control: &Control) -> Result<Hyperplanes
         }
         Target::Classes { count, .. } => Target::Classes { labels: present, count },
     };
-    let x = Matrix::from(Dense::zeros(weights.len(), 1));
-    let small = Problem { x: &x, target, weights: &weights, ..problem.clone() };
-    let reduced = Reduced::new(&x, true)?;
-    let mut budget = Budget::new(CONSTANT_GAP, CONSTANT_STEPS, control);
-    let found = interior::solve(&small, &reduced, interior::USUAL, &mut budget)?;
-    constant.intercept = Solution::new(found)?.iterate.hyperplanes.intercept;
-    Ok(constant)
+    (target, weights)
+}
+
+/// The objective of hyperplanes without weights: rows of a class have the same loss.
+fn constant_objective(problem: &Problem<'_>, constant: &Hyperplanes) -> f64 {
+    let (target, weights) = one_row_per_class(problem);
+    let x = Matrix::from(Dense::zeros(weights.len(), problem.x.ncols()));
+    Problem { x: &x, target, weights: &weights, ..*problem }.objective(constant)
 }
 
 /// Whether weights help at `k` when they cost next to nothing.

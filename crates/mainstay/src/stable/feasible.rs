@@ -15,7 +15,7 @@ pub(super) fn feasible(problem: &Problem<'_>, dual: &Dual) -> Dual {
     let q = problem.q();
     let Dual { mut share, mut alpha } = dual.clone();
     if problem.loss == RowLoss::SquaredHinge {
-        clip_signs(problem, &vec![f64::MAX; problem.n()], &mut alpha);
+        clip_signs(problem, |_| f64::MAX, &mut alpha);
         if problem.fit_intercept {
             balance_signs(q, &mut alpha);
         }
@@ -37,7 +37,7 @@ pub(super) fn feasible(problem: &Problem<'_>, dual: &Dual) -> Dual {
             balance_softmax(problem, &mut alpha);
         }
     } else {
-        clip_signs(problem, &share, &mut alpha);
+        clip_signs(problem, |i| share[i], &mut alpha);
         if problem.fit_intercept {
             balance_signs(q, &mut alpha);
         }
@@ -66,11 +66,11 @@ pub(super) fn cheapest_shares(problem: &Problem<'_>, alpha: &[f64]) -> Vec<f64> 
 }
 
 /// Hinges and the two-class logistic loss: $\beta = -y\alpha$ in $[0, a]$.
-fn clip_signs(problem: &Problem<'_>, a: &[f64], alpha: &mut [f64]) {
+fn clip_signs(problem: &Problem<'_>, a: impl Fn(usize) -> f64, alpha: &mut [f64]) {
     for (i, alpha) in alpha.chunks_exact_mut(problem.q()).enumerate() {
         for (j, v) in alpha.iter_mut().enumerate() {
             let sign = problem.target.sign(i, j);
-            *v = -sign * clip(-sign * *v, a[i]);
+            *v = -sign * clip(-sign * *v, a(i));
         }
     }
 }

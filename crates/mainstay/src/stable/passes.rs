@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::loss::Loss;
 use crate::optim::Budget;
 use crate::optim::design::ColumnUnits;
-use crate::partitioned::WholeProblem;
+use crate::partitioned::{Answer, WholeProblem};
 
 /// Rows, and rows per column, from which passes are the choice.
 const MANY_ROWS: usize = 50_000;
@@ -43,9 +43,13 @@ pub(super) fn solve(
     let Some(found) = found else { return Ok(None) };
     let (w, b) = units.to_user(&found.v, found.b)?;
     let hyperplanes = Hyperplanes { coef: vec![w], intercept: vec![b] };
-    let rows = || y.iter().zip(problem.weights);
-    let alpha = found.pulls.iter().zip(rows()).map(|(s, (y, c))| -y * c * s).collect();
-    let share = found.shares.iter().zip(problem.weights).map(|(a, c)| a * c).collect();
+    // In place: rows are many.
+    let Answer { pulls: mut alpha, shares: mut share, .. } = found;
+    for ((alpha, share), (y, c)) in
+        alpha.iter_mut().zip(&mut share).zip(y.iter().zip(problem.weights))
+    {
+        (*alpha, *share) = (-y * c * *alpha, c * *share);
+    }
     let dual = Dual { share, alpha };
     let certificate = certify(problem, &hyperplanes, &dual);
     let enough = certificate.gap() <= budget.tol()

@@ -75,12 +75,12 @@ impl PathSpec {
         // Before anything else: one-hot columns are mostly zeros.
         let compact = data.features().compressed().map(|x| data.replace_features(x.into()));
         let data = compact.as_ref().unwrap_or(data);
-        let (merged, given) = if self.class_weight == ClassWeight::None {
-            (Merged::new(data), given_weights(data))
-        } else {
-            let weighted = self.class_weight.apply(data.clone())?;
-            (Merged::new(&weighted), given_weights(&weighted))
+        let weighted = match self.class_weight {
+            ClassWeight::None => None,
+            _ => Some(self.class_weight.apply(data.clone())?),
         };
+        let data = weighted.as_ref().unwrap_or(data);
+        let (merged, given) = (Merged::new(data), data.weights());
         let largest = vector::norm_inf(merged.data.features().values());
         if largest > LARGEST_FEATURE {
             return Err(Error::BadData(format!(
@@ -88,7 +88,7 @@ impl PathSpec {
             )));
         }
         if let Some(pieces) = self.solve_by_passes(settings, &merged.data, control)? {
-            return Ok(vec![self.assemble(&merged, &given, pieces)]);
+            return Ok(vec![self.assemble(&merged, given, pieces)]);
         }
         let reduced = Reduced::new(merged.data.features(), self.fit_intercept)?;
         let rows = Rows { data: &merged.data, reduced };
@@ -97,7 +97,7 @@ impl PathSpec {
         Ok((0..settings.len())
             .map(|_| {
                 let pieces: Vec<Piece> = columns.iter_mut().filter_map(Iterator::next).collect();
-                self.assemble(&merged, &given, pieces)
+                self.assemble(&merged, given, pieces)
             })
             .collect())
     }
@@ -138,7 +138,10 @@ impl PathSpec {
                 return Ok(None);
             };
             let equals_classical = degenerate::equals_classical(&problem, &mut solution, self.tol);
-            pieces.push(piece_of(&problem, solution, equals_classical, &budget));
+            let mut piece = piece_of(&problem, solution, equals_classical, &budget);
+            // No other problem starts from here, and rows are many.
+            piece.solution.dual = Dual { share: Vec::new(), alpha: Vec::new() };
+            pieces.push(piece);
         }
         Ok(Some(pieces))
     }
@@ -228,7 +231,7 @@ impl PathSpec {
         Ok(Piece { warning, ..piece })
     }
 
-    fn assemble(&self, merged: &Merged, given: &[f64], pieces: Vec<Piece>) -> Fitted {
+    fn assemble(&self, merged: &Merged, given: Option<&[f64]>, pieces: Vec<Piece>) -> Fitted {
         let joint = merged.data.n_classes() > 2 && self.joint;
         let link = match self.loss {
             RowLoss::Logistic if joint => Link::Softmax,
@@ -274,7 +277,7 @@ fn piece_of(
     budget: &Budget<'_>,
 ) -> Piece {
     solution.certificate = certify(problem, &solution.iterate.hyperplanes, &solution.dual);
-    let losses = problem.losses(&problem.scores(&solution.iterate.hyperplanes));
+    let losses = problem.losses_at(&solution.iterate.hyperplanes);
     let shares = degenerate::cleaned_shares(&solution.dual, problem.weights);
     let n_iter = budget.spent();
     let wanted = budget.control().wants_proof();
@@ -305,30 +308,33 @@ fn joint_route(pieces: &[Piece]) -> Vec<String> {
     routes.concat().into_iter().map(str::to_owned).collect()
 }
 
-fn given_weights(data: &Dataset) -> Vec<f64> {
-    data.weights().map_or_else(|| vec![1.0; data.len()], <[f64]>::to_vec)
-}
-
 /// The given rows that count in the worst case, heaviest loss first: `row`, `weight` (how much of
 /// the row's weight counts), `loss`, and `class` where every class has its own problem.
-fn worst_rows(merged: &Merged, given: &[f64], pieces: &[Piece]) -> WorstRows {
-    let mut found: Vec<(usize, usize, f64, f64)> = Vec::new();
+fn worst_rows(merged: &Merged, given: Option<&[f64]>, pieces: &[Piece]) -> WorstRows {
     let weights = merged.data.weights().unwrap_or(&[]);
+    let mut found = WorstRows {
+        class: (pieces.len() > 1).then(Vec::new),
+        row: Vec::new(),
+        weight: Vec::new(),
+        loss: Vec::new(),
+    };
     for (class, piece) in pieces.iter().enumerate() {
-        for (row, position) in merged.position.iter().enumerate() {
-            let Some(at) = *position else { continue };
-            if piece.shares[at] > 0.0 {
-                // A merged row's share is divided among the given rows in proportion.
-                let share = piece.shares[at] * (given[row] / weights[at]);
-                found.push((class, row, share, piece.losses[at]));
-            }
+        let of = |values: &[f64], row: usize| merged.position.at(row).map_or(0.0, |at| values[at]);
+        let counts = |row: &usize| of(&piece.shares, *row) > 0.0;
+        let count = (0..merged.position.len()).filter(counts).count();
+        // Rows are many: they are put in order where they will stay.
+        let mut rows = Vec::with_capacity(count);
+        rows.extend((0..merged.position.len()).filter(counts));
+        let loss = |row: usize| of(&piece.losses, row);
+        rows.sort_unstable_by(|&a, &b| loss(b).total_cmp(&loss(a)).then(a.cmp(&b)));
+        // A merged row's share is divided among the given rows in proportion.
+        let part = |row: usize| given.map_or(1.0, |w| w[row]) / of(weights, row);
+        found.weight.extend(rows.iter().map(|&row| of(&piece.shares, row) * part(row)));
+        found.loss.extend(rows.iter().map(|&row| loss(row)));
+        if let Some(classes) = &mut found.class {
+            classes.resize(classes.len() + count, class);
         }
+        if found.row.is_empty() { found.row = rows } else { found.row.extend(rows) }
     }
-    found.sort_by(|a, b| a.0.cmp(&b.0).then(b.3.total_cmp(&a.3)).then(a.1.cmp(&b.1)));
-    WorstRows {
-        class: (pieces.len() > 1).then(|| found.iter().map(|r| r.0).collect()),
-        row: found.iter().map(|r| r.1).collect(),
-        weight: found.iter().map(|r| r.2).collect(),
-        loss: found.iter().map(|r| r.3).collect(),
-    }
+    found
 }

@@ -122,6 +122,9 @@ impl Problem<'_> {
     /// Scores of every row, row by row.
     pub fn scores(&self, point: &Hyperplanes) -> Vec<f64> {
         let q = self.q();
+        if let ([w], [b]) = (point.coef.as_slice(), point.intercept.as_slice()) {
+            return self.x.scores(w, *b);
+        }
         let mut f = vec![0.0; self.n() * q];
         for (j, (w, b)) in point.coef.iter().zip(&point.intercept).enumerate() {
             for (i, score) in self.x.scores(w, *b).into_iter().enumerate() {
@@ -136,6 +139,16 @@ impl Problem<'_> {
         f.chunks_exact(self.q()).enumerate().map(|(i, f)| self.row_loss(i, f)).collect()
     }
 
+    /// Loss of every row at `point`; where a row has one score, in place of that.
+    pub fn losses_at(&self, point: &Hyperplanes) -> Vec<f64> {
+        let mut f = self.scores(point);
+        if self.q() > 1 {
+            return self.losses(&f);
+        }
+        f.iter_mut().enumerate().for_each(|(i, f)| *f = self.row_loss(i, &[*f]));
+        f
+    }
+
     /// $\rho\|W\|^2$.
     pub fn penalty(&self, point: &Hyperplanes) -> f64 {
         self.ridge * point.coef.iter().map(|w| vector::norm_sq(w)).sum::<f64>()
@@ -143,7 +156,7 @@ impl Problem<'_> {
 
     /// The objective at `point`.
     pub fn objective(&self, point: &Hyperplanes) -> f64 {
-        let losses = self.losses(&self.scores(point));
+        let losses = self.losses_at(point);
         self.penalty(point) + self.scale * worst_sum(&losses, self.weights, self.k).sum
     }
 }
@@ -162,7 +175,11 @@ pub struct WorstSum {
 /// Losses must not be negative.
 pub fn worst_sum(losses: &[f64], weights: &[f64], k: f64) -> WorstSum {
     let mut rows: Vec<(f64, f64)> = losses.iter().copied().zip(weights.iter().copied()).collect();
-    let mut open = rows.as_mut_slice();
+    worst_of(&mut rows, k)
+}
+
+/// [`worst_sum`] of pairs of loss and weight, which it puts into another order.
+fn worst_of(mut open: &mut [(f64, f64)], k: f64) -> WorstSum {
     let (mut sum, mut room) = (0.0, k);
     // Halve the open part: its upper half is either taken whole or holds the threshold.
     while open.len() > 1 {
@@ -182,6 +199,35 @@ pub fn worst_sum(losses: &[f64], weights: &[f64], k: f64) -> WorstSum {
     WorstSum { sum: sum + last.0 * last.1.min(room), threshold: last.0 }
 }
 
+/// Bits of a loss that its bin does not tell: 2^16 bins hold losses that agree in their exponent and five digits.
+const BIN: u32 = 47;
+
+/// The threshold of [`worst_sum`] without a copy of all rows: only those whose losses begin with its digits are sorted.
+pub fn worst_threshold(losses: &[f64], weights: &[f64], k: f64) -> f64 {
+    let bin = |loss: f64| usize::try_from(loss.abs().to_bits() >> BIN).unwrap_or(0);
+    let mut bins = vec![0.0; 1 << (u64::BITS - BIN - 1)];
+    for (loss, c) in losses.iter().zip(weights) {
+        bins[bin(*loss)] += c;
+    }
+    // The first bin from above that does not fit as a whole; the lowest one if all fit.
+    let (mut room, mut found) = (k, (0, k));
+    for (at, weight) in bins.iter().enumerate().rev().filter(|(_, weight)| **weight > 0.0) {
+        found = (at, room);
+        if *weight > room {
+            break;
+        }
+        room -= weight;
+    }
+    let (at, room) = found;
+    let here = || losses.iter().zip(weights).filter(|(loss, _)| bin(**loss) == at);
+    let Some((&first, _)) = here().next() else { return 0.0 };
+    if here().all(|(loss, _)| *loss == first) {
+        return first;
+    }
+    let mut rows: Vec<(f64, f64)> = here().map(|(loss, c)| (*loss, *c)).collect();
+    worst_of(&mut rows, room).threshold
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,5 +239,28 @@ mod tests {
         assert_eq!(found, WorstSum { sum: 3.0 + 0.5 * 2.0 + 0.75 * 2.0, threshold: 2.0 });
         assert_eq!(worst_sum(&losses, &[1.0; 4], 4.0).sum, 8.0);
         assert_eq!(worst_sum(&[5.0], &[2.0], 0.5).sum, 2.5);
+    }
+
+    /// Losses with many ties, zeros, and values a digit apart; weights that are sums of powers of two, so that no order of
+    /// adding them rounds.
+    #[test]
+    fn the_threshold_needs_no_order_of_all_rows() {
+        let loss = |i: usize| match i % 5 {
+            0 => 0.0,
+            1 => 1.0 + (i % 7) as f64 * f64::EPSILON,
+            2 => 2.0,
+            _ => {
+                ((i * i) as f64 * 0.37).sin().abs() * 10f64.powi(i32::try_from(i % 9).unwrap() - 4)
+            }
+        };
+        let losses: Vec<f64> = (0..997).map(loss).collect();
+        let weights: Vec<f64> = (0..997).map(|i| 0.25 + f64::from(i % 4)).collect();
+        let total: f64 = weights.iter().sum();
+        for step in 0..=40 {
+            let k = total * f64::from(step) / 40.0;
+            let wanted = worst_sum(&losses, &weights, k).threshold;
+            assert_eq!(worst_threshold(&losses, &weights, k), wanted, "{k}");
+        }
+        assert_eq!(worst_threshold(&[3.0, 3.0], &[1.0, 1.0], 1.5), 3.0);
     }
 }

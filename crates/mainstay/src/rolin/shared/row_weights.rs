@@ -107,7 +107,7 @@ impl<'a> Counted<'a> {
         let (given, data) = (data.len(), class_weight.applied(data)?);
         let plain = data.weights().is_none_or(|weights| weights.iter().all(|w| *w == 1.0));
         let position = Merged::new(&data).position;
-        let kinds: BTreeSet<usize> = position.iter().flatten().copied().collect();
+        let kinds: BTreeSet<usize> = position.iter().flatten().collect();
         if plain && kinds.len() == given || kernel == KernelKind::Precomputed {
             if data.weights().is_some_and(|weights| weights.contains(&0.0)) {
                 let text =
@@ -118,7 +118,7 @@ impl<'a> Counted<'a> {
         }
         let mut alike: Alike = BTreeMap::new();
         for (i, sides) in sides(plan, given)?.into_iter().enumerate() {
-            if let Some(kind) = position[i] {
+            if let Some(kind) = position.at(i) {
                 alike.entry((kind, sides)).or_default().push(i);
             }
         }
