@@ -157,9 +157,8 @@ pub(crate) fn each_chunk(
     let start = first_bytes(&mut input, START, &name)?;
     let input = Cursor::new(start.clone()).chain(input);
     let input: Box<dyn Read + Send> = match encoding::utf16_stream(input, &start) {
-        Ok(text) => {
+        Ok(mut text) => {
             outlet.note(format!("{name} is UTF-16 text and was decoded as such"));
-            let mut text = text;
             let start = first_bytes(&mut text, START, &name)?;
             let input = Cursor::new(start.clone()).chain(text);
             return csv::each_chunk(input, &start, &name, options, outlet);
@@ -167,15 +166,7 @@ pub(crate) fn each_chunk(
         Err(input) => Box::new(input),
     };
     match options.read.format.map_or_else(|| detect(&name, &start), Ok)? {
-        Format::Csv => {
-            let found = encoding::Latin1From::default();
-            let text = encoding::Latin1OrUtf8::new(input, found.clone());
-            csv::each_chunk(text, &start, &name, options, outlet)?;
-            if let Some(line) = found.get() {
-                outlet.note(format!("{name} is not UTF-8 (line {line}); it was read as Latin-1"));
-            }
-            Ok(())
-        }
+        Format::Csv => csv_chunks(input, &start, &name, options, outlet),
         Format::Libsvm => libsvm::each_chunk(input, &name, options.size.limits(), outlet),
         Format::Parquet => binary::parquet_chunks(source, input, options, outlet),
         Format::Arrow => binary::arrow_chunks(source, &start, input, options, outlet),
@@ -185,6 +176,23 @@ pub(crate) fn each_chunk(
             outlet.give(table)
         }
     }
+}
+
+/// CSV rows in UTF-8, or in Latin-1 from the first line on that is not.
+fn csv_chunks(
+    input: Box<dyn Read + Send>,
+    start: &[u8],
+    name: &str,
+    options: &ChunkOptions,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let found = encoding::Latin1From::default();
+    let text = encoding::Latin1OrUtf8::new(input, found.clone());
+    csv::each_chunk(text, start, name, options, outlet)?;
+    if let Some(line) = found.get() {
+        outlet.note(format!("{name} is not UTF-8 (line {line}); it was read as Latin-1"));
+    }
+    Ok(())
 }
 
 /// Bytes that are looked at before reading begins.
