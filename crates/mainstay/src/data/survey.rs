@@ -8,8 +8,7 @@ use super::encoder::COUNTS;
 use super::leaks::{leak_note, tells_class};
 use super::oddities::{FarNumbers, far_numbers, look_alikes};
 use super::{
-    Cells, Classes, Column, ColumnPlan, Encoder, EncoderOptions, Encoding, LeftOut, Missing, Table,
-    Treatment,
+    Cells, Classes, Column, ColumnPlan, Encoder, EncoderOptions, LeftOut, Missing, Table, Treatment,
 };
 use crate::error::{Error, Result};
 

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::loss::Loss;
 use crate::optim::Budget;
 use crate::optim::design::ColumnUnits;
-use crate::partitioned::{Answer, WholeProblem};
+use crate::partitioned::{WholeProblem, WholeSolution};
 
 /// Rows, and rows per column, from which passes are the choice.
 const MANY_ROWS: usize = 50_000;
@@ -44,7 +44,7 @@ pub(super) fn solve(
     let (w, b) = units.to_user(&found.v, found.b)?;
     let hyperplanes = Hyperplanes { coef: vec![w], intercept: vec![b] };
     // In place: rows are many.
-    let Answer { pulls: mut alpha, shares: mut share, .. } = found;
+    let WholeSolution { pulls: mut alpha, shares: mut share, .. } = found;
     for ((alpha, share), (y, c)) in
         alpha.iter_mut().zip(&mut share).zip(y.iter().zip(problem.weights))
     {
