@@ -24,7 +24,7 @@ def conic_program(X, y, alpha, errors, budget, loss):
     """The worst case as Clarabel takes it, the objective times n.
 
     Variables w, b, s (loss), f and g (the two parts of the logistic one), u (reach of the errors), l (price of the budget), h
-    (excess of every cell; a budget of at most 1 needs none, and the program is solved four times as fast without). Worst margin m = y(w'x + b) - u - N l - sum_j h_j; l + h_j >= y w_j (x_j - mean_j), h >= 0, l >= 0;
+    (excess of every cell; a budget of at most 1 needs none, and the program is solved three to seven times as fast without). Worst margin m = y(w'x + b) - u - N l - sum_j h_j; l + h_j >= y w_j (x_j - mean_j), h >= 0, l >= 0;
     (u, errors w) in the second-order cone. Hinge: s >= 1 - m, s >= 0. Logistic: s >= log(1 + e^-m) is f + g <= 1,
     f >= e^(-m - s), g >= e^-s. With the objective as it is, a mean over rows, Clarabel gave up on more of these problems.
     """
