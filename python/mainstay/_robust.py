@@ -100,7 +100,7 @@ class RobustLogisticRegression(WeightedClassifier):
         Whether there is an intercept; it is not penalised.
     tol : float, default=1e-6
         Target for ``dual_gap_``.
-    max_iter : int, default=100
+    max_iter : int, default=200
         Limit on Newton steps of a fit.
     n_alphas : int, default=20
         Strengths that compete where ``alpha="cv"``.
@@ -191,7 +191,7 @@ class RobustLogisticRegression(WeightedClassifier):
         class_weight=None,
         fit_intercept=True,
         tol=1e-6,
-        max_iter=100,
+        max_iter=200,
         n_alphas=20,
         n_folds=5,
         n_jobs=None,

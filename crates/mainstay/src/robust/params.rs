@@ -126,7 +126,7 @@ impl Default for RobustLogisticParams {
             class_weight: ClassWeight::None,
             fit_intercept: true,
             tol: 1e-6,
-            max_iter: 100,
+            max_iter: 200,
             n_alphas: 20,
             n_folds: 5,
             random_state: None,
