@@ -211,7 +211,7 @@ pub(crate) fn rows<'py, 'a>(
 }
 
 /// Arrays for numbers, which take them over without a copy, dicts for tables and named parts.
-pub(crate) fn output<'py>(py: Python<'py>, value: Output) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn output(py: Python<'_>, value: Output) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value {
         Output::Flag(flag) => PyBool::new(py, flag).to_owned().into_any(),
         Output::Integer(integer) => integer.into_pyobject(py)?.into_any(),

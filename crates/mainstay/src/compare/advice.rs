@@ -333,9 +333,7 @@ impl<'a> Judge<'a> {
 }
 
 /// Methods with what they gain, the one that gains most for its price first.
-fn best_first<'a>(
-    mut found: Vec<(&'a MethodInfo, Interval, f64)>,
-) -> Vec<(&'a MethodInfo, Interval)> {
+fn best_first(mut found: Vec<(&MethodInfo, Interval, f64)>) -> Vec<(&MethodInfo, Interval)> {
     found.sort_by(|a, b| b.2.total_cmp(&a.2));
     found.into_iter().map(|(method, gain, _)| (method, gain)).collect()
 }

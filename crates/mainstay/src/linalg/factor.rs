@@ -1,13 +1,15 @@
 //! Factorisations of small dense matrices, by faer.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::cholesky::llt::factor::{
+    LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
+};
 use faer::linalg::householder;
 use faer::linalg::solvers::{PartialPivLu, Qr, SolveCore};
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
-use faer::{Conj, Mat, MatMut, Par, Side};
+use faer::{Conj, Mat, MatMut, Par, Side, Spec};
 
 use super::Dense;
 use crate::error::{Error, Result};
@@ -38,10 +40,10 @@ impl Cholesky {
         if a.data().iter().any(|v| !v.is_finite()) {
             return None;
         }
-        let scratch = cholesky_in_place_scratch::<f64>(a.nrows(), Par::Seq, Default::default());
+        let scratch = cholesky_in_place_scratch::<f64>(a.nrows(), Par::Seq, Spec::default());
         let mut memory = MemBuffer::new(scratch);
         let stack = MemStack::new(&mut memory);
-        let (regularised, params) = (Default::default(), Default::default());
+        let (regularised, params) = (LltRegularization::default(), Spec::default());
         cholesky_in_place(copy.as_mut(), regularised, Par::Seq, stack, params).ok()?;
         Some(Self(copy))
     }

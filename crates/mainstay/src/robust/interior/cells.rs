@@ -94,7 +94,9 @@ pub(super) fn dearest(rows: &Rows<'_>, w: &[f64], most: usize) -> Cells {
                 }
             }
         });
-        best.iter().for_each(|(_, j, away)| cells.push(*j, *away));
+        for (_, j, away) in &best {
+            cells.push(*j, *away);
+        }
         cells.end_row();
     }
     cells

@@ -88,9 +88,9 @@ fn row(loss: &Softened, gains: &[f64], budget: f64, m0: f64) -> Row {
         let (g, slope) = loss.pull(m0 - budget * lambda);
         let off = 1.0 / (mu * asked) - 1.0 / (budget * g);
         if off < 0.0 {
-            low = t
+            low = t;
         } else {
-            high = t
+            high = t;
         }
         let grows = fall / (mu * asked * asked) - slope / (g * g);
         let mut next = t - off / grows;
@@ -130,7 +130,7 @@ pub(super) fn settle_row(rows: &Rows<'_>, at: &mut Iterate, i: usize, m0: f64, m
         spent += *tau;
     }
     if spent > 0.0 {
-        tau.iter_mut().for_each(|tau| *tau *= room / spent);
+        vector::scale(tau, room / spent);
     }
     x.lambda[i] = found.lambda;
     at.g[i] = found.g;
@@ -167,8 +167,8 @@ pub(super) fn point(rows: &Rows<'_>, (w, b): (&[f64], f64), mu: f64, pulls: f64)
     let reach = |pulls: f64| 0.5 * (mu + mu.hypot(2.0 * pulls * length)) / pulls;
     let mut rho = image.as_ref().map_or(0.0, |_| reach(pulls));
     for _ in 0..ROUNDS {
-        for i in 0..n {
-            let m0 = plain[i] + rows.problem.y[i] * b - rho;
+        for (i, plain) in plain.iter().enumerate() {
+            let m0 = plain + rows.problem.y[i] * b - rho;
             settle_row(rows, &mut at, i, m0, mu);
         }
         let before = rho;

@@ -241,9 +241,9 @@ impl Elimination<'_> {
             rhs[r] = c.head[0];
         }
         let mut pulls = vec![0.0; rows.len()];
-        for i in 0..rows.len() {
+        for (i, kept) in pulls.iter_mut().enumerate() {
             let (price, pull) = self.pair(i, targets.price[i], targets.margin[i]);
-            pulls[i] = pull;
+            *kept = pull;
             rhs[p] += rows.problem.y[i] * pull;
             self.add_eliminated(targets, i, (price, pull), &mut rhs[..p]);
             if let Some(r) = rows.reach_at() {

@@ -241,7 +241,9 @@ impl RowSums {
         }
         if !few {
             self.minus.push(|out| out.extend_from_slice(&self.u));
-            feature.iter().for_each(|&j| self.u[j] = 0.0);
+            for &j in feature {
+                self.u[j] = 0.0;
+            }
         }
         left * ratio
     }
