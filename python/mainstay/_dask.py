@@ -17,7 +17,8 @@ from mainstay._partitioned import FAN
 
 # Partitions beyond which several share a task before it is known how many rows they hold.
 _MANY = 128
-# Bytes of blocks in memory that travel with the tasks that look at them: a task for each would cost more.
+# Bytes of blocks in memory that travel with the tasks that look at them: a task for each would
+# cost more.
 _CARRIED = 32e6
 # Tasks of a pass for each thread: more would only keep the scheduler busy.
 _TASKS_PER_THREAD = 2

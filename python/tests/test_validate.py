@@ -132,7 +132,7 @@ def test_the_interval_holds_what_new_rows_show():
 
 
 def test_the_slope_of_a_fit_that_shrinks_is_not_corrected():
-    """A strong penalty has a slope far above 1 on its own rows; what new rows show is in the folds."""
+    """A strong penalty has a slope far above 1 on its own rows; folds show that of new rows."""
     X, y = sample(200, 20)
     strong = make_pipeline(StandardScaler(), LogisticRegression(C=1e-3))
     result = validate(strong, X, y, bootstrap=20, repeats=1, curve_repeats=1)
@@ -142,8 +142,8 @@ def test_the_slope_of_a_fit_that_shrinks_is_not_corrected():
     assert "shrinks" in slope["problem"]
     assert result.details["shrinkage"] == min(1.0, slope["cross_validated"])
     weak = make_pipeline(StandardScaler(), LogisticRegression(C=1e3))
-    slope = entry(validate(weak, X, y, bootstrap=20, repeats=1, curve_repeats=1), "calibration_slope")
-    assert slope["corrected"] is not None
+    result = validate(weak, X, y, bootstrap=20, repeats=1, curve_repeats=1)
+    assert entry(result, "calibration_slope")["corrected"] is not None
 
 
 def test_more_classes_and_no_probabilities():
