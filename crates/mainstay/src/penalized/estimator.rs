@@ -176,13 +176,19 @@ impl<'a> Setting<'a> {
         }
         let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
         let proven = solve_certified(self.task(&binary.y), &problem, &mut budget)?;
-        let certificate = proven.certificate();
+        let mut certificate = proven.certificate();
         let route = proven.route().to_vec();
-        let nothing = || (vec![0.0; binary.x.ncols()], 0.0);
         let (point, duals) = proven.into_points();
-        let (weights, intercept) = point.unwrap_or_else(nothing);
+        let (weights, intercept) = point.unwrap_or_else(|| {
+            let zeros = vec![0.0; binary.x.ncols()];
+            let (primal, rounding) = problem.objective(&zeros, 0.0);
+            certificate = Certificate { primal, dual: -rounding };
+            (zeros, 0.0)
+        });
         let found = fit(weights, intercept, certificate, budget.spent().max(1));
-        Ok(BinaryFit { route, proof: multipliers(control, duals.unwrap_or_default()), ..found })
+        // Zeros are feasible, and prove what they prove: that the objective is not negative.
+        let duals = duals.unwrap_or_else(|| vec![0.0; binary.y.len()]);
+        Ok(BinaryFit { route, proof: multipliers(control, duals), ..found })
     }
 }
 
@@ -238,6 +244,68 @@ fn fit(weights: Vec<f64>, intercept: f64, certificate: Certificate, n_iter: usiz
 mod tests {
     use super::*;
     use crate::linalg::{Dense, Matrix};
+
+    /// Features of 1e187 beside others of 1: losses beyond all numbers, so that no dual point was ever found.
+    #[test]
+    fn a_fit_without_a_dual_point_still_ends_with_a_proof_to_check() {
+        let a = -4.409310804171956e187;
+        let rows = vec![
+            0.0,
+            -1.9028869184780541,
+            0.0,
+            0.0,
+            a,
+            0.0,
+            -1.9028869184780732,
+            0.0,
+            0.0,
+            -4.409310804172001e187,
+            1.1906939611826875e174,
+            0.0,
+            0.0,
+            6.605413148365127e-294,
+            0.0,
+            0.0,
+            -1.9028869184780541,
+            0.0,
+            0.0,
+            a,
+            2.7313650843744673e173,
+            2.801295479855693,
+            0.0,
+            1.5152335889393488e-294,
+            8.37261940951391e187,
+            0.0,
+            -2.5594153039966656,
+            0.0,
+            0.0,
+            0.0,
+            -6.941440767163988e173,
+            0.3904972062351451,
+            0.0,
+            -3.8507866510450716e-294,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            -1.3254955679400226e188,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        ];
+        let x = Matrix::from(Dense::from_rows(9, 5, rows));
+        let data = Dataset::new(x, vec![0, 1, 2, 0, 0, 0, 2, 1, 2], 3).unwrap();
+        let data = data.with_weights(vec![1.0; 9]).unwrap();
+        let control = Control::new().with_proof(true);
+        let fit = PenalizedParams { alpha: Alpha::Fixed(0.1), ..Default::default() };
+        let fitted = fit.check().unwrap().fit(&data, &control).unwrap();
+        assert!(fitted.proof.is_some());
+        assert!(!fitted.dual_gap().is_some_and(|gap| gap <= fitted.tol));
+        assert!(fitted.certificates.iter().all(|claim| claim.primal.is_finite()));
+    }
 
     /// The same numbers as single fits, whatever the order of the strengths; scaling by a rule is chosen at every one.
     #[test]
