@@ -84,11 +84,12 @@ fn folds(finished: &Finished<'_>) -> Result<Option<Size>> {
 
 /// A curve $c + a m^{-b}$ through the means, $b$ from a grid, is carried on from the rows there are to twice as many. The gain is
 /// redrawn over the repeats and over the powers, because few sizes do not tell them apart; what it is added to is the
-/// corrected value with its own interval.
+/// value that is expected now, with its own interval.
 fn twice(finished: &Finished<'_>, sizes: &[Size], now: &MetricRow) -> Option<Extrapolation> {
     let n = finished.labels.len();
     let better = if now.metric.higher_is_better()? { 1.0 } else { -1.0 };
-    let (value, span) = (now.corrected?, now.corrected_interval?);
+    let (value, span) = now.expected()?;
+    let span = span?;
     if sizes.len() < 3 || sizes.iter().any(|size| size.values.len() < 2) {
         return None;
     }

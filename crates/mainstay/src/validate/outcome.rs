@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Interval, Metric};
 
+/// By how much held-out rows must be worse than the corrected value, in units of the metric, for a reader to be told.
+const LEAST_DOUBT: f64 = 0.01;
+
 /// One metric: on the rows the model has seen, corrected for that, and on rows it has not seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricRow {
@@ -26,6 +29,33 @@ pub struct MetricRow {
     pub cross_validated_interval: Option<Interval>,
     /// Why a value is missing.
     pub problem: Option<String>,
+}
+
+impl MetricRow {
+    /// What to expect on new rows, with its 95 % interval: the cross-validated value, or the corrected one where no
+    /// repeat of the cross-validation is complete.
+    ///
+    /// Both estimate the same. Where features are many for the rows, a sample drawn with replacement flatters its fit less
+    /// than the rows themselves do, so that too little optimism is taken off (`docs/guide/validation.md` has the measurement).
+    pub fn expected(&self) -> Option<(f64, Option<Interval>)> {
+        let held_out = self.cross_validated.map(|v| (v, self.cross_validated_interval));
+        held_out.or_else(|| self.corrected.map(|v| (v, self.corrected_interval)))
+    }
+
+    /// Why the corrected value should not be quoted, where held-out rows take back much of it.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let (corrected, held_out) = (self.corrected?, self.cross_validated?);
+        let better = if self.metric.higher_is_better()? { 1.0 } else { -1.0 };
+        let short = better * (corrected - held_out);
+        let taken_off = (better * self.optimism?).max(0.0);
+        (short > LEAST_DOUBT && short > taken_off / 2.0).then(|| {
+            format!(
+                "{} corrected by the bootstrap is {corrected:.3}, on held-out rows {held_out:.3}: features are many for the rows, and the correction \
+                 falls short then; quote the cross-validated figures",
+                self.metric.title()
+            )
+        })
+    }
 }
 
 /// A point of the calibration curve.
@@ -155,15 +185,15 @@ impl Outcome {
     pub fn headline(&self, metric: Metric) -> String {
         let name = metric.title();
         let Some(row) = self.metric(metric) else { return format!("{name} was not asked for") };
-        let (Some(apparent), Some(corrected)) = (row.apparent, row.corrected) else {
+        let (Some(apparent), Some((expected, interval))) = (row.apparent, row.expected()) else {
             let why = row.problem.as_deref().unwrap_or("too few refits");
-            return format!("{name} could not be corrected: {why}");
+            return format!("{name} could not be estimated: {why}");
         };
-        let span = row.corrected_interval.map_or_else(String::new, |i| {
+        let span = interval.map_or_else(String::new, |i| {
             format!(" (95 % interval {:.3} to {:.3})", i.low, i.high)
         });
         let mut text = format!(
-            "{name} {corrected:.3}{span} to expect on new rows of the same kind; {apparent:.3} on the rows it was fitted to"
+            "{name} {expected:.3}{span} to expect on new rows of the same kind; {apparent:.3} on the rows it was fitted to"
         );
         if let Some(twice) = self.learning.as_ref().and_then(|l| l.twice.as_ref()) {
             let _ = write!(
@@ -173,5 +203,43 @@ impl Outcome {
             );
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(metric: Metric, optimism: f64, held_out: Option<f64>) -> MetricRow {
+        let apparent = 0.9;
+        MetricRow {
+            metric,
+            apparent: Some(apparent),
+            optimism: Some(optimism),
+            corrected: Some(apparent - optimism),
+            corrected_interval: None,
+            cross_validated: held_out,
+            cross_validated_interval: held_out.map(|v| Interval { low: v - 0.1, high: v + 0.1 }),
+            problem: None,
+        }
+    }
+
+    #[test]
+    fn what_is_expected_comes_from_held_out_rows_where_there_are_any() {
+        let (value, interval) = row(Metric::Auc, 0.06, Some(0.75)).expected().unwrap();
+        assert_eq!(value, 0.75);
+        assert_eq!(interval.unwrap().low, 0.65);
+        assert_eq!(row(Metric::Auc, 0.06, None).expected(), Some((0.9 - 0.06, None)));
+    }
+
+    /// 0.06 taken off: held-out rows may be worse by 0.03 before a reader is told, and better by anything.
+    #[test]
+    fn a_correction_that_held_out_rows_contradict_is_doubted() {
+        assert!(row(Metric::Auc, 0.06, Some(0.80)).doubt().is_some());
+        assert!(row(Metric::Auc, 0.06, Some(0.82)).doubt().is_none());
+        assert!(row(Metric::Auc, 0.06, Some(0.88)).doubt().is_none());
+        // Of a loss the optimism is negative, and worse is more.
+        assert!(row(Metric::LogLoss, -0.06, Some(1.00)).doubt().is_some());
+        assert!(row(Metric::LogLoss, -0.06, Some(0.97)).doubt().is_none());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::Outcome;
+use super::outcome::{MetricRow, Outcome};
 use super::plan::{Job, Kind, ValidationPlan};
 use super::{calibration, instability, learning, scores};
 use crate::control::Control;
@@ -272,7 +272,7 @@ impl Validation {
         let others: Vec<(&Job, Predictions)> = (1..self.jobs.len())
             .filter_map(|k| Some((&self.jobs[k], usable(k)?.made(self.n_classes))))
             .collect();
-        let notes = notes(&found);
+        let mut notes = notes(&found);
         let (plan, labels, n_classes) = (&self.plan, self.labels.as_slice(), self.n_classes);
         let finished = Finished { plan, labels, n_classes, all, others };
         let (bootstrap, repeats) = (finished.bootstraps().len(), finished.repeats().len());
@@ -280,6 +280,8 @@ impl Validation {
             return Err(few());
         }
         let metrics = scores::table(&finished)?;
+        let headlined = metrics.iter().find(|row| row.metric == plan.metric);
+        notes.extend(headlined.and_then(MetricRow::doubt));
         let slope = metrics.iter().find(|row| row.metric == Metric::CalibrationSlope);
         let shrinkage =
             slope.and_then(|row| row.corrected.or(row.cross_validated)).map(|s| s.clamp(0.0, 1.0));
