@@ -51,8 +51,9 @@ class RolinClassifier(_FewSamples):
     ``variant="extended"`` keeps the idea and averages instead of choosing: ridge directions (the
     paper's robust direction with ``k = 0``, Theorem 2) and penalised fits of the loss, under
     several scalings of the features, each calibrated on its out-of-fold scores and weighted by
-    its calibrated out-of-fold loss. The result is one linear function. It has no knobs: giving
-    one of the paper's is an error.
+    its calibrated out-of-fold loss. Under the logistic loss a fifth of the average is a logistic
+    fit to standardised features with a fixed penalty (not with ``normalize=False`` or a kernel).
+    The result is one linear function. It has no knobs: giving one of the paper's is an error.
 
     Parameters
     ----------

@@ -73,7 +73,8 @@ fn fit(
         .with_nan(method.nan_rule(&params));
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
         let data = rows.dataset()?;
-        estimator.fit(&data, &control.clone().with_proof(proof))?.remember(&data, false)
+        let control = control.clone().with_proof(proof).with_checked_remedies();
+        estimator.fit(&data, &control)?.remember(&data, false)
     })?;
     Ok(Fitted::new(fitted))
 }

@@ -36,7 +36,14 @@ impl Answer {
 fn facts(story: Story<'_>) -> Vec<Fact> {
     let advice = &story.0.advice;
     let mut facts = vec![Fact {
-        label: if story.nothing_advised() { "Nothing is advised" } else { "Use" }.into(),
+        label: if story.nothing_advised() {
+            "Nothing is advised"
+        } else if advice.weak_answers {
+            "Orders the rows best"
+        } else {
+            "Use"
+        }
+        .into(),
         value: if story.nothing_advised() {
             text::DASH.into()
         } else {
@@ -46,6 +53,8 @@ fn facts(story: Story<'_>) -> Vec<Fact> {
             "no method beats a constant answer".into()
         } else if story.nothing_advised() {
             "no plain method could be fitted".into()
+        } else if advice.weak_answers {
+            "its answers are no better than a constant one".into()
         } else if story.plain_is_enough() && story.0.settings.repeats < SURE {
             "for now: too few splits to call a gain sure".into()
         } else if story.plain_is_enough() && advice.unsettled {

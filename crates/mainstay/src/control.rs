@@ -18,6 +18,7 @@ pub struct Control {
     deadline: Option<f64>,
     memory: Option<u64>,
     proof: bool,
+    remedies: bool,
 }
 
 impl Control {
@@ -73,6 +74,18 @@ impl Control {
     /// Whether dual points are to be kept.
     pub(crate) fn wants_proof(&self) -> bool {
         self.proof
+    }
+
+    /// Asks a fit that turns out constant to try what might help before it names a remedy: a few more fits.
+    #[must_use]
+    pub fn with_checked_remedies(mut self) -> Self {
+        self.remedies = true;
+        self
+    }
+
+    /// Whether remedies are to be tried.
+    pub(crate) fn tries_remedies(&self) -> bool {
+        self.remedies
     }
 
     /// An error if `what` takes more bytes than there are.

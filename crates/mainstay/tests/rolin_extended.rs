@@ -195,7 +195,28 @@ fn literal(constants: &ExtendedConstants, rows: &[Vec<f64>], y: &[f64]) -> Linea
         .min_by(|a, b| plain(a).total_cmp(&plain(b)))
         .unwrap();
     add(chosen, best, 1.0, 0.0);
-    average
+    let fixed = fixed_fit(constants, &centred, &means, y);
+    let mix = |a: f64, b: f64| (1.0 - constants.fixed) * a + constants.fixed * b;
+    (average.0.iter().zip(&fixed.0).map(|(a, b)| mix(*a, *b)).collect(), mix(average.1, fixed.1))
+}
+
+/// The logistic fit on z-scores whose score is expected to have the stated variance, in the user's units.
+fn fixed_fit(
+    constants: &ExtendedConstants,
+    centred: &[Vec<f64>],
+    means: &[f64],
+    y: &[f64],
+) -> Linear {
+    let deviations = &scalings(centred)[3];
+    let z: Vec<Vec<f64>> =
+        centred.iter().map(|r| r.iter().zip(deviations).map(|(v, d)| v / d).collect()).collect();
+    // Prior variance of a weight: that of the score shared by the features. Penalty of the mean loss in nats: 1/(n variance).
+    let variance = constants.fixed_variance / means.len() as f64;
+    let nats = 1.0 / (y.len() as f64 * variance);
+    let (w, b) = penalised(&z, y, nats / std::f64::consts::LN_2);
+    let w: Vec<f64> = w.iter().zip(deviations).map(|(w, d)| w / d).collect();
+    let shift: f64 = w.iter().zip(means).map(|(w, m)| w * m).sum();
+    (w, b - shift)
 }
 
 #[test]
@@ -221,7 +242,8 @@ fn the_average_is_what_its_description_says() {
 
 #[test]
 fn the_chosen_fit_joins_beyond_twenty_rows() {
-    for (n, share) in [(20, 0.0), (60, 0.4 * 2.0 / 3.0)] {
+    let left = 1.0 - ExtendedConstants::default().fixed;
+    for (n, share) in [(20, 0.0), (60, left * 0.4 * 2.0 / 3.0)] {
         let (rows, y) = uneven(5, n, 3, 1.0);
         let params = RolinParams::default().check().unwrap();
         let fitted = params
@@ -251,4 +273,31 @@ fn classes_far_apart_earn_more_confidence_with_the_chosen_fit() {
         mean(rows[60..].iter().zip(&y[60..]).map(|(row, y)| logistic(y * score(&model, row))))
     };
     assert!(loss(0.4) < 0.8 * loss(0.0), "{} {}", loss(0.4), loss(0.0));
+}
+
+/// By the logistic loss alone, and where z-scores are allowed.
+#[test]
+fn the_fit_with_the_fixed_penalty_has_its_share_under_the_logistic_loss() {
+    let (rows, y) = uneven(5, 30, 3, 1.0);
+    let share = ExtendedConstants::default().fixed;
+    assert!(share > 0.0);
+    for (params, expected) in [
+        (json!({}), share),
+        (json!({"normalize": true}), share),
+        (json!({"normalize": false}), 0.0),
+        (json!({"loss": "squared_hinge"}), 0.0),
+        (json!({"loss": "hinge"}), 0.0),
+    ] {
+        let fit = find("rolin").unwrap().estimator(&params).unwrap();
+        let fitted = fit.fit(&dataset(&rows, &y), &Control::new()).unwrap();
+        let Output::Table(columns) = &fitted.outputs["candidates"] else { panic!("a table") };
+        let of = |name: &str| &columns.iter().find(|(n, _)| n == name).unwrap().1;
+        let (Output::Texts(families), Output::Vector(weights)) = (of("family"), of("weight"))
+        else {
+            panic!("a column of texts and one of numbers")
+        };
+        let found = families.iter().position(|f| f == "fixed").map_or(0.0, |c| weights[c]);
+        assert!((found - expected).abs() < 1e-12, "{params}: {found}");
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
 }

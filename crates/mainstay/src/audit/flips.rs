@@ -32,14 +32,14 @@ pub struct Flips {
 }
 
 /// Rows in the units of the fit: scores of unit deviation.
-struct Rows<'a> {
-    scores: Vec<f64>,
-    positive: &'a [bool],
-    counts: Option<&'a [f64]>,
+pub(super) struct Rows<'a> {
+    pub(super) scores: Vec<f64>,
+    pub(super) positive: &'a [bool],
+    pub(super) counts: Option<&'a [f64]>,
 }
 
 /// Logits of the rates over the cap, logarithm of the slope, offset.
-type Parameters = [f64; 4];
+pub(super) type Parameters = [f64; 4];
 
 impl Flips {
     /// The most likely curve for labels `positive` along `scores`, with a weak prior for few wrong labels.
@@ -84,7 +84,7 @@ impl Flips {
         if wrong + right > 0.0 { wrong / (wrong + right) } else { 0.5 }
     }
 
-    fn point(&self, unit: f64) -> Parameters {
+    pub(super) fn point(&self, unit: f64) -> Parameters {
         let logit = |r: f64| {
             let share = (r / CAP).clamp(1e-6, 1.0 - 1e-6);
             (share / (1.0 - share)).ln()
@@ -93,17 +93,17 @@ impl Flips {
     }
 }
 
-fn deviation(values: &[f64]) -> f64 {
+pub(super) fn deviation(values: &[f64]) -> f64 {
     let n = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / n;
     (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n).sqrt()
 }
 
-fn sigmoid(x: f64) -> f64 {
+pub(super) fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + exponential((-x).clamp(-700.0, 700.0)))
 }
 
-fn rate(t: f64) -> f64 {
+pub(super) fn rate(t: f64) -> f64 {
     CAP * sigmoid(t)
 }
 
@@ -146,7 +146,7 @@ fn descend(rows: &Rows<'_>, start: Parameters) -> (Parameters, f64) {
 
 impl Rows<'_> {
     /// Minus the logarithm of likelihood and prior, its gradient and the information matrix.
-    fn expand(&self, at: &Parameters) -> (f64, Vec<f64>, Dense) {
+    pub(super) fn expand(&self, at: &Parameters) -> (f64, Vec<f64>, Dense) {
         let (r0, r1) = (rate(at[0]), rate(at[1]));
         let slope = exponential(at[2]);
         let kept = 1.0 - r0 - r1;

@@ -7,6 +7,7 @@
 mod flips;
 mod outcome;
 mod planted;
+mod posterior;
 mod run;
 mod scores;
 

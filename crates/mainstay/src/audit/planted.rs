@@ -37,8 +37,7 @@ pub(super) fn plant(
         let noisy = data.replace_labels(labels);
         let splits = Splits { repeats: 1, seed, ..splits };
         let scores = Scores::new(estimator, &noisy, splits, control, done)?.mean();
-        let wrong =
-            Curves::fit(&scores, noisy.labels(), None, None)?.wrong(&scores, noisy.labels());
+        let wrong = Curves::averaged(&scores, noisy.labels())?.wrong(&scores, noisy.labels());
         Ok(Round {
             flipped: flipped.len(),
             total: wrong.iter().sum(),

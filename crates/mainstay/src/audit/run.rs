@@ -145,7 +145,7 @@ impl AuditPlan {
     fn conclude(&self, scores: &Scores, rounds: &[Round], data: &Dataset) -> Result<Audit> {
         let labels = data.labels();
         let mean = scores.mean();
-        let curves = Curves::fit(&mean, labels, None, None)?;
+        let curves = Curves::averaged(&mean, labels)?;
         let wrong = curves.wrong(&mean, labels);
         let order = by_suspicion(&wrong);
         let flagged = self.cut(&order, &wrong);
@@ -207,6 +207,9 @@ impl AuditPlan {
     ) -> Result<Estimate> {
         let n = labels.len();
         let count: f64 = curves.wrong(scores, labels).iter().sum();
+        // Redraws fit the most likely curve alone, which counts too few: by the same factor as here.
+        let likely: f64 = curves.most_likely(scores, labels).iter().sum();
+        let factor = if likely > 0.0 { count / likely } else { 1.0 };
         let seen = |values: &[f64]| {
             (values.iter().sum::<f64>() / values.len() as f64).clamp(RESPONSE[0], RESPONSE[1])
         };
@@ -222,7 +225,7 @@ impl AuditPlan {
                 .collect();
             let curves = Curves::fit(scores, labels, Some(&counts), Some(curves))?;
             let wrong = curves.wrong(scores, labels);
-            let total: f64 = wrong.iter().zip(&counts).map(|(w, c)| w * c).sum();
+            let total = factor * wrong.iter().zip(&counts).map(|(w, c)| w * c).sum::<f64>();
             totals.push(total);
             raised.push((total / seen(&redrawn)).min(0.5 * n as f64));
         }
@@ -249,7 +252,7 @@ impl AuditPlan {
 fn responses(scores: &Scores, rounds: &[Round], labels: &[usize]) -> Result<Vec<f64>> {
     let first = Scores { seen: scores.seen.clone(), held_out: vec![scores.held_out[0].clone()] };
     let before = first.mean();
-    let wrong = Curves::fit(&before, labels, None, None)?.wrong(&before, labels);
+    let wrong = Curves::averaged(&before, labels)?.wrong(&before, labels);
     let total: f64 = wrong.iter().sum();
     let kept = (1.0 - 2.0 * total / labels.len() as f64).max(0.1);
     Ok(rounds.iter().map(|r| (r.total - total) / (r.flipped.max(1) as f64 * kept)).collect())

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::flips::Flips;
+use super::posterior::Posterior;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -75,8 +76,12 @@ impl Scores {
     }
 }
 
-/// One curve of labels for two classes, one a class against the rest for more.
-pub(super) struct Curves(pub Vec<Flips>);
+/// The most likely curve of labels for two classes, one for each class against the rest for more; with all others that the
+/// rows leave possible where these were asked for.
+pub(super) struct Curves {
+    modes: Vec<Flips>,
+    all: Option<Vec<Posterior>>,
+}
 
 impl Curves {
     pub(super) fn fit(
@@ -87,9 +92,21 @@ impl Curves {
     ) -> Result<Self> {
         let one = |k: usize| {
             let positive: Vec<bool> = labels.iter().map(|&l| l == Self::class(scores, k)).collect();
-            Flips::fit(&scores.column(k), &positive, counts, start.map(|s| &s.0[k]))
+            Flips::fit(&scores.column(k), &positive, counts, start.map(|s| &s.modes[k]))
         };
-        (0..scores.ncols()).map(one).collect::<Result<_>>().map(Self)
+        let modes = (0..scores.ncols()).map(one).collect::<Result<_>>()?;
+        Ok(Self { modes, all: None })
+    }
+
+    /// The same with everything that the rows leave possible: few rows do not settle the curve.
+    pub(super) fn averaged(scores: &Dense, labels: &[usize]) -> Result<Self> {
+        let found = Self::fit(scores, labels, None, None)?;
+        let one = |(k, mode): (usize, &Flips)| {
+            let positive: Vec<bool> = labels.iter().map(|&l| l == Self::class(scores, k)).collect();
+            Posterior::new(mode, &scores.column(k), &positive, None)
+        };
+        let all = found.modes.iter().enumerate().map(one).collect::<Result<_>>()?;
+        Ok(Self { all: Some(all), ..found })
     }
 
     /// The class that is positive in column `k`.
@@ -99,11 +116,19 @@ impl Curves {
 
     /// The probability that each label is wrong.
     pub(super) fn wrong(&self, scores: &Dense, labels: &[usize]) -> Vec<f64> {
-        let one = |(i, &label): (usize, &usize)| match self.0.as_slice() {
-            [flips] => flips.wrong(scores[(i, 0)], label == 1),
-            many => many[label].wrong(scores[(i, label)], true),
+        let one = |(i, &label): (usize, &usize)| {
+            let (k, positive) = if scores.ncols() == 1 { (0, label == 1) } else { (label, true) };
+            match &self.all {
+                Some(all) => all[k].wrong(scores[(i, k)], positive),
+                None => self.modes[k].wrong(scores[(i, k)], positive),
+            }
         };
         labels.iter().enumerate().map(one).collect()
+    }
+
+    /// The probability that each label is wrong, by the most likely curve alone.
+    pub(super) fn most_likely(&self, scores: &Dense, labels: &[usize]) -> Vec<f64> {
+        Self { modes: self.modes.clone(), all: None }.wrong(scores, labels)
     }
 }
 

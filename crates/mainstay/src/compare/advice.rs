@@ -25,6 +25,10 @@ pub(super) struct Judge<'a> {
     pub(super) constant: Option<f64>,
     /// Methods that give one.
     pub(super) constants: &'a [String],
+    /// Share of the largest class.
+    pub(super) largest: f64,
+    /// Balanced accuracy of a constant answer.
+    pub(super) chance: f64,
     /// How numbers are said.
     pub(super) words: Words,
 }
@@ -72,7 +76,10 @@ impl<'a> Judge<'a> {
             advice.sentences.extend(self.elsewhere(&advice, &findings));
         }
         advice.sentences.extend(self.on_clean_data(baseline).filter(|_| !beaten));
-        if !beaten && self.constants.contains(&baseline.name) {
+        if !beaten && baseline.role == Role::Baseline {
+            self.doubt_answers(&mut advice);
+        }
+        if !beaten && !advice.weak_answers && self.constants.contains(&baseline.name) {
             advice.sentences.push(format!(
                 "{} orders the rows but calls nearly all of them `{}`: for answers it needs class weights \
                  (`class_weight` = \"balanced\") or another threshold.",
@@ -210,6 +217,7 @@ impl<'a> Judge<'a> {
             price: None,
             nothing_beats_constant: false,
             unsettled: false,
+            weak_answers: false,
         }
     }
 
@@ -371,6 +379,7 @@ fn nothing(cells: &[Cell]) -> Advice {
         price: None,
         nothing_beats_constant: false,
         unsettled: false,
+        weak_answers: false,
     }
 }
 

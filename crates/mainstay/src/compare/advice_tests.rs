@@ -67,6 +67,8 @@ fn advised(gain: f64, spread: f64) -> Advice {
         majority: "a",
         constant: Some(0.5),
         constants: &[],
+        largest: 0.5,
+        chance: 0.5,
         words: Words { metric: Metric::Accuracy, repeats: REPEATS },
     };
     judge.advise(&cells, REPEATS)
@@ -89,4 +91,64 @@ fn enough_is_said_only_where_no_gain_is_promising() {
     assert!(promising.headline.contains("method 1"), "{}", promising.headline);
     let chance = advised(0.1, 0.1);
     assert!(!chance.unsettled && chance.headline.contains("is enough"), "{}", chance.headline);
+}
+
+/// Two methods on data whose largest class has 79 % of the rows, judged by AUC: the baseline calls all rows the same and has
+/// this AUC, up and down by `spread` in turn; the other has this balanced accuracy.
+fn on_rare_classes(auc: f64, spread: f64, other: f64) -> Advice {
+    let threat = Threat::LabelNoise;
+    let trials = [Trial { threat, levels: vec![0.1] }];
+    let method = |k: usize| MethodInfo {
+        name: format!("m{k}"),
+        title: format!("method {k}"),
+        role: if k == 0 { Role::Baseline } else { Role::Robust },
+        tuning: String::new(),
+    };
+    let methods: Vec<MethodInfo> = (0..2).map(method).collect();
+    let mut cells = Vec::new();
+    for (k, method) in methods.iter().enumerate() {
+        for r in 0..REPEATS {
+            let up = if r % 2 == 0 { spread } else { -spread };
+            let balanced = if k == 0 { 0.5 } else { other };
+            let metrics = [(Metric::Auc, auc + up), (Metric::BalancedAccuracy, balanced)];
+            for threat in [CLEAN, threat.name()] {
+                let plain = cell(&method.name, threat, r, 0.79);
+                cells.push(Cell { metrics: metrics.into_iter().collect(), ..plain });
+            }
+        }
+    }
+    let scores = Scores::new(&cells, &trials, REPEATS, Metric::Auc);
+    let judge = Judge {
+        methods: &methods,
+        trials: &trials,
+        scores: &scores,
+        bootstrap: &Bootstrap::new(REPEATS, 0.5, 1),
+        majority: "a",
+        constant: Some(0.5),
+        constants: &["m0".to_owned()],
+        largest: 0.79,
+        chance: 0.5,
+        words: Words { metric: Metric::Auc, repeats: REPEATS },
+    };
+    judge.advise(&cells, REPEATS)
+}
+
+/// Means of 20 splits deviate by 0.81 of the spread: the interval of 0.65 with spread 0.1 begins near 0.48, that of 0.9
+/// with spread 0.01 near 0.88.
+#[test]
+fn a_constant_model_that_hardly_orders_the_rows_is_not_called_enough() {
+    let weak = on_rare_classes(0.65, 0.1, 0.5);
+    assert!(weak.weak_answers && !weak.headline.contains("enough"), "{}", weak.headline);
+    let start = "No method here answers better than always saying `a`";
+    assert!(weak.headline.starts_with(start), "{}", weak.headline);
+    assert!(weak.headline.contains("AUC 0.650"), "{}", weak.headline);
+    let other = on_rare_classes(0.65, 0.1, 0.7);
+    assert!(
+        other.headline.contains("from method 1: balanced accuracy 70.0 %"),
+        "{}",
+        other.headline
+    );
+    let strong = on_rare_classes(0.9, 0.01, 0.5);
+    assert!(!strong.weak_answers && strong.headline.contains("enough"), "{}", strong.headline);
+    assert!(strong.sentences.iter().any(|s| s.contains("class_weight")), "{:?}", strong.sentences);
 }

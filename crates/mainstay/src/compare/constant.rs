@@ -75,6 +75,7 @@ impl Judge<'_> {
             price: None,
             nothing_beats_constant: better.is_none(),
             unsettled: false,
+            weak_answers: false,
         })
     }
 

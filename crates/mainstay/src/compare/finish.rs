@@ -79,6 +79,7 @@ impl Session {
     }
 
     fn advice(&self, basis: &Basis, scores: &Scores<'_>) -> Advice {
+        let (labels, classes) = (self.subject.data.labels(), self.subject.data.n_classes());
         let judge = Judge {
             methods: &basis.methods,
             trials: &self.plan.trials,
@@ -87,6 +88,8 @@ impl Session {
             majority: majority(&self.subject),
             constant: basis.floor,
             constants: &basis.constant,
+            largest: constant_answer(Metric::Accuracy, labels, classes).unwrap_or(1.0),
+            chance: 1.0 / classes as f64,
             words: Words { metric: basis.metric, repeats: self.repeats },
         };
         let mut advice = judge.advise(&self.cells, self.repeats);

@@ -27,6 +27,7 @@ mod summary;
 mod survey;
 mod told;
 mod tuning;
+mod weak;
 mod wording;
 
 pub use advice::SURE;

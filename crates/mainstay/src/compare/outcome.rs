@@ -163,6 +163,9 @@ pub struct Advice {
     /// Whether a method gained something worth having that is sure only by itself, not among all comparisons.
     #[serde(default)]
     pub unsettled: bool,
+    /// Whether the advised method answers no better than a constant and hardly orders the rows.
+    #[serde(default)]
+    pub weak_answers: bool,
     /// How much worse it is on clean data (paired; positive is a cost).
     pub price: Option<Interval>,
 }

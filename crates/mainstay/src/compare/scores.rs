@@ -53,6 +53,13 @@ impl<'a> Scores<'a> {
         (0..self.repeats).map(one).collect()
     }
 
+    /// Any metric of a method on undamaged data, by repeat.
+    pub(super) fn clean_in(&self, method: &str, metric: Metric) -> Vec<Option<f64>> {
+        let cells = self.grids.get(&(method, CLEAN)).and_then(|grid| grid.first());
+        let Some(cells) = cells else { return vec![None; self.repeats] };
+        cells.iter().map(|c| c.and_then(|c| c.value(metric))).collect()
+    }
+
     /// What every level does to a method.
     pub(super) fn curve(&self, method: &str, threat: &str, bootstrap: &Bootstrap) -> Curve {
         let levels = self.levels.get(threat).map_or(&[][..], Vec::as_slice);

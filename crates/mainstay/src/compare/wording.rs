@@ -16,6 +16,11 @@ pub(super) fn sign(metric: Metric) -> f64 {
 }
 
 impl Words {
+    /// The same for another metric.
+    pub(super) fn of(self, metric: Metric) -> Self {
+        Self { metric, ..self }
+    }
+
     fn in_percent(self) -> bool {
         use Metric::{Accuracy, BalancedAccuracy, F1, Npv, Ppv, Sensitivity, Specificity};
         matches!(

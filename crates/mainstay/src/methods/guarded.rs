@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Method;
+use super::remedies::{checked, one_sided, predicted};
 use crate::control::Control;
 use crate::data::{Dataset, NanRule};
 use crate::error::{Error, Result};
@@ -21,6 +22,8 @@ pub(super) struct Guarded {
     splits: f64,
     nan: NanRule,
     remedy: String,
+    method: Method,
+    params: Value,
 }
 
 impl Guarded {
@@ -33,6 +36,8 @@ impl Guarded {
             splits: number("n_repeats").unwrap_or(1.0) * number("n_folds").unwrap_or(10.0),
             nan: method.nan_rule(params),
             remedy: remedy(method.name, &method.defaults(), params),
+            method: *method,
+            params: params.clone(),
         }
     }
 
@@ -51,59 +56,48 @@ impl Guarded {
     }
 
     /// An error if the model has numbers that are none; adds the warning that all training rows get one class, unless the
-    /// method has said so.
-    fn completed(&self, mut fitted: Fitted, data: &Dataset) -> Result<Fitted> {
+    /// method has said so, with a remedy that was tried where that is asked for.
+    fn completed(
+        &self,
+        mut fitted: Fitted,
+        data: &Dataset,
+        trying: Option<&Control>,
+    ) -> Result<Fitted> {
         if let Err(problem) = fitted.model.validate() {
             let text = format!("the fitted model: {problem}; rescale the features");
             return Err(Error::Numerical(text));
         }
         let told = |text: &String| text.contains("constant") || text.contains("one class");
-        if fitted.warnings.iter().any(told) {
+        let said = fitted.warnings.iter().position(told);
+        if said.is_some() && trying.is_none() {
             return Ok(fitted);
         }
-        let predicted = match self.nan {
-            NanRule::Zero => fitted.model.predict(&self.nan.apply(data.features().clone()))?,
-            NanRule::Refuse | NanRule::Keep => fitted.model.predict(data.features())?,
+        let Some(finding) = one_sided(&predicted(&fitted, data, self.nan)?, data) else {
+            return Ok(fitted);
         };
-        if let Some(finding) = one_sided(&predicted, data) {
-            fitted.warnings.push(format!("{finding}; {}", self.remedy));
+        let found = match trying {
+            Some(control) => checked(&self.method, &self.params, data, control)?,
+            None => None,
+        };
+        match (said, found) {
+            (Some(at), Some(found)) => {
+                fitted.warnings[at] = format!("{}; {found}", fitted.warnings[at]);
+            }
+            (Some(_), None) => {}
+            (None, found) => {
+                let remedy = found.unwrap_or_else(|| self.remedy.clone());
+                fitted.warnings.push(format!("{finding}; {remedy}"));
+            }
         }
         Ok(fitted)
-    }
-}
-
-/// A model that calls fewer rows something else than its usual answer than this share of those that are is as good as
-/// constant: it misses nine of ten.
-const NEARLY: f64 = 0.1;
-
-/// What to say about predictions for the training rows that are all of one class, or nearly so.
-fn one_sided(predicted: &[usize], data: &Dataset) -> Option<String> {
-    // A row of weight zero is as good as absent.
-    let counts = |i: usize| data.weights().is_none_or(|weights| weights[i] > 0.0);
-    let rows: Vec<usize> = (0..predicted.len()).filter(|&i| counts(i)).collect();
-    let mut calls = vec![0_usize; data.n_classes()];
-    for &i in &rows {
-        calls[predicted[i]] += 1;
-    }
-    let usual = (0..calls.len()).max_by_key(|&k| calls[k])?;
-    let called = rows.len() - calls[usual];
-    let others = rows.iter().filter(|&&i| data.labels()[i] != usual).count();
-    if called == 0 {
-        Some("the model predicts one class for all training rows".into())
-    } else if (called as f64) < NEARLY * others as f64 {
-        Some(format!(
-            "the model predicts one class for all but {called} of {} training rows, of which {others} are of other classes",
-            rows.len()
-        ))
-    } else {
-        None
     }
 }
 
 impl Estimator for Guarded {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         self.afford(data, control)?;
-        self.completed(self.inner.fit(data, control)?, data)
+        let trying = control.tries_remedies().then_some(control);
+        self.completed(self.inner.fit(data, control)?, data, trying)
     }
 
     fn fit_path(
@@ -114,7 +108,7 @@ impl Estimator for Guarded {
     ) -> Result<Vec<Fitted>> {
         self.afford(data, control)?;
         let path = self.inner.fit_path(points, data, control)?;
-        path.into_iter().map(|fitted| self.completed(fitted, data)).collect()
+        path.into_iter().map(|fitted| self.completed(fitted, data, None)).collect()
     }
 }
 

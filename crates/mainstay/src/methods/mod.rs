@@ -3,6 +3,7 @@
 mod calibrate;
 mod guarded;
 mod partitioned;
+mod remedies;
 
 use guarded::Guarded;
 pub use partitioned::driver;

@@ -12,6 +12,8 @@ pub(super) enum Family {
     Penalised,
     /// The penalised fit with the least out-of-fold loss, as it is.
     Chosen,
+    /// The penalised fit whose strength is a constant of the method, as it is.
+    Fixed,
 }
 
 /// One candidate before calibration.
@@ -84,6 +86,7 @@ pub(super) fn table(judged: &[Vec<Weighted>], views: &[View]) -> Output {
                 Family::Robust => "robust",
                 Family::Penalised => "penalised",
                 Family::Chosen => "chosen",
+                Family::Fixed => "fixed",
             }),
         ),
         ("strength".to_owned(), numbers(&|j| j.raw.strength)),

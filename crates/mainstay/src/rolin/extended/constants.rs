@@ -32,6 +32,12 @@ pub struct ExtendedConstants {
     pub chosen: f64,
     /// Up to this many rows it has nothing: see [`ExtendedConstants::chosen_share`].
     pub chosen_from: f64,
+    /// What the logistic fit with a penalty of its own, as it is, has in the average, whatever the number of rows.
+    pub fixed: f64,
+    /// The penalty of that fit, as the variance that is expected of its score, in squared logits: that of each weight of a
+    /// standardised feature times their number. On the mean loss of n rows it is 1/(n times this) relative to the mean
+    /// square of a row, so that many rows outweigh it.
+    pub fixed_variance: f64,
     /// Out-of-fold rows that the penalised family needs; repetitions beyond that are skipped.
     pub penalised_rows: usize,
 }
@@ -66,6 +72,8 @@ impl Default for ExtendedConstants {
             sharpness: 0.35,
             chosen: 0.4,
             chosen_from: 20.0,
+            fixed: 0.2,
+            fixed_variance: 3.0,
             penalised_rows: 400,
         }
     }

@@ -139,7 +139,10 @@ impl Extended {
                 self.add_robust(v, view, task, control, &mut raw)?;
             }
             for (class, raw) in raw.iter_mut().enumerate() {
-                self.add_penalised((v, view), task, class, control, raw)?;
+                for (family, strengths) in self.penalties(view, &task.weights) {
+                    let view = (v, view, family);
+                    self.add_penalised(view, &strengths, (task, class), control, raw)?;
+                }
             }
             control.progress(v as u64 + 1, views.len() as u64);
         }
@@ -183,15 +186,25 @@ impl Extended {
         Ok(())
     }
 
+    /// The families of penalised fits in one view, with their strengths relative to the mean square of a row.
+    fn penalties(&self, view: &View, weights: &RowWeights) -> Vec<(Family, Vec<f64>)> {
+        let mut all = vec![(Family::Penalised, self.constants.penalised.strengths.clone())];
+        if self.loss == Loss::Logistic && view.is_standardised() && self.constants.fixed > 0.0 {
+            // In bits, as the loss is.
+            let evidence = self.constants.fixed_variance * weights.total();
+            all.push((Family::Fixed, vec![1.0 / (evidence * std::f64::consts::LN_2)]));
+        }
+        all
+    }
+
     fn add_penalised(
         &self,
-        (index, view): (usize, &View),
-        task: &Task<'_>,
-        class: usize,
+        (index, view, family): (usize, &View, Family),
+        relative: &[f64],
+        (task, class): (&Task<'_>, usize),
         control: &Control,
         out: &mut Vec<Uncalibrated>,
     ) -> Result<()> {
-        let group = &self.constants.penalised;
         let (y, total) = (&task.labels[class], task.weights.total());
         // Repetitions fight the noise of small folds; larger samples need fewer.
         let wanted = (self.constants.penalised_rows as f64 / total).ceil();
@@ -199,7 +212,7 @@ impl Extended {
         let splits = task.splits.first(enough.unwrap_or(task.splits.count()));
         let rows = view.spectrum.rows();
         let mean_square = mean_square(&view.spectrum.d, total);
-        let strengths: Vec<f64> = group.strengths.iter().map(|s| s * mean_square).collect();
+        let strengths: Vec<f64> = relative.iter().map(|s| s * mean_square).collect();
         // The hinge has no curvature to follow; its squared form ranks rows alike.
         let loss =
             PaperLoss::of(if self.loss == Loss::Hinge { Loss::SquaredHinge } else { self.loss });
@@ -214,25 +227,26 @@ impl Extended {
         };
         let paths: Vec<Vec<(Vec<f64>, f64)>> = jobs.par_iter().map(fit).collect::<Result<_>>()?;
         let Some((full, folds)) = paths.split_last() else { return Ok(()) };
-        for (s, &strength) in group.strengths.iter().enumerate() {
+        for (s, &strength) in relative.iter().enumerate() {
             let fits = folds.iter().map(|path| &path[s]);
             let scores = splits.scores(&rows, fits);
             let (weights, intercept) = full[s].clone();
-            let family = Family::Penalised;
             out.push(Uncalibrated { view: index, family, strength, scores, weights, intercept });
         }
         Ok(())
     }
 
     /// Weight of candidate c: its family's share times exp(-sharpness n (loss_c - least loss)). Then the
-    /// chosen candidate takes its share of the whole.
+    /// chosen candidate takes its share of the whole, and of that the fit with the fixed penalty its own.
     fn weigh(&self, raw: Vec<Uncalibrated>, y: &[f64], weights: &RowWeights) -> Vec<Weighted> {
+        let (fixed, raw): (Vec<_>, Vec<_>) =
+            raw.into_iter().partition(|r| r.family == Family::Fixed);
         let count = |family| raw.iter().filter(|r| r.family == family).count().max(1) as f64;
         let (robust, penalised) = (&self.constants.robust, &self.constants.penalised);
         let (a, b) = (count(Family::Robust), count(Family::Penalised));
         let group = |family: Family| match family {
             Family::Robust => (robust, robust.share / a),
-            Family::Penalised | Family::Chosen => (penalised, penalised.share / b),
+            Family::Penalised | Family::Chosen | Family::Fixed => (penalised, penalised.share / b),
         };
         let calibrations: Vec<Calibration> = raw
             .par_iter()
@@ -255,6 +269,14 @@ impl Extended {
             j.weight *= left / sum;
         }
         judged.extend(chosen);
+        for raw in fixed {
+            let weight = self.constants.fixed;
+            for j in &mut judged {
+                j.weight *= 1.0 - weight;
+            }
+            let calibration = Calibration::none(self.loss, &raw.scores, y, weights);
+            judged.push(Weighted { raw, calibration, weight });
+        }
         judged
     }
 

@@ -167,7 +167,12 @@ impl View {
 
     /// z-scores are for the penalised fits alone: there to hold what a tuned L2 penalty would choose.
     pub(super) fn is_robust(&self) -> bool {
-        self.scaling != Some(Scaling::ZScore)
+        !self.is_standardised()
+    }
+
+    /// Whether every feature has unit deviation.
+    pub(super) fn is_standardised(&self) -> bool {
+        self.scaling == Some(Scaling::ZScore)
     }
 
     /// Says so if some view leaves out a part of the data that may matter.

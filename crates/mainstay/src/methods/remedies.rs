@@ -1,0 +1,222 @@
+//! What helps against a constant model, tried on the rows at hand.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::{Method, calibrate};
+use crate::control::Control;
+use crate::data::{Dataset, NanRule};
+use crate::error::{Error, Result};
+use crate::model::Fitted;
+
+/// Entries of the features up to which remedies are tried: beyond, a few more fits would take too long unasked.
+const MOST_ENTRIES: f64 = 2e6;
+/// Remedies tried, at most; each is a fit.
+const MOST_TRIES: usize = 6;
+/// A remedy helps if the mean share of right answers over the classes exceeds a constant model's by this.
+const BETTER: f64 = 0.05;
+/// A model that calls fewer rows something else than its usual answer than this share of those that are is as good as
+/// constant: it misses nine of ten.
+const NEARLY: f64 = 0.1;
+
+/// Parameters to change.
+struct Remedy(Vec<(&'static str, Value)>);
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, (name, value)) in self.0.iter().enumerate() {
+            let join = if k == 0 { "" } else { " with " };
+            write!(f, "{join}`{name}` = {value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Classes of the training rows as the model predicts them.
+pub(super) fn predicted(fitted: &Fitted, data: &Dataset, nan: NanRule) -> Result<Vec<usize>> {
+    match nan {
+        NanRule::Zero => fitted.model.predict(&nan.apply(data.features().clone())),
+        NanRule::Refuse | NanRule::Keep => fitted.model.predict(data.features()),
+    }
+}
+
+/// What to say about predictions for the training rows that are all of one class, or nearly so.
+pub(super) fn one_sided(predicted: &[usize], data: &Dataset) -> Option<String> {
+    // A row of weight zero is as good as absent.
+    let counts = |i: usize| data.weights().is_none_or(|weights| weights[i] > 0.0);
+    let rows: Vec<usize> = (0..predicted.len()).filter(|&i| counts(i)).collect();
+    let mut calls = vec![0_usize; data.n_classes()];
+    for &i in &rows {
+        calls[predicted[i]] += 1;
+    }
+    let usual = (0..calls.len()).max_by_key(|&k| calls[k])?;
+    let called = rows.len() - calls[usual];
+    let others = rows.iter().filter(|&&i| data.labels()[i] != usual).count();
+    if called == 0 {
+        Some("the model predicts one class for all training rows".into())
+    } else if (called as f64) < NEARLY * others as f64 {
+        Some(format!(
+            "the model predicts one class for all but {called} of {} training rows, of which {others} are of other classes",
+            rows.len()
+        ))
+    } else {
+        None
+    }
+}
+
+/// The first remedy that helps on these rows, in words, or what was tried in vain; nothing where the rows are too many to
+/// try or the method has nothing to change.
+pub(super) fn checked(
+    method: &Method,
+    params: &Value,
+    data: &Dataset,
+    control: &Control,
+) -> Result<Option<String>> {
+    let tries = remedies(method, params);
+    let entries = data.len() as f64 * data.n_features() as f64;
+    if entries > MOST_ENTRIES || tries.is_empty() {
+        return Ok(None);
+    }
+    let quiet = control.without_progress();
+    let mut failed = Vec::new();
+    for remedy in tries {
+        if helps(&remedy, method, params, data, &quiet)? {
+            return Ok(Some(format!("try {remedy}: on these rows that helps")));
+        }
+        failed.push(remedy.to_string());
+    }
+    Ok(Some(format!(
+        "tried on these rows, without help: {}; more rows of the rarer classes, or other features, may help",
+        failed.join("; ")
+    )))
+}
+
+/// Whether the changed fit is not constant and answers better than a constant would.
+fn helps(
+    remedy: &Remedy,
+    method: &Method,
+    params: &Value,
+    data: &Dataset,
+    control: &Control,
+) -> Result<bool> {
+    let mut changed = params.clone();
+    let Some(object) = changed.as_object_mut() else { return Ok(false) };
+    for (name, value) in &remedy.0 {
+        object.insert((*name).to_owned(), value.clone());
+    }
+    calibrate::asked_for(&mut changed)?;
+    let Ok(estimator) = (method.build)(&changed) else { return Ok(false) };
+    let fitted = match estimator.fit(data, control) {
+        Ok(fitted) => fitted,
+        Err(Error::Interrupted) => return Err(Error::Interrupted),
+        Err(_) => return Ok(false),
+    };
+    let found = predicted(&fitted, data, method.nan_rule(&changed))?;
+    let (right, constant) = balance(&found, data);
+    Ok(one_sided(&found, data).is_none() && right >= constant + BETTER)
+}
+
+/// The mean share of right answers over the classes, and that of a constant answer.
+fn balance(predicted: &[usize], data: &Dataset) -> (f64, f64) {
+    let (mut rows, mut right) = (vec![0.0; data.n_classes()], vec![0.0; data.n_classes()]);
+    for (&found, &truth) in predicted.iter().zip(data.labels()) {
+        rows[truth] += 1.0;
+        right[truth] += f64::from(u8::from(found == truth));
+    }
+    let present: Vec<usize> = (0..rows.len()).filter(|&k| rows[k] > 0.0).collect();
+    let count = present.len().max(1) as f64;
+    (present.iter().map(|&k| right[k] / rows[k]).sum::<f64>() / count, 1.0 / count)
+}
+
+/// Changes to try, the gentlest first: weights for the classes, then with them less of what makes the model careful.
+fn remedies(method: &Method, params: &Value) -> Vec<Remedy> {
+    let defaults = method.defaults();
+    let stated = |name: &str| params.get(name).filter(|value| !value.is_null());
+    // Python states every parameter: what has its usual value was not chosen.
+    let chosen = |name: &str| stated(name).is_some_and(|v| defaults.get(name) != Some(v));
+    let has = |name: &str| defaults.get(name).is_some();
+    let number = |name: &str| stated(name).or_else(|| defaults.get(name))?.as_f64();
+    let mut all = Vec::new();
+    if method.name == "regec" && !chosen("regularization") {
+        all.push(Remedy(vec![("regularization", json!("tikhonov"))]));
+    }
+    let mut base = Vec::new();
+    if has("class_weight") && !chosen("class_weight") {
+        base.push(("class_weight", json!("balanced")));
+        all.push(Remedy(base.clone()));
+    }
+    if number("kappa").is_some_and(|kappa| kappa >= 0.5) {
+        base.push(("kappa", json!(0.1)));
+        all.push(Remedy(base.clone()));
+    }
+    let stable = method.name.starts_with("stable");
+    if stable && has("k") && stated("k").or_else(|| defaults.get("k")) != Some(&json!(1.0)) {
+        base.push(("k", json!(1.0)));
+        all.push(Remedy(base.clone()));
+    }
+    // What makes the model careful, by less and less of it; C multiplies the loss, or is the largest weight.
+    let less: [(&'static str, &[f64]); 4] = [
+        ("budget", &[0.5, 0.1, 0.0]),
+        ("uncertainty", &[0.1, 0.01]),
+        ("alpha", &[0.01, 1e-4]),
+        ("C", &[100.0]),
+    ];
+    let conic = method.name.starts_with("conic");
+    for (name, factors) in less.into_iter().filter(|(name, _)| !(conic && *name == "C")) {
+        let Some(now) = number(name) else { continue };
+        for factor in factors.iter().filter(|_| now != 0.0) {
+            let mut changes = base.clone();
+            changes.push((name, json!(now * factor)));
+            all.push(Remedy(changes));
+        }
+    }
+    all.truncate(MOST_TRIES);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::find;
+    use super::*;
+    use crate::linalg::Dense;
+
+    /// One row in ten is of class 1, and lies apart from most others: a plain fit with a strong penalty calls all rows 0.
+    fn rare() -> Dataset {
+        let x = (0..60).map(|i| if i % 10 == 0 { 2.0 } else { f64::from(i % 3) - 1.0 }).collect();
+        let y = (0..60).map(|i| usize::from(i % 10 == 0)).collect();
+        Dataset::new(Dense::from_rows(60, 1, x).into(), y, 2).unwrap()
+    }
+
+    fn told(control: &Control, data: &Dataset) -> String {
+        let estimator = find("l2").unwrap().estimator(&json!({"alpha": 5.0})).unwrap();
+        let fitted = estimator.fit(data, control).unwrap();
+        assert_eq!(fitted.warnings.len(), 1, "{:?}", fitted.warnings);
+        fitted.warnings[0].clone()
+    }
+
+    #[test]
+    fn a_remedy_is_said_to_help_only_where_it_was_tried_and_did() {
+        let control = Control::new().with_checked_remedies();
+        let text = told(&control, &rare());
+        assert!(
+            text.ends_with("try `class_weight` = \"balanced\": on these rows that helps"),
+            "{text}"
+        );
+        assert!(!told(&Control::new(), &rare()).contains("on these rows"), "not asked for");
+        // The same share of class 1 at every value: nothing can help.
+        let x = (0..60).map(|i| f64::from(i / 10)).collect();
+        let y = (0..60).map(|i| usize::from(i % 10 == 0)).collect();
+        let flat = Dataset::new(Dense::from_rows(60, 1, x).into(), y, 2).unwrap();
+        let text = told(&control, &flat);
+        assert!(text.contains("without help: `class_weight` = \"balanced\"; "), "{text}");
+    }
+
+    /// Three of four rows of class 0 and one of two of class 1 right: (3/4 + 1/2)/2.
+    #[test]
+    fn the_balance_of_answers_is_the_mean_over_classes() {
+        let x = Dense::from_rows(6, 1, vec![0.0; 6]);
+        let data = Dataset::new(x.into(), vec![0, 0, 0, 0, 1, 1], 2).unwrap();
+        assert_eq!(balance(&[0, 0, 0, 1, 1, 0], &data), (0.625, 0.5));
+    }
+}
