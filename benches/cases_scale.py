@@ -142,6 +142,7 @@ def growth(_):
     yield from scale_limits.beyond_the_data()
     yield from scale_limits.tiny_partitions()
     yield from scale_limits.one_hash()
+    yield from scale_limits.proved_again()
     yield from scale_limits.checkpoints()
     yield from scale_limits.lost_worker()
     yield from scale_limits.fatal_failure()

@@ -202,13 +202,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         if is_dask(X):
             return _dask.fit(self, X, y, sample_weight, **extra)
         if is_scan(X):
-            if any(value is not None for value in extra.values()):
-                raise ValueError(
-                    "a scan has no errors per row: its columns become features by what they hold, "
-                    "so that no column is the error of a feature; give one `uncertainty` for all "
-                    "rows to the estimator, or fit a Dask frame, where it names columns"
-                )
-            return _scan.fit(self, X, y, sample_weight)
+            return _scan.fit(self, X, y, sample_weight, **extra)
         given = X, y
         self._before_fit(X, y)
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
@@ -264,6 +258,8 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
     def _set_fitted(self, core):
         """Make the results of a fit public."""
         self._model = core
+        # That of an earlier fit over partitions.
+        self.__dict__.pop("_pass_proof", None)
         self.certificate_claimed_ = False
         self.n_iter_ = core.n_iter
         if core.coef is not None:

@@ -5,13 +5,16 @@ import contextvars
 import operator
 import os
 
+# Part of the memory of all workers that rows may take to be kept there between passes.
+_KEPT = 0.3
 _CHECKPOINT = contextvars.ContextVar("mainstay_checkpoint", default=None)
 _CURVATURE_ROWS = contextvars.ContextVar("mainstay_curvature_rows", default=None)
+_KEEP = contextvars.ContextVar("mainstay_keep", default="auto")
 _PROOF = contextvars.ContextVar("mainstay_proof", default=False)
 
 
 @contextlib.contextmanager
-def config(*, checkpoint=None, curvature_rows=None, proof=False):
+def config(*, checkpoint=None, curvature_rows=None, keep="auto", proof=False):
     """Change settings for the fits inside a ``with`` block.
 
     Parameters
@@ -26,6 +29,11 @@ def config(*, checkpoint=None, curvature_rows=None, proof=False):
         all rows. They are chosen by their place. Values, slopes and the proof come from all rows
         all the same. With hundreds of columns a pass then costs about half, and a fit takes two or
         three passes more. Losses with a threshold (hinge, stable fits) always take all rows.
+    keep : "auto" or bool, default="auto"
+        Whether a fit of Dask data keeps the rows in the memory of the workers between passes, as
+        numbers, or has them read anew in every pass; ``"auto"`` keeps them if they take less than a
+        third of that memory. Kept rows make passes short; a worker that is lost then takes its rows
+        along, and to read them again may take longer than two passes.
     proof : bool, default=False
         Whether fits in memory keep the dual point behind their certificate, for :func:`verify` and
         ``save(..., proof=True)``: a few numbers per row, and for `MissingFeatureSVC` as many as
@@ -47,22 +55,31 @@ def config(*, checkpoint=None, curvature_rows=None, proof=False):
         curvature_rows = operator.index(curvature_rows)
         if curvature_rows < 20:
             raise ValueError(f"`curvature_rows` = {curvature_rows}: must be at least 20, or None")
-    tokens = (
-        _CHECKPOINT.set(path),
-        _CURVATURE_ROWS.set(curvature_rows),
-        _PROOF.set(bool(proof)),
-    )
+    if keep not in ("auto", True, False):
+        raise ValueError(f'`keep` = {keep!r}: must be "auto", True or False')
+    settings = {
+        _CHECKPOINT: path,
+        _CURVATURE_ROWS: curvature_rows,
+        _KEEP: keep,
+        _PROOF: bool(proof),
+    }
+    tokens = {variable: variable.set(value) for variable, value in settings.items()}
     try:
         yield
     finally:
-        _CHECKPOINT.reset(tokens[0])
-        _CURVATURE_ROWS.reset(tokens[1])
-        _PROOF.reset(tokens[2])
+        for variable, token in tokens.items():
+            variable.reset(token)
 
 
 def curvature_rows():
     """Tell what ``config(curvature_rows=...)`` says."""
     return _CURVATURE_ROWS.get()
+
+
+def keeps(part):
+    """Whether rows that take this part of the memory of all workers are kept there."""
+    keep = _KEEP.get()
+    return part <= _KEPT if keep == "auto" else keep
 
 
 def wants_proof():

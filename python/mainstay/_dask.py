@@ -5,31 +5,14 @@ do again what a lost worker had done. The current client is asked for at fit tim
 ``dask`` is imported only when its data arrive.
 """
 
-# Longer than others: frames, arrays and the engine that both share belong together.
-
-import os
-import time
-
 import numpy as np
 
 from mainstay import _partitioned
-from mainstay._partitioned import FAN
+from mainstay._dask_engine import _MANY, Carried, Engine, Recipe, recipe
 
-# Partitions beyond which several share a task before it is known how many rows they hold.
-_MANY = 128
 # Bytes of blocks in memory that travel with the tasks that look at them: a task for each would
 # cost more.
 _CARRIED = 32e6
-# Tasks of a pass for each thread: more would only keep the scheduler busy.
-_TASKS_PER_THREAD = 2
-# Bytes of rows that a task may hold.
-_TASK_BYTES = 256e6
-# Part of the memory of all workers that the rows may take to be kept there between passes.
-_KEEP = 0.3
-# Seconds spent at most to find out which partition cannot be had.
-_SEARCH = 30
-# Errors of the cluster itself, which no partition explains.
-_OF_DASK = ("KilledWorker", "CancelledError", "FutureCancelledError", "FuturesCancelledError")
 _LABEL, _WEIGHT = "__mainstay_label__", "__mainstay_weight__"
 
 
@@ -54,20 +37,32 @@ def fit(model, X, y, sample_weight=None, uncertainty=None):
     ``uncertainty`` of a frame names its columns of errors: one of radii, or a list with a column of
     semi-axes for every feature, in the order of the features. That of an array is a Dask array.
     """
-    read = _frame if _is_frame(X) else _array
-    parts, columns, label_dtype = read(X, y, sample_weight, uncertainty)
+    engine, columns, label_dtype = _opened(X, y, sample_weight, uncertainty)
     for name in ("feature_names_in_", "n_features_in_"):
         if hasattr(model, name):
             delattr(model, name)
     model.n_features_in_ = columns if isinstance(columns, int) else len(columns)
     if not isinstance(columns, int) and all(isinstance(name, str) for name in columns):
         model.feature_names_in_ = np.array(columns, dtype=object)
-    # Errors are at most as many numbers as features.
-    numbers = model.n_features_in_ * (1 if uncertainty is None else 2)
-    engine = _Engine(parts, numbers, None if _is_frame(X) else X.shape[0])
     _partitioned.fit(model, engine, label_dtype)
     model._warn()
     return model
+
+
+def bounds(model, X, y, sample_weight=None):
+    """Upper and lower bound of every problem of a fit, from one pass over the rows."""
+    return _partitioned.bounds(model, _opened(X, y, sample_weight, None)[0])
+
+
+def _opened(X, y, sample_weight, uncertainty):
+    """Make an engine for these data; also returns their columns and the type of the labels."""
+    read = _frame if _is_frame(X) else _array
+    parts, columns, label_dtype = read(X, y, sample_weight, uncertainty)
+    features = columns if isinstance(columns, int) else len(columns)
+    # Errors are at most as many numbers as features.
+    numbers = features * (1 if uncertainty is None else 2)
+    engine = Engine(parts, numbers, None if _is_frame(X) else X.shape[0])
+    return engine, columns, label_dtype
 
 
 def lazy(model, method, X):
@@ -204,8 +199,31 @@ def _frame(X, y, sample_weight, uncertainty):
     _check_columns(X, columns + (errors or []))
     dtype = frame._meta[label].dtype
     dtype = dtype if isinstance(dtype, np.dtype) else np.dtype(object)
-    parts = [(part, columns, label, weight, errors) for part in frame.to_delayed()]
-    return parts, columns, dtype
+    arrays = frame.map_partitions(
+        _arrays, columns, label, weight, errors, meta=(None, object), enforce_metadata=False
+    )
+    # The arrays of a partition come from the same task that reads it.
+    return [recipe(part) for part in arrays.to_delayed()], columns, dtype
+
+
+def _arrays(part, columns, label, weight, errors):
+    """Numbers, labels, weights and errors of one partition of a frame."""
+    X = np.ascontiguousarray(_numbers(part, columns))
+    y = part[label].to_numpy()
+    weights = None if weight is None else _numbers(part, [weight]).ravel()
+    return X, y, weights, None if errors is None else _numbers(part, errors)
+
+
+def _numbers(part, columns):
+    """Columns of a frame as one array, without a copy where they lie side by side."""
+    at = part.columns.get_indexer_for(columns)
+    if len(at) == len(columns) and np.array_equal(at, np.arange(at[0], at[0] + len(at))):
+        part = part.iloc[:, at[0] : at[0] + len(at)]
+    else:
+        part = part[columns]
+    if all(isinstance(dtype, np.dtype) for dtype in part.dtypes):
+        return part.to_numpy(dtype=np.float64)
+    return part.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _error_columns(columns, uncertainty):
@@ -268,8 +286,13 @@ def _array(X, y, sample_weight, uncertainty):
             )
     given = {"X": X, "y": y, "sample_weight": sample_weight, "uncertainty": uncertainty}
     blocks = [_array_blocks(name, array, X.numblocks[0]) for name, array in given.items()]
-    blocks = zip(*blocks, strict=True)
-    return [(block, None, None, None, None) for block in blocks], X.shape[1], y.dtype
+    return [_carried(part) for part in zip(*blocks, strict=True)], X.shape[1], y.dtype
+
+
+def _carried(part):
+    """Make arrays that are all in memory one thing for Dask."""
+    known = all(block is None or isinstance(block, np.ndarray) for block in part)
+    return Recipe(Carried(*part)) if known else part
 
 
 def _array_blocks(name, array, many):
@@ -277,7 +300,7 @@ def _array_blocks(name, array, many):
     if array is None:
         return [None] * many
     blocks = array.to_delayed().ravel().tolist()
-    graph = blocks[0].dask
+    graph = dict(blocks[0].dask)
     if any(block.key not in graph for block in blocks):
         raise ValueError(
             f"Dask has lost blocks of `{name}` (arrays made from columns of a frame that was read "
@@ -304,231 +327,3 @@ def _same_blocks(a, b):
 def _shown(lengths):
     text = ", ".join(str(length) for length in lengths[:4])
     return text if len(lengths) <= 4 else f"{text}, ..."
-
-
-class _Engine:
-    """Puts asks to partitions that live in Dask.
-
-    A task looks at neighbouring partitions and merges their answers as far up the tree as it holds
-    whole branches. However partitions are shared out, the tree is the same, and so are the bits.
-    """
-
-    def __init__(self, parts, columns, rows=None):
-        """``rows`` tells how many there are, where that is known before the first look."""
-        import dask
-
-        self.dask, self.columns, self.parts = dask, columns, parts
-        self.known = rows is not None and rows == rows
-        if self.known:
-            self._settle(rows)
-        else:
-            self._share_out(1, 0) if len(parts) <= _MANY else self._share_out(FAN, 1)
-
-    def _share_out(self, size, depth):
-        """Give ``size`` partitions to each task, which merges ``depth`` levels of the tree."""
-        self.size, self.depth = size, depth
-        read, self.units = self.dask.delayed(_blocks, pure=False), []
-        for first in range(0, len(self.parts), size):
-            some = self.parts[first : first + size]
-            self.units.append(read(first, [part[0] for part in some], some[0][1:]))
-
-    def counted(self, rows):
-        """Settle what depends on the number of rows, once."""
-        if not self.known:
-            self._settle(rows)
-
-    def _settle(self, rows):
-        """Share the partitions out; keep their rows with the workers, if they have the memory."""
-        client = _client()
-        total = rows * (self.columns + 2) * 8
-        tasks = _TASKS_PER_THREAD * _threads(client)
-        self._share_out(*_bundle(len(self.parts), tasks, total))
-        if total > _KEEP * _memory(client):
-            return
-        if client is None:
-            self.units = list(self.dask.persist(*self.units))
-        else:
-            self.units = client.persist(self.units, retries=3)
-
-    def run(self, ask, classes):
-        """Put ``ask`` to all partitions and merge their answers."""
-        delayed = self.dask.delayed
-        # A task of its own: it is sent once to every worker, not once for every partition.
-        state = delayed(_keep, pure=False)(ask, classes)
-        if _partitioned.in_sequence(ask):
-            follow = delayed(_follow, pure=False)
-            for unit in self.units:
-                state = follow(unit, state)
-            return self._result(delayed(_last, pure=False)(state))
-        look, join = delayed(_look, pure=False), delayed(_join, pure=False)
-        level = [look(unit, state, self.depth) for unit in self.units]
-        branch, many = FAN**self.depth, len(self.parts)
-        held = [-(-min(self.size, many - i) // branch) for i in range(0, many, self.size)]
-        while sum(held) > 1:
-            groups = _groups(held)
-            level = [join([level[i] for i in some], cut) for some, cut in groups]
-            held = [1] * len(level)
-        return self._result(level[0])[0]
-
-    def _result(self, task):
-        client = _client()
-        try:
-            if client is None:
-                return self.dask.compute(task)[0]
-            return client.compute(task, retries=3).result()
-        except Exception as error:
-            if type(error).__name__ in _OF_DASK or str(error).startswith("partition "):
-                raise
-            index = self._failing(client)
-            if index is None:
-                raise
-            text = f"partition {index}: {type(error).__name__}: {error}"
-            raise RuntimeError(text) from error
-
-    def _failing(self, client):
-        """Find a partition that cannot be had; None if there is none, or not in time."""
-        have, end = self.dask.delayed(_nothing, pure=False), time.monotonic() + _SEARCH
-        tasks = [have(part[0]) for part in self.parts]
-        if client is None:
-            for index, task in enumerate(tasks):
-                try:
-                    self.dask.compute(task)
-                except Exception:
-                    return index
-                if time.monotonic() > end:
-                    break
-            return None
-        from distributed import wait
-
-        futures = client.compute(tasks)
-        try:
-            wait(futures, timeout=_SEARCH, return_when="FIRST_COMPLETED")
-            while any(future.status == "pending" for future in futures):
-                if any(future.status == "error" for future in futures) or time.monotonic() > end:
-                    break
-                time.sleep(0.05)
-            failed = (i for i, future in enumerate(futures) if future.status == "error")
-            return next(failed, None)
-        except TimeoutError:
-            return None
-        finally:
-            client.cancel(futures)
-
-
-def _bundle(many, tasks, total):
-    """Partitions for each task, and how many levels of the tree lie within it.
-
-    At most ``tasks`` tasks, unless their rows, ``total`` bytes in all, would be too many for one.
-    """
-    size = max(1, min(-(-many // tasks), int(_TASK_BYTES * many / max(total, 1))))
-    depth = 0
-    # Whole branches only where rounding makes a task a quarter larger at most.
-    while 4 * FAN ** (depth + 1) <= size:
-        depth += 1
-    branch = FAN**depth
-    return -(-size // branch) * branch, depth
-
-
-def _groups(held):
-    """Which lists hold each next ``FAN`` messages, and which of theirs these are."""
-    ends = np.cumsum(held).tolist()
-    for first in range(0, ends[-1], FAN):
-        last = min(first + FAN, ends[-1])
-        some = [i for i, end in enumerate(ends) if end > first and end - held[i] < last]
-        skipped = ends[some[0]] - held[some[0]]
-        yield some, slice(first - skipped, last - skipped)
-
-
-def _nothing(part):
-    """Forget a partition that could be had."""
-
-
-def _keep(ask, classes):
-    return ask, classes
-
-
-def _blocks(first, parts, how):
-    """Numbers, labels and weights of some partitions, with their index."""
-    return [(first + i, _block(first + i, part, *how)) for i, part in enumerate(parts)]
-
-
-def _block(index, part, columns, label, weight, names):
-    if columns is None:
-        X, y, weights, errors = part
-        if len(X) != len(y):
-            raise ValueError(f"partition {index}: {len(X)} rows but {len(y)} labels")
-    else:
-        X = part[columns].to_numpy(dtype=np.float64, na_value=np.nan)
-        y = part[label].to_numpy()
-        weights = None if weight is None else part[weight].to_numpy()
-        errors = None if names is None else part[names].to_numpy(np.float64, na_value=np.nan)
-    if errors is not None and np.ndim(errors) == 1:
-        errors = np.asarray(errors)[:, None]
-    X, weights, errors = (
-        given if given is None else np.ascontiguousarray(given, dtype=np.float64)
-        for given in (X, weights, errors)
-    )
-    return X, y, weights, errors
-
-
-def _look(blocks, state, depth):
-    """Answers of some partitions, each ``FAN**depth`` of them merged into one."""
-    ask, classes = state
-
-    def branch(blocks, depth):
-        if depth == 0:
-            index, block = blocks[0]
-            return _partitioned.answer(ask, index, block, classes)
-        size = FAN ** (depth - 1)
-        parts = (blocks[i : i + size] for i in range(0, len(blocks), size))
-        return _partitioned.merge([branch(part, depth - 1) for part in parts])
-
-    size = FAN**depth
-    return [branch(blocks[i : i + size], depth) for i in range(0, len(blocks), size)]
-
-
-def _join(lists, cut):
-    return [_partitioned.merge([message for some in lists for message in some][cut])]
-
-
-def _follow(blocks, state):
-    """Go on through some partitions: what the next is asked, the classes and the last answer."""
-    ask, classes, *_ = state
-    message = None
-    for i, block in blocks:
-        ask, message = _partitioned.follow(ask, i, block, classes)
-    return ask, classes, message
-
-
-def _last(state):
-    return state[2]
-
-
-def _client():
-    """Find the current client of dask.distributed; None means that Dask's own scheduler works."""
-    try:
-        from distributed import get_client
-    except ImportError:
-        return None
-    try:
-        return get_client()
-    except ValueError:
-        return None
-
-
-def _threads(client):
-    """Threads of all workers, or of this machine."""
-    if client is None:
-        return os.cpu_count() or 1
-    return max(1, sum(client.nthreads().values()))
-
-
-def _memory(client):
-    """Bytes of memory of all workers, or of this machine."""
-    if client is None:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
-    try:
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-    except TypeError:
-        workers = client.scheduler_info()["workers"]
-    return sum(worker.get("memory_limit") or 0 for worker in workers.values())

@@ -1,9 +1,9 @@
 """Fits over partitions of rows: the driver is compiled, an engine looks at the partitions.
 
-An engine has one method, ``run(ask, classes)``: it calls ``answer(ask, index, block, classes)`` for
-every partition and merges the answers in partition order, ``FAN`` at a time. The tree is the same
-for every engine, and so are the bits. Where ``in_sequence(ask)`` holds nothing is merged: every
-partition goes on where the one before it was.
+An engine is opened, then has ``rows``, about how many there are, or None, and
+``run(ask, names)``: it puts blocks (``block``) to ``look`` and merges the answers in partition
+order, ``FAN`` at a time. The tree is the same for every engine, and so are the bits. Where
+``in_sequence(ask)`` holds nothing is merged: every partition goes on where the one before it was.
 """
 
 import sys
@@ -13,40 +13,59 @@ from copy import copy
 import numpy as np
 
 from mainstay import _core
-from mainstay._config import Checkpoint, curvature_rows
+from mainstay._config import Checkpoint, curvature_rows, wants_proof
 
 FAN = 8
 
 _PREFIX = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 
-def answer(ask, index, block, classes):
-    """Answer ``ask`` from one partition; the first look knows no classes.
+def block(index, X, y, weights=None, errors=None):
+    """Prepare one partition for all looks: its labels are coded once, as few bytes."""
+    names, codes = _named(index, y)
+    return X, names, codes.astype(np.min_scalar_type(len(names))), weights, errors
 
-    A partition is ``(X, y, weights, errors)``, of which the last two may be None.
+
+def look(ask, blocks, names, size=1):
+    """Answer ``ask`` from neighbouring partitions, each ``size`` of them merged into one.
+
+    ``blocks`` are pairs of an index and a block; ``names`` are those of all classes, in their
+    order, and None in the first look.
     """
-    X, y, weights, errors = _aligned(block)
-    names = None
-    if classes is None:
-        names, codes = _named(index, y)
-    else:
-        codes = _codes(index, y, classes)
-    return _core.look(ask, index, X, codes, sample_weight=weights, names=names, errors=errors)
+    place = None if names is None else {name: code for code, name in enumerate(names)}
+    return _core.look(ask, [_part(index, block, place) for index, block in blocks], size)
 
 
-def _aligned(block):
-    """Arrays that came through a network may begin at any byte."""
-    return (part if part is None else np.require(part, requirements="CA") for part in block)
+def _part(index, block, place):
+    """Turn a block into an argument of the compiled look."""
+    X, names, codes, weights, errors = block
+    # Arrays that came through a network may begin at any byte.
+    X, weights, errors = (
+        part if part is None else np.require(part, requirements="CA")
+        for part in (X, weights, errors)
+    )
+    if place is None:
+        return index, X, codes.astype(np.int64), weights, names, errors
+    try:
+        known = np.array([place[name] for name in names], dtype=np.int64)
+    except KeyError as error:
+        label = _labels([error.args[0]], np.dtype(object)).tolist()[0]
+        raise ValueError(
+            f"partition {index}: label {label!r} was not there in the first look; "
+            "did the data change between passes?"
+        ) from None
+    codes = known[codes] if len(known) else np.zeros(0, dtype=np.int64)
+    return index, X, codes, weights, None, errors
 
 
-def follow(ask, index, block, classes):
+def follow(ask, index, block, names):
     """Answer ``ask`` from one partition; also returns what the next partition is asked."""
-    message = answer(ask, index, block, classes)
+    message = look(ask, [(index, block)], names)[0]
     return _core.ask_after(ask, message), message
 
 
 def merge(messages):
-    """At most ``FAN`` answers in partition order as one."""
+    """Answers in partition order as one."""
     return messages[0] if len(messages) == 1 else _core.merge_messages(list(messages))
 
 
@@ -58,29 +77,66 @@ def in_sequence(ask):
 def fit(model, engine, label_dtype):
     """Fit ``model`` through ``engine``; sets ``classes_`` and the results."""
     method, checkpoint = model._method_name(), Checkpoint()
-    ask, _ = _core.Driver(method, _params_without_classes(model)).next()
-    start = time.perf_counter()
-    first = _first_look(model, engine, ask, label_dtype)
-    driver = _core.Driver(method, model._core_params(), checkpoint.read(), curvature_rows())
+    params, start = _params_without_classes(model), time.perf_counter()
+    # Wrong parameters and methods that need all rows are told before anything is read.
+    _core.Driver(method, params)
+    engine.open()
+    ask, _ = _core.Driver(method, params, rows=engine.rows).next()
+    first, names = _first_look(model, engine, ask, label_dtype)
+    options = checkpoint.read(), curvature_rows(), engine.rows
+    driver = _core.Driver(method, model._core_params(), *options)
     driver.next()
     ask, core = driver.next(first)
+    if driver.rows is None:
+        # There are far fewer rows than were expected, so that the sample lacks some.
+        first, names = _first_look(model, engine, ask, label_dtype)
+        ask, core = driver.next(first)
     _tell(model, driver, start)
     engine.counted(driver.rows)
     while core is None:
         start = time.perf_counter()
-        ask, core = driver.next(engine.run(ask, model.classes_))
+        ask, core = driver.next(engine.run(ask, names))
         checkpoint.write(driver.checkpoint())
         _tell(model, driver, start)
     checkpoint.remove()
     model._set_fitted(core)
+    keep_proof(model, driver.proof(), names)
 
 
 def _first_look(model, engine, ask, label_dtype):
-    """Settle the classes, in sorted order."""
+    """Settle the classes, in sorted order; also returns what partitions call them."""
     first = engine.run(ask, None)
-    labels = _labels(_core.message_classes(first), label_dtype)
-    model.classes_, order = np.unique(labels, return_index=True)
-    return _core.reorder_classes(first, order.tolist())
+    names = _core.message_classes(first)
+    model.classes_, order = np.unique(_labels(names, label_dtype), return_index=True)
+    return _core.reorder_classes(first, order.tolist()), [names[i] for i in order]
+
+
+def keep_proof(model, proof, names):
+    """Remember what proves the bounds again in one pass, where that is wanted."""
+    if proof is not None and wants_proof():
+        model._pass_proof = proof, names
+
+
+def kept_proof(model):
+    """Recall what `keep_proof` remembered."""
+    kept = getattr(model, "_pass_proof", None)
+    if kept is None:
+        raise ValueError(
+            "the model keeps no proof that a pass over its rows could check: fit it over "
+            "partitions inside `with mainstay.config(proof=True)`; only PenalizedClassifier, "
+            "StableSVC and StableLogisticRegression have such a proof, and models of zero weights "
+            "have none"
+        )
+    return kept
+
+
+def bounds(model, engine):
+    """Upper and lower bound of every problem of a fit, from one pass over all rows."""
+    proof, names = kept_proof(model)
+    if names is None:
+        raise ValueError("the model was fitted to a scan: its bounds are proved from a scan, too")
+    engine.open()
+    return _core.proof_bounds(proof, engine.run(_core.proof_ask(proof), names))
 
 
 def _params_without_classes(model):
@@ -169,17 +225,3 @@ def _labels(names, dtype):
         return np.array(values, dtype=object if dtype.kind == "O" else None)
     same = kinds == {_PREFIX.get(dtype.kind)}
     return np.array(values, dtype=dtype if same else None)
-
-
-def _codes(index, y, classes):
-    """Position of every label in ``classes``."""
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    found, codes = coded(_plain(index, y))
-    try:
-        known = np.array([place[label] for label in found.tolist()], dtype=np.int64)
-    except KeyError as error:
-        raise ValueError(
-            f"partition {index}: label {error.args[0]!r} was not there in the first look; "
-            "did the data change between passes?"
-        ) from None
-    return known[codes.ravel()] if len(known) else np.zeros(0, dtype=np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mainstay import _core
 from mainstay._config import Checkpoint, curvature_rows
-from mainstay._partitioned import _tell
+from mainstay._partitioned import _tell, keep_proof, kept_proof
 
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9}
 
@@ -113,7 +113,7 @@ def refuse(X, model):
         )
 
 
-def fit(model, rows, target, sample_weight):
+def fit(model, rows, target, sample_weight, uncertainty=None):
     """Fit ``model`` to the rows of a scan; sets ``classes_`` and the results."""
     if not isinstance(target, str):
         raise ValueError('with a scan `y` names the column of classes: fit(scan, "label")')
@@ -123,24 +123,15 @@ def fit(model, rows, target, sample_weight):
     # Wrong parameters and methods that need all rows should be told before a large file is read.
     if not isinstance(getattr(model, "class_weight", None), dict):
         _core.Driver(method, model._core_params())
-    read = _core.ScanRows(
-        rows.paths,
-        method,
-        target,
-        columns=rows.columns,
-        categorical=rows.categorical,
-        sample_weight=sample_weight,
-        impute=rows.impute,
-        memory=rows.memory,
-        n_jobs=model._n_jobs(),
-    )
+    read = _read(model, rows, target, sample_weight, _error_columns(uncertainty))
     model.classes_ = np.array(read.classes)
     model.n_features_in_ = read.n_features
     if read.feature_names is not None:
         model.feature_names_in_ = np.array(read.feature_names, dtype=object)
     elif hasattr(model, "feature_names_in_"):
         del model.feature_names_in_
-    driver = _core.Driver(method, model._core_params(), checkpoint.read(), curvature_rows())
+    options = checkpoint.read(), curvature_rows(), read.n_rows
+    driver = _core.Driver(method, model._core_params(), *options)
     ask, core = driver.next()
     while core is None:
         start = time.perf_counter()
@@ -149,5 +140,41 @@ def fit(model, rows, target, sample_weight):
         _tell(model, driver, start)
     checkpoint.remove()
     model._set_fitted(core)
+    keep_proof(model, driver.proof(), None)
     model._warn()
     return model
+
+
+def _error_columns(uncertainty):
+    """Names of the columns of errors."""
+    names = [uncertainty] if isinstance(uncertainty, str) else uncertainty
+    if names is None:
+        return []
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            "X is a scan: `uncertainty` names columns of it, one of radii or a list with one of "
+            "semi-axes for every feature; a matrix per row has no fit over partitions"
+        )
+    return list(names)
+
+
+def _read(model, rows, target, sample_weight, errors=()):
+    """Learn how the rows become features."""
+    return _core.ScanRows(
+        rows.paths,
+        model._method_name(),
+        target,
+        columns=rows.columns,
+        categorical=rows.categorical,
+        sample_weight=sample_weight,
+        errors=list(errors),
+        impute=rows.impute,
+        memory=rows.memory,
+        n_jobs=model._n_jobs(),
+    )
+
+
+def bounds(model, rows, target, sample_weight):
+    """Upper and lower bound of every problem of a fit, from one pass over the rows."""
+    read, (proof, _) = _read(model, rows, target, sample_weight), kept_proof(model)
+    return _core.proof_bounds(proof, read.look(_core.proof_ask(proof)))

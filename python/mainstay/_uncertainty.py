@@ -150,9 +150,9 @@ class UncertainClassifier(WeightedClassifier):
             (n_samples, n_features), or matrices P of shape (n_samples, n_features, n_features);
             or a tuple of the group index of every row and a list with one uncertainty per group
             (inside cross-validation a ``GroupedUncertainty``, which can be split). With a Dask
-            frame it names columns of ``X``: one of radii, or a list with one of semi-axes for every
-            feature, in the order of the features; with a Dask array it is one with the same blocks.
-            None takes the parameter ``uncertainty`` for all rows.
+            frame or a scan it names columns of ``X``: one of radii, or a list with one of semi-axes
+            for every feature, in the order of the features; with a Dask array it is one with the
+            same blocks. None takes the parameter ``uncertainty`` for all rows.
 
         Returns
         -------

@@ -30,6 +30,7 @@ from mainstay import (
     StableSVC,
     StableSVCCV,
     _dask,
+    _dask_engine,
     _partitioned,
 )
 
@@ -245,7 +246,7 @@ def _stop_after(passes, model, ddf, path):
     class StopError(Exception):
         pass
 
-    run, count = _dask._Engine.run, [0]
+    run, count = _dask.Engine.run, [0]
 
     def counted(self, ask, classes):
         count[0] += 1
@@ -253,12 +254,12 @@ def _stop_after(passes, model, ddf, path):
             raise StopError
         return run(self, ask, classes)
 
-    _dask._Engine.run = counted
+    _dask.Engine.run = counted
     try:
         with mainstay.config(checkpoint=path), pytest.raises(StopError):
             model.fit(ddf, "label")
     finally:
-        _dask._Engine.run = run
+        _dask.Engine.run = run
     return path.read_bytes()
 
 
@@ -306,29 +307,83 @@ def test_curvature_of_some_rows_proves_the_same():
         pass
 
 
+def _tree(leaves):
+    """Merge eight neighbours at a time until one is left."""
+    while len(leaves) > 1:
+        groups = [leaves[i : i + 8] for i in range(0, len(leaves), 8)]
+        leaves = [some[0] if len(some) == 1 else tuple(some) for some in groups]
+    return leaves[0]
+
+
 @pytest.mark.parametrize("many", [1, 7, 8, 9, 40, 129, 1000, 5000])
 @pytest.mark.parametrize("tasks", [2, 4, 16])
-def test_partitions_are_shared_out_in_one_tree(many, tasks, monkeypatch):
+@pytest.mark.parametrize("gathered", [0, np.inf], ids=["workers", "client"])
+def test_partitions_are_shared_out_in_one_tree(many, tasks, gathered, monkeypatch):
     """However many partitions a task takes, the tree of merges is that of one for each."""
 
-    def merge(messages):
-        return messages[0] if len(messages) == 1 else tuple(messages)
+    def look(ask, blocks, names, size):
+        leaves = [index for index, _ in blocks]
+        return [_tree(leaves[i : i + size]) for i in range(0, len(leaves), size)]
 
-    monkeypatch.setattr(_partitioned, "answer", lambda ask, index, block, classes: index)
-    monkeypatch.setattr(_partitioned, "merge", merge)
+    monkeypatch.setattr(_partitioned, "look", look)
+    monkeypatch.setattr(_partitioned, "merge", _tree)
     monkeypatch.setattr(_partitioned, "in_sequence", lambda ask: False)
-    tree = list(range(many))
-    while len(tree) > 1:
-        tree = [merge(tree[i : i + 8]) for i in range(0, len(tree), 8)]
-    engine = _dask._Engine([(None,) * 5] * many, 1)
-    size, depth = _dask._bundle(many, tasks, 0)
+    monkeypatch.setattr(_dask_engine, "_GATHERED", gathered)
+    size, depth = _dask_engine._bundle(many, tasks, 0)
     assert -(-many // size) <= tasks
-    engine._share_out(size, depth)
-    engine.units = [[(i, None) for i in range(many)][j : j + size] for j in range(0, many, size)]
+    engine = _dask.Engine([None] * many, 1)
+    engine.kept, engine.depth = True, depth
+    blocks = [(i, None) for i in range(many)]
+    parts = [blocks[j : j + size] for j in range(0, many, size)]
+    engine.units = [(some[0][0], len(some), some) for some in parts]
     with dask.config.set(scheduler="synchronous"):
-        assert engine.run(None, None) == tree[0]
+        assert engine.run(b"", None) == _tree(list(range(many)))
     # Rows that are too many for a task are not put into one.
-    assert _dask._bundle(many, tasks, many * 256e6) == (1, 0)
+    assert _dask_engine._bundle(many, tasks, many * 256e6) == (1, 0)
+
+
+def test_a_frame_is_read_once_where_its_rows_are_kept(tmp_path):
+    log = tmp_path / "reads"
+
+    def part(seed):
+        with log.open("a") as file:
+            file.write("x")
+        return frame(400, seed)
+
+    # Fewer partitions than are looked at for a guess, and more than get a task each.
+    for parts in (1, 3, 9, 150):
+        ddf = dd.from_map(part, range(parts), meta=frame(3).iloc[:0])
+        found = []
+        for keep in (True, False):
+            log.write_text("")
+            with mainstay.config(keep=keep), dask.config.set(scheduler="synchronous"):
+                model = PenalizedClassifier(alpha=1e-2).fit(ddf, "label")
+            reads = len(log.read_text())
+            # Those that tell how large partitions are come again if they are not kept.
+            assert reads == parts if keep else reads >= parts * model.n_iter_
+            found.append(model)
+        assert (found[0].coef_ == found[1].coef_).all()
+    with pytest.raises(ValueError, match="keep"), mainstay.config(keep="sometimes"):
+        pass
+
+
+def test_partitions_of_unequal_size_are_counted_again():
+    """The first partitions are large, so that far too many rows are expected and few are drawn."""
+    X, y = rows(60_000)
+    lengths = (30_000, 29_000, *[10] * 100)
+    blocks = da.from_array(X, chunks=(lengths, 4)), da.from_array(y, chunks=(lengths,))
+    known = PenalizedClassifier(alpha=1e-3).fit(*blocks)
+    names = [f"x{j}" for j in range(4)]
+    cuts = np.cumsum((0, *lengths))
+
+    def part(i):
+        some = slice(cuts[i], cuts[i + 1])
+        return pd.DataFrame(X[some], columns=names).assign(label=y[some])
+
+    ddf = dd.from_map(part, range(len(lengths)), meta=part(0).iloc[:0])
+    found = PenalizedClassifier(alpha=1e-3).fit(ddf, "label")
+    assert (found.coef_ == known.coef_).all()
+    assert (found.intercept_ == known.intercept_).all()
 
 
 def test_verbose_tells_every_pass(capsys):
@@ -448,7 +503,7 @@ def _made_on_workers(parts, rows):
 def test_a_killed_worker_changes_no_bit(processes, monkeypatch):
     ddf = _made_on_workers(6, 20_000)
     undisturbed = StableSVC(k=0.7, C=1e-4).fit(ddf, "label")
-    run, passes = _dask._Engine.run, []
+    run, passes = _dask.Engine.run, []
 
     def disturbed(self, *args):
         passes.append(len(passes))
@@ -457,7 +512,7 @@ def test_a_killed_worker_changes_no_bit(processes, monkeypatch):
             threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
         return run(self, *args)
 
-    monkeypatch.setattr(_dask._Engine, "run", disturbed)
+    monkeypatch.setattr(_dask.Engine, "run", disturbed)
     again = StableSVC(k=0.7, C=1e-4).fit(ddf, "label")
     assert len(passes) >= 3
     assert again.n_iter_ == undisturbed.n_iter_

@@ -128,8 +128,13 @@ def test_mistakes_are_told(folder, frame):
         mainstay.PenalizedClassifier(alpha=0.1).fit(mainstay.scan(folder / "*.csv"), "label")
     with pytest.raises(ValueError, match="needs all rows in memory"):
         mainstay.RolinClassifier().fit(rows, "label")
-    with pytest.raises(ValueError, match="a scan has no errors per row"):
-        mainstay.EllipsoidSVC().fit(rows, "label", uncertainty="weight")
+    with pytest.raises(TypeError, match="names columns of it"):
+        mainstay.EllipsoidSVC().fit(rows, "label", uncertainty=np.ones(len(frame)))
+    with pytest.raises(ValueError, match="`sigma`"):
+        mainstay.EllipsoidSVC().fit(rows, "label", uncertainty="sigma")
+    numbers = mainstay.scan(folder, columns=[*"abcd", "kind"])
+    with pytest.raises(ValueError, match="2 columns of errors for 5 features"):
+        mainstay.EllipsoidSVC(C=0.1).fit(numbers, "label", uncertainty=["c", "d"])
     errors = np.ones((len(frame), 4))
     for wrong in (errors, "weight"):
         with pytest.raises(ValueError, match="no fit over partitions; fit a sample"):
@@ -148,3 +153,113 @@ def test_progress_says_pass_gap_and_rows(folder, capfd):
     lines = capfd.readouterr().err.splitlines()
     assert lines[0].startswith("PenalizedClassifier: pass 1")
     assert any("dual gap" in line and "rows a second" in line for line in lines)
+
+
+def test_columns_of_a_scan_are_errors_of_its_rows(tmp_path, frame):
+    """Rows without a label are left out: errors stay with their rows."""
+    rng = np.random.default_rng(1)
+    errors = np.abs(rng.normal(size=(2000, 4))) * [0.3, 0.1, 0.01, 0.2]
+    names = [f"{name}_error" for name in "abcd"]
+    table = frame[[*"abcd", "label"]].assign(**dict(zip(names, errors.T, strict=True)))
+    table["radius"] = errors[:, 1]
+    table.iloc[:700].to_parquet(tmp_path / "0.parquet", index=False)
+    table.iloc[700:].to_parquet(tmp_path / "1.parquet", index=False)
+    X, y = table[list("abcd")], table["label"]
+    for named, given in (("radius", errors[:, 1]), (names, errors)):
+        rows = mainstay.scan(tmp_path, columns=list("abcd"))
+        model = mainstay.EllipsoidSVC(C=0.01).fit(rows, "label", uncertainty=named)
+        alone = mainstay.EllipsoidSVC(C=0.01).fit(X, y, uncertainty=given)
+        assert list(model.feature_names_in_) == list("abcd")
+        gap = (model.dual_gap_ + alone.dual_gap_) * max(1.0, abs(alone.objective_))
+        assert model.dual_gap_ <= 1e-6
+        assert abs(model.objective_ - alone.objective_) <= gap
+    table.loc[5, "radius"] = np.nan
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    rows = mainstay.scan(tmp_path / "rows.csv", columns=list("abcd"))
+    with pytest.raises(ValueError, match=r"uncertainty: row 5, column 0"):
+        mainstay.EllipsoidSVC(C=0.01).fit(rows, "label", uncertainty="radius")
+
+
+BLOCK = 16_384
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Rows enough for passes in memory, the last block smaller than the others."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60_000, 5)) * [1.0, 0.01, 30.0, 1.0, 2.0] + [0.0, 1.0, 5.0, 0.0, -9.0]
+    score = X[:, 0] - 50 * (X[:, 1] - 1) + 0.5 * rng.normal(size=len(X))
+    chance, classes = rng.random(len(X)) < 0.05, rng.integers(3, size=len(X))
+    return X, np.where(chance, classes, np.digitize(score, [-1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("model", "classes"),
+    [
+        (mainstay.PenalizedClassifier(alpha=1e-3), 2),
+        (mainstay.PenalizedClassifier("hinge", alpha=1e-3), 2),
+        (mainstay.PenalizedClassifier(penalty="l1", alpha=1e-2, normalize=True), 2),
+        (mainstay.StableSVC(k=0.7, C=1e-3), 2),
+        (mainstay.StableLogisticRegression(k=0.7, alpha=1e-3), 2),
+        (mainstay.PenalizedClassifier(alpha=1e-3), 3),
+    ],
+    ids=str,
+)
+def test_memory_file_and_dask_give_the_same_bits(model, classes, many, tmp_path):
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    X, y = many[0], np.minimum(many[1], classes - 1)
+    table = pd.DataFrame(X, columns=list("abcde")).assign(label=y)
+    table.to_parquet(tmp_path / "rows.parquet", index=False, row_group_size=BLOCK)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+
+    def part(i):
+        return table.iloc[BLOCK * i : BLOCK * (i + 1)]
+
+    ddf = dd.from_map(part, range(4), meta=table.iloc[:0])
+    arrays = da.from_array(X, chunks=(BLOCK, 5)), da.from_array(y, chunks=BLOCK)
+    found = set()
+    for rows, target in [
+        (X, y),
+        (mainstay.scan(tmp_path / "rows.parquet"), "label"),
+        (mainstay.scan(tmp_path / "rows.csv"), "label"),
+        (ddf, "label"),
+        arrays,
+    ]:
+        done = clone(model).fit(rows, target)
+        assert done.dual_gap_ <= 1e-6
+        found.add(done.coef_.tobytes() + done.intercept_.tobytes())
+    done = clone(model).set_params(n_jobs=2).fit(X, y)
+    found.add(done.coef_.tobytes() + done.intercept_.tobytes())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "classes"),
+    [
+        (mainstay.PenalizedClassifier(alpha=1e-3), 3),
+        (mainstay.PenalizedClassifier("hinge", alpha=1e-3, class_weight="balanced"), 2),
+        (mainstay.StableSVC(k=0.7, C=1e-3), 2),
+    ],
+    ids=str,
+)
+def test_one_pass_proves_both_bounds_again(model, classes, many, tmp_path):
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = many[0][:30_000], np.minimum(many[1][:30_000], classes - 1)
+    table = pd.DataFrame(X, columns=list("abcde")).assign(label=y)
+    table.to_parquet(tmp_path / "rows.parquet", index=False)
+    for rows in (mainstay.scan(tmp_path), dd.from_pandas(table, npartitions=3)):
+        with mainstay.config(proof=True):
+            done = clone(model).fit(rows, "label")
+        found = mainstay.verify(done, rows, "label")
+        assert found.proved
+        assert found.objectives_as_claimed
+        assert found.gap == pytest.approx(done.dual_gap_, rel=1e-6, abs=1e-12)
+        assert len(found.problems) == (1 if classes == 2 else 3)
+        if not isinstance(rows, mainstay._scan.Scan):
+            # The bounds are those of these rows: labels in another order prove nothing.
+            mixed = table.assign(label=np.random.default_rng(0).permutation(table.label))
+            other = dd.from_pandas(mixed, npartitions=3)
+            assert not mainstay.verify(done, other, "label").proved
+        done.fit(X, y)
+        with pytest.raises(ValueError, match="keeps no proof"):
+            mainstay.verify(done, rows, "label")

@@ -46,6 +46,7 @@ mod proof;
 mod reading;
 mod sample;
 mod scan;
+mod scan_errors;
 mod scan_rows;
 mod source;
 #[cfg(feature = "spreadsheet")]

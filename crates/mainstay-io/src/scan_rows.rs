@@ -6,7 +6,7 @@ use mainstay::Control;
 use mainstay::data::{
     Classes, Column, Encoder, Learned, LearnedRows, Learner, Moments, Preparation, Standardize,
 };
-use mainstay::linalg::Matrix;
+use mainstay::linalg::{Dense, Matrix};
 use mainstay::metrics::{Evaluation, Judge, Predictions};
 use mainstay::model::{Fitted, Model};
 use mainstay::partitioned::{Block, Driver, Partitions, ROWS, fit};
@@ -17,6 +17,7 @@ use crate::gather::Gather;
 use crate::libsvm::SparseRows;
 use crate::reading::Input;
 use crate::scan::{Scan, ScanPass};
+use crate::scan_errors::ErrorColumns;
 
 /// Part of the memory that the rows of one block may take: they are copied on their way.
 const BLOCK_SHARE: u64 = 8;
@@ -31,6 +32,7 @@ pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
 pub struct ScanRows {
     scan: Scan,
     recipe: Recipe,
+    errors: ErrorColumns,
     scaling: Option<Standardize>,
     names: Vec<String>,
     /// Rows of a block.
@@ -54,7 +56,12 @@ struct Reader {
     pass: ScanPass,
     next: usize,
     gather: Gather,
+    /// Errors of the rows that wait.
+    errors: Vec<f64>,
 }
+
+/// Rows of a block, and their errors where they have some.
+type BlockRows = (LearnedRows, Option<Dense>);
 
 impl ScanRows {
     /// Learns how the rows become features, in one pass or two; `memory` bounds what a block takes, in bytes.
@@ -65,24 +72,43 @@ impl ScanRows {
         control: &Control,
         watch: Option<Watch>,
     ) -> Result<Self> {
-        let mut notes = Vec::new();
-        let (recipe, scan) = match learn_table(&scan, wishes, control, watch.as_ref(), &mut notes)?
-        {
+        Self::learn_with_errors(scan, (wishes, &[]), memory, control, watch)
+    }
+
+    /// The same where columns hold the known error of every row: one radii, or one for every feature its semi-axes, in the
+    /// order of the features. They are no features, and nothing standardises them.
+    pub fn learn_with_errors(
+        scan: Scan,
+        (wishes, errors): (&Preparation, &[String]),
+        memory: Option<u64>,
+        control: &Control,
+        watch: Option<Watch>,
+    ) -> Result<Self> {
+        let (mut notes, errors) = (Vec::new(), ErrorColumns(errors.to_vec()));
+        let learned = learn_table(&scan, (wishes, &errors), control, watch.as_ref(), &mut notes)?;
+        let (recipe, scan) = match learned {
             Some(learned) => {
                 let mut options = scan.options().clone();
-                options.columns = Some(learned.columns());
+                options.columns = Some([learned.columns(), errors.0.clone()].concat());
                 options.text.extend(learned.text());
                 options.read.categorical.extend(learned.encoder.categorical().map(str::to_owned));
                 let recipe = Recipe::Table(Box::new(learned.for_columns_needed()));
                 (recipe, scan.with_options(options))
             }
-            None => (learn_sparse(&scan, wishes, control, watch.as_ref())?, scan),
+            None if errors.0.is_empty() => {
+                (learn_sparse(&scan, wishes, control, watch.as_ref())?, scan)
+            }
+            None => {
+                let text = "LIBSVM rows have no columns of errors; use CSV, Parquet or Arrow";
+                return Err(mainstay::Error::BadData(text.into()).into());
+            }
         };
         let mut found = Self {
             names: Vec::new(),
             block: ROWS,
             scan,
             recipe,
+            errors,
             scaling: None,
             control: control.clone(),
             watch,
@@ -152,7 +178,11 @@ impl ScanRows {
     /// Standardises the features from now on, with means and deviations from one pass; sparse ones are not centred.
     pub fn standardize(&mut self) -> Result<()> {
         let (mut moments, mut sparse, mut index) = (Moments::default(), false, 0);
-        while let Some(rows) = self.rows_of_block(index)? {
+        if !self.errors.0.is_empty() {
+            let text = "rows with errors are not standardised: their errors are in units of the features as given";
+            return Err(mainstay::Error::BadData(text.into()).into());
+        }
+        while let Some((rows, _)) = self.rows_of_block(index)? {
             self.control.check()?;
             sparse |= matches!(rows.features, Matrix::Sparse(_));
             moments.add(&rows.features, rows.weights.as_deref());
@@ -179,7 +209,7 @@ impl ScanRows {
     pub fn judge(&self, model: &Model) -> Result<Evaluation> {
         let mut judge = Judge::new(self.names.len());
         let mut index = 0;
-        while let Some(rows) = self.raw_block(index)? {
+        while let Some((rows, _)) = self.raw_block(index)? {
             self.control.check()?;
             judge.add(&rows.labels, &Predictions::of(model, &rows.features)?)?;
             index += 1;
@@ -191,7 +221,7 @@ impl ScanRows {
     pub fn sample(&self, count: usize, seed: u64) -> Result<LearnedRows> {
         let mut sample = crate::sample::Sample::new(count, seed);
         let mut index = 0;
-        while let Some(rows) = self.raw_block(index)? {
+        while let Some((rows, _)) = self.raw_block(index)? {
             self.control.check()?;
             sample.add(&rows);
             index += 1;
@@ -200,21 +230,23 @@ impl ScanRows {
     }
 
     /// Block number `index` with features as they are fitted.
-    fn rows_of_block(&self, index: usize) -> Result<Option<LearnedRows>> {
+    fn rows_of_block(&self, index: usize) -> Result<Option<BlockRows>> {
         let rows = self.raw_block(index)?;
         Ok(match (rows, &self.scaling) {
-            (Some(rows), Some(scaling)) => {
-                Some(LearnedRows { features: scaling.apply_stored(&rows.features), ..rows })
+            (Some((rows, errors)), Some(scaling)) => {
+                let features = scaling.apply_stored(&rows.features);
+                Some((LearnedRows { features, ..rows }, errors))
             }
             (rows, _) => rows,
         })
     }
 
     /// Block number `index`; blocks are to be had in ascending order, and again from 0.
-    fn raw_block(&self, index: usize) -> Result<Option<LearnedRows>> {
+    fn raw_block(&self, index: usize) -> Result<Option<BlockRows>> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         if index == 0 {
-            *reader = Some(Reader { pass: self.scan.pass(), next: 0, gather: Gather::default() });
+            let (gather, errors) = (Gather::default(), Vec::new());
+            *reader = Some(Reader { pass: self.scan.pass(), next: 0, gather, errors });
         }
         let Some(own) = reader.as_mut().filter(|r| r.next == index) else {
             let problem = format!("block {index} was asked for out of order");
@@ -223,7 +255,8 @@ impl ScanRows {
         own.next += 1;
         while own.gather.len() < self.block {
             let Some(chunk) = own.pass.next().transpose()? else { break };
-            let rows = self.encoded(chunk).map_err(|e| located(e, own.pass.file()))?;
+            let rows = self.encoded(chunk, &mut own.errors);
+            let rows = rows.map_err(|e| located(e, own.pass.file()))?;
             own.gather.add(rows);
         }
         if let Some(watch) = &self.watch {
@@ -233,12 +266,23 @@ impl ScanRows {
             *reader = None;
             return Ok(None);
         }
-        Ok(Some(own.gather.take(self.block)?))
+        let rows = own.gather.take(self.block)?;
+        let errors = self.errors.first(&mut own.errors, rows.labels.len());
+        Ok(Some((rows, errors)))
     }
 
-    fn encoded(&self, chunk: Chunk) -> Result<LearnedRows> {
+    /// The rows of a chunk; their errors are added to `errors`.
+    fn encoded(&self, chunk: Chunk, errors: &mut Vec<f64>) -> Result<LearnedRows> {
         match (&self.recipe, chunk.rows) {
-            (Recipe::Table(learned), Input::Table(table)) => Ok(learned.rows_of(table)?),
+            (Recipe::Table(learned), Input::Table(table)) if self.errors.0.is_empty() => {
+                Ok(learned.rows_of(table)?)
+            }
+            (Recipe::Table(learned), Input::Table(mut table)) => {
+                let own = self.errors.take(&mut table)?;
+                let rows = learned.rows_of(table)?;
+                own.add_to(&rows.places, errors);
+                Ok(rows)
+            }
             (Recipe::Sparse { columns, classes, .. }, Input::Sparse(rows)) => {
                 let labels = classes.codes(&rows.labels)?;
                 let features = Matrix::Sparse(rows.features.with_ncols(*columns)?);
@@ -255,10 +299,18 @@ const MIXED: &str = "some files hold tables, others LIBSVM rows";
 impl Partitions for ScanRows {
     fn block(&self, index: usize) -> mainstay::Result<Option<Block<'_>>> {
         let rows = self.rows_of_block(index).map_err(Error::into_core)?;
-        Ok(rows.map(|rows| {
-            Block::new(index, rows.features, rows.labels, rows.weights)
-                .with_names(self.names.as_slice())
+        Ok(rows.map(|(rows, errors)| {
+            let block = Block::new(index, rows.features, rows.labels, rows.weights)
+                .with_names(self.names.as_slice());
+            match errors {
+                Some(errors) => block.with_errors(errors),
+                None => block,
+            }
         }))
+    }
+
+    fn rows(&self) -> Option<usize> {
+        Some(Self::rows(self))
     }
 }
 
@@ -273,7 +325,7 @@ fn located(error: Error, file: &str) -> Error {
 /// Learns from tables; none if the files hold LIBSVM rows.
 fn learn_table(
     scan: &Scan,
-    wishes: &Preparation,
+    (wishes, errors): (&Preparation, &ErrorColumns),
     control: &Control,
     watch: Option<&Watch>,
     notes: &mut Vec<String>,
@@ -285,7 +337,8 @@ fn learn_table(
         let mut pass = scan.with_options(options).pass();
         while let Some(chunk) = pass.next() {
             control.check()?;
-            let Input::Table(table) = chunk?.rows else { return Ok(None) };
+            let Input::Table(mut table) = chunk?.rows else { return Ok(None) };
+            errors.take(&mut table)?;
             learner.add(table).map_err(|e| located(e.into(), pass.file()))?;
             if let Some(watch) = watch {
                 watch(pass.rows() as u64);

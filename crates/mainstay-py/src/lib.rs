@@ -249,7 +249,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::partitioned::{
-        Driver, ask_after, in_sequence, look, merge_messages, message_classes, reorder_classes,
+        Driver, ask_after, in_sequence, look, merge_messages, message_classes, proof_ask,
+        proof_bounds, reorder_classes,
     };
     #[pymodule_export]
     use super::scan::ScanRows;

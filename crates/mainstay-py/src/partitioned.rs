@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mainstay::Error;
 use mainstay::linalg::Dense;
-use mainstay::partitioned::{self, Ask, Block, MergeTree, Message, Step};
+use mainstay::partitioned::{self, Ask, Block, MergeTree, Message, Proof, Step};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,18 +31,19 @@ impl Driver {
 #[pymethods]
 impl Driver {
     /// A fit of the method called `method`; `checkpoint` is where an earlier one was, `curvature_rows` how many rows per
-    /// column tell the curvature.
+    /// column tell the curvature, `rows` about how many rows there are.
     #[new]
-    #[pyo3(signature = (method, params, checkpoint=None, curvature_rows=None))]
+    #[pyo3(signature = (method, params, checkpoint=None, curvature_rows=None, rows=None))]
     fn new(
         method: &str,
         params: &Bound<'_, PyDict>,
         checkpoint: Option<&[u8]>,
         curvature_rows: Option<usize>,
+        rows: Option<usize>,
     ) -> PyResult<Self> {
         let params = convert::dict_to_json(params)?;
         let driver = mainstay::methods::driver(method, &params)
-            .and_then(|d| d.with_curvature_rows(curvature_rows));
+            .and_then(|d| d.expecting(rows).with_curvature_rows(curvature_rows));
         let driver = match checkpoint {
             Some(bytes) => driver.and_then(|d| d.resume(bytes)),
             None => driver,
@@ -66,6 +67,13 @@ impl Driver {
         self.with(|driver| driver.checkpoint()).map(|bytes| PyBytes::new(py, &bytes))
     }
 
+    /// What proves the bounds again in one pass: an argument of `proof_ask` and `proof_bounds`. None where there is no
+    /// such proof.
+    fn proof<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let proof = self.with(|driver| driver.proof());
+        proof.map(|proof| PyBytes::new(py, &proof.to_bytes()))
+    }
+
     /// Looks at all rows so far.
     #[getter]
     fn passes(&self) -> usize {
@@ -85,38 +93,57 @@ impl Driver {
     }
 }
 
-/// The answer of one partition to `ask`. `y` holds class indices; in the first look they count `names`. `errors` has
-/// one column of radii, or one of semi-axes for every feature.
+/// One partition: its number, features, class indices, weights, names of its classes, and errors (one column of radii, or
+/// one of semi-axes for every feature).
+type Part<'py> = (
+    usize,
+    Bound<'py, PyAny>,
+    PyReadonlyArray1<'py, i64>,
+    Option<PyReadonlyArray1<'py, f64>>,
+    Option<Vec<String>>,
+    Option<PyReadonlyArray2<'py, f64>>,
+);
+
+fn block(part: Part<'_>) -> PyResult<Block<'static>> {
+    let (partition, x, y, weights, names, errors) = part;
+    let (matrix, labels) = (convert::matrix(&x)?, class_indices(&y)?);
+    let weights = weights.map(|w| w.as_array().to_vec());
+    let block =
+        Block::new(partition, matrix, labels, weights).with_names(names.unwrap_or_default());
+    Ok(match errors {
+        Some(errors) => {
+            let (rows, columns) = errors.as_array().dim();
+            let values = errors.as_array().iter().copied().collect();
+            block.with_errors(Dense::from_rows(rows, columns, values))
+        }
+        None => block,
+    })
+}
+
+/// The answers of neighbouring partitions to `ask`, each `size` of them merged into one. In the first look class indices
+/// count the names of their partition.
 #[pyfunction]
-#[pyo3(signature = (ask, partition, x, y, *, sample_weight=None, names=None, errors=None))]
-#[expect(clippy::needless_pass_by_value, reason = "the arguments of a Python function")]
 pub(crate) fn look<'py>(
+    py: Python<'py>,
     ask: &[u8],
-    partition: usize,
-    x: &Bound<'py, PyAny>,
-    y: PyReadonlyArray1<'py, i64>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
-    names: Option<Vec<String>>,
-    errors: Option<PyReadonlyArray2<'py, f64>>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let py = x.py();
-    let errors = errors.map(|e| {
-        let (rows, columns) = e.as_array().dim();
-        Dense::from_rows(rows, columns, e.as_array().iter().copied().collect())
-    });
-    let (matrix, labels) = (convert::matrix(x)?, class_indices(&y)?);
-    let weights = sample_weight.map(|w| w.as_array().to_vec());
-    let answer = py.detach(|| {
+    parts: Vec<Part<'py>>,
+    size: usize,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let blocks = parts.into_iter().map(block).collect::<PyResult<Vec<_>>>()?;
+    let answers = py.detach(|| {
         let ask = Ask::from_bytes(ask)?;
-        let block = Block::new(partition, matrix, labels, weights);
-        let block = block.with_names(names.unwrap_or_default());
-        let block = match errors {
-            Some(errors) => block.with_errors(errors),
-            None => block,
+        let merged = |blocks: &[Block<'static>]| {
+            let mut tree = MergeTree::new();
+            for block in blocks {
+                tree.push(partitioned::look(block, &ask)?)?;
+            }
+            let merged = tree.finish()?.map(|message| message.to_bytes());
+            merged.ok_or_else(|| Error::BadData("there is no partition to look at".into()))
         };
-        partitioned::look(&block, &ask).map(|message| message.to_bytes())
+        blocks.chunks(size.max(1)).map(merged).collect::<Result<Vec<_>, Error>>()
     });
-    answer.map(|bytes| PyBytes::new(py, &bytes)).map_err(|e| to_python(&e))
+    let answers = answers.map_err(|e| to_python(&e))?;
+    Ok(answers.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
 }
 
 /// Messages in partition order as one.
@@ -172,4 +199,20 @@ pub(crate) fn reorder_classes<'py>(
     let mut message = Message::from_bytes(message).map_err(|e| to_python(&e))?;
     message.reorder_classes(&order).map_err(|e| to_python(&e))?;
     Ok(PyBytes::new(py, &message.to_bytes()))
+}
+
+/// What all partitions are to be asked to prove the bounds of a fit again.
+#[pyfunction]
+pub(crate) fn proof_ask<'py>(py: Python<'py>, proof: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let proof = Proof::from_bytes(proof).map_err(|e| to_python(&e))?;
+    Ok(PyBytes::new(py, &proof.ask().to_bytes()))
+}
+
+/// Upper and lower bound of every problem of a fit, from the merged answer to `proof_ask`.
+#[pyfunction]
+pub(crate) fn proof_bounds(proof: &[u8], message: &[u8]) -> PyResult<Vec<(f64, f64)>> {
+    let bounds = Proof::from_bytes(proof)
+        .and_then(|proof| proof.bounds(Message::from_bytes(message)?))
+        .map_err(|e| to_python(&e))?;
+    Ok(bounds.iter().map(|bound| (bound.primal, bound.dual)).collect())
 }

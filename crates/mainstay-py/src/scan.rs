@@ -46,9 +46,9 @@ fn check_columns(scan: &Scan) -> mainstay_io::Result<()> {
 
 #[pymethods]
 impl ScanRows {
-    /// Learns how the rows of all files become features for `method`.
+    /// Learns how the rows of all files become features for `method`; `errors` are columns of radii or semi-axes.
     #[new]
-    #[pyo3(signature = (paths, method, target, *, columns=None, categorical=vec![], sample_weight=None, impute=None, memory=None, n_jobs=None))]
+    #[pyo3(signature = (paths, method, target, *, columns=None, categorical=vec![], sample_weight=None, errors=vec![], impute=None, memory=None, n_jobs=None))]
     #[expect(clippy::too_many_arguments, reason = "the arguments of a Python function")]
     fn new(
         py: Python<'_>,
@@ -58,6 +58,7 @@ impl ScanRows {
         columns: Option<Vec<String>>,
         categorical: Vec<String>,
         sample_weight: Option<String>,
+        errors: Vec<String>,
         impute: Option<String>,
         memory: Option<u64>,
         n_jobs: Option<i64>,
@@ -69,7 +70,7 @@ impl ScanRows {
         let mut options = ChunkOptions::default();
         options.read.categorical.clone_from(&categorical);
         options.columns = columns.map(|mut names| {
-            names.extend(sample_weight.iter().chain([&target]).cloned());
+            names.extend(sample_weight.iter().chain([&target]).chain(&errors).cloned());
             names
         });
         let scan = py.detach(|| Scan::new(&paths, options)).map_err(file_error)?;
@@ -79,7 +80,10 @@ impl ScanRows {
         let threads = threads(n_jobs)?;
         let rows = run(py, threads, None, move |control| {
             check_columns(&scan)
-                .and_then(|()| mainstay_io::ScanRows::learn(scan, &wishes, memory, control, None))
+                .and_then(|()| {
+                    let wishes = (&wishes, errors.as_slice());
+                    mainstay_io::ScanRows::learn_with_errors(scan, wishes, memory, control, None)
+                })
                 .map_err(mainstay_io::Error::into_core)
         })?;
         Ok(Self { rows: Arc::new(rows), threads })
@@ -106,6 +110,12 @@ impl ScanRows {
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
         self.rows.encoder().map(mainstay::data::Encoder::feature_names)
+    }
+
+    /// Number of rows.
+    #[getter]
+    fn n_rows(&self) -> usize {
+        self.rows.rows()
     }
 
     /// Number of features.

@@ -20,6 +20,8 @@ pub struct BinaryProblem<'a> {
     pub y: Vec<f64>,
     /// Positive weight of every row.
     pub weights: &'a [f64],
+    /// The class whose rows have the sign +1.
+    pub positive: usize,
 }
 
 /// A linear answer to a [`BinaryProblem`].
@@ -73,7 +75,7 @@ pub fn each_class<T: Send>(
     let unit = vec![1.0; data.len()];
     let weights = data.weights().unwrap_or(&unit);
     let one = |positive: usize| {
-        solve(&BinaryProblem { x: data.features(), y: data.signs(positive), weights })
+        solve(&BinaryProblem { x: data.features(), y: data.signs(positive), weights, positive })
     };
     if data.n_classes() == 2 {
         return Ok(vec![one(1)?]);
@@ -92,8 +94,10 @@ pub fn each_class<T: Send>(
 pub fn binary_problems(data: &Dataset) -> Vec<BinaryProblem<'_>> {
     // Merged data always carry weights.
     let weights = data.weights().unwrap_or_default();
-    let one =
-        |positive: usize| BinaryProblem { x: data.features(), y: data.signs(positive), weights };
+    let one = |positive: usize| {
+        let y = data.signs(positive);
+        BinaryProblem { x: data.features(), y, weights, positive }
+    };
     if data.n_classes() == 2 { vec![one(1)] } else { (0..data.n_classes()).map(one).collect() }
 }
 

@@ -1,5 +1,6 @@
 //! What the driver asks of every partition.
 
+use super::first_look::FirstLook;
 use super::kernels::KernelAsk;
 use super::message::{Inner as Said, Message};
 use super::wire::{Reader, Wire, damaged, tagged, untagged, wire};
@@ -7,7 +8,12 @@ use crate::error::Result;
 use crate::loss::Loss;
 
 /// Tag and version of an ask.
-const TAG: [u8; 8] = *b"msask\0\0\x03";
+const TAG: [u8; 8] = *b"msask\0\0\x04";
+/// Rows of the sample, and most numbers in it.
+const SAMPLE_ROWS: usize = 20_000;
+const SAMPLE_NUMBERS: usize = 8_000_000;
+/// How many more rows than wanted are drawn where it is known how many there are: enough that there are never too few.
+const SPARE: f64 = 1.2;
 
 /// One question to all partitions; the answers are merged into one [`Message`](super::Message).
 #[derive(Debug, Clone, PartialEq)]
@@ -29,9 +35,26 @@ pub(super) struct FirstAsk {
     pub sample_rows: usize,
     /// Most numbers in them.
     pub sample_numbers: usize,
+    /// Rows with a larger draw are left out: others are known, or expected, to be enough. The sample of all rows is the
+    /// same for every limit that leaves enough of them.
+    pub limit: u64,
 }
 
-wire!(FirstAsk { sample_rows, sample_numbers });
+wire!(FirstAsk { sample_rows, sample_numbers, limit });
+
+impl FirstAsk {
+    /// The first ask where about so many rows are expected; none where nothing is known.
+    pub(super) fn expecting(rows: Option<usize>) -> Self {
+        let part = rows.map_or(1.0, |n| SPARE * SAMPLE_ROWS as f64 / n.max(1) as f64);
+        let limit = if part < 1.0 { (part * u64::MAX as f64) as u64 } else { u64::MAX };
+        Self { sample_rows: SAMPLE_ROWS, sample_numbers: SAMPLE_NUMBERS, limit }
+    }
+
+    /// Whether the limit left a sample of all rows with too few of them.
+    pub(super) fn fell_short(&self, look: &FirstLook) -> bool {
+        self.limit < u64::MAX && look.sample.len() < look.sample_rows.min(look.rows())
+    }
+}
 
 /// All that one pass must bring.
 #[derive(Debug, Clone, PartialEq)]
@@ -198,6 +221,17 @@ impl Ask {
         match (&self.0, &answer.0) {
             (Inner::Kernel(ask), Said::Kernel(sums)) => Self(Inner::Kernel(ask.after(sums))),
             _ => self.clone(),
+        }
+    }
+
+    /// The same for partitions whose rows with a larger draw than `limit` cannot be in the sample any more; none where that
+    /// changes nothing.
+    pub(super) fn within(&self, limit: u64) -> Option<Self> {
+        match &self.0 {
+            Inner::First(ask) if limit < ask.limit => {
+                Some(Self(Inner::First(FirstAsk { limit, ..ask.clone() })))
+            }
+            _ => None,
         }
     }
 

@@ -159,6 +159,11 @@ pub trait Partitions: Sync {
     /// Block number `index`, or `None` behind the last one.
     fn block(&self, index: usize) -> Result<Option<Block<'_>>>;
 
+    /// How many rows there are, where that is known; the answer does not depend on it.
+    fn rows(&self) -> Option<usize> {
+        None
+    }
+
     /// Whether blocks may be asked for from several threads, in any order.
     fn parallel(&self) -> bool {
         false
@@ -175,6 +180,8 @@ pub struct InMemory<'a> {
     names: Vec<String>,
     rows: usize,
     errors: Option<Cow<'a, Dense>>,
+    /// Whether rows have errors that no partition can hold.
+    refused: bool,
 }
 
 impl<'a> InMemory<'a> {
@@ -193,13 +200,20 @@ impl<'a> InMemory<'a> {
             Some(RowUncertainty::Axes(axes)) => Some(Cow::Borrowed(axes)),
             _ => None,
         };
-        Self { data, names, rows: rows.max(1), errors }
+        let refused = errors.is_none() && data.uncertainty().is_some();
+        Self { data, names, rows: rows.max(1), errors, refused }
+    }
+
+    /// Blocks of [`ROWS`] rows for a method that knows no errors of rows.
+    pub(super) fn without_errors(data: &'a Dataset) -> Self {
+        let names = (0..data.n_classes()).map(|c| c.to_string()).collect();
+        Self { data, names, rows: ROWS, errors: None, refused: false }
     }
 }
 
 impl Partitions for InMemory<'_> {
     fn block(&self, index: usize) -> Result<Option<Block<'_>>> {
-        if self.errors.is_none() && self.data.uncertainty().is_some() {
+        if self.refused {
             return Err(Error::BadParams(
                 "a full matrix per row, or one per group of rows, has no fit over partitions; give a radius or one \
                  semi-axis per feature for every row"
@@ -220,6 +234,10 @@ impl Partitions for InMemory<'_> {
             partition: index,
             rows,
         }))
+    }
+
+    fn rows(&self) -> Option<usize> {
+        Some(self.data.len())
     }
 
     fn parallel(&self) -> bool {

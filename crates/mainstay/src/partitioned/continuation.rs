@@ -222,8 +222,8 @@ pub(super) struct Continuation<S> {
     memory: Memory,
     before: Option<Before>,
     best: Option<Point>,
-    /// Point and width whose shares prove the bound.
-    proof: Option<(Point, f64)>,
+    /// The place whose shares prove the bound.
+    proof: Option<Place>,
     certificate: Certificate,
     spent: usize,
     fixed_width: bool,
@@ -273,8 +273,8 @@ impl<S: Smoothed> Continuation<S> {
         self.best.as_ref().unwrap_or(&self.place.point)
     }
 
-    /// Point and width of the smoothing whose shares prove the best bound; none before the first pass.
-    pub(super) fn proof(&self) -> Option<&(Point, f64)> {
+    /// The place whose shares prove the best bound; none before the first pass.
+    pub(super) fn proof(&self) -> Option<&Place> {
         self.proof.as_ref()
     }
 
@@ -299,7 +299,7 @@ impl<S: Smoothed> Continuation<S> {
         // A bound once proven stays proven.
         if found.dual > self.certificate.dual {
             self.certificate.dual = found.dual;
-            self.proof = Some((self.place.point.clone(), self.place.width));
+            self.proof = Some(self.place.clone());
         }
         if found.primal < self.certificate.primal {
             self.certificate.primal = found.primal;

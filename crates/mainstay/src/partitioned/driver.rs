@@ -5,14 +5,12 @@ use super::checkpoint::Checkpoint;
 use super::kernels::KernelAsk;
 use super::message::{Inner as Said, Message};
 use super::one_versus_rest::OneVersusRest;
+use super::proof::Proof;
 use super::spec::Plan;
 use super::task::{Task, check, misplaced};
 use crate::error::{Error, Result};
 use crate::model::Fitted;
 
-/// Rows of the sample, and most numbers in it.
-const SAMPLE_ROWS: usize = 20_000;
-const SAMPLE_NUMBERS: usize = 8_000_000;
 /// With fewer rows per column than this a curvature is too rough for Newton's steps.
 const LEAST_CURVATURE_ROWS: usize = 20;
 
@@ -33,6 +31,7 @@ pub struct Driver {
     identity: String,
     /// Rows per column from which curvature is taken; none is all rows.
     curvature_rows: Option<usize>,
+    first: FirstAsk,
     resume: Option<Checkpoint>,
     settled: Option<Settled>,
     passes: usize,
@@ -58,7 +57,16 @@ impl Driver {
 
     /// A fit of a method that has its own task.
     pub(crate) fn of_task(task: Box<dyn Task>, identity: String) -> Self {
-        Self { task, identity, curvature_rows: None, resume: None, settled: None, passes: 0 }
+        let first = FirstAsk::expecting(None);
+        Self { task, identity, curvature_rows: None, first, resume: None, settled: None, passes: 0 }
+    }
+
+    /// Tells about how many rows there are: partitions then send few more rows than the sample needs. The answer does not
+    /// depend on it; where it was far too many the first look is taken again.
+    #[must_use]
+    pub fn expecting(mut self, rows: Option<usize>) -> Self {
+        self.first = FirstAsk::expecting(rows);
+        self
     }
 
     /// Takes the curvature of losses without a threshold from about `rows` rows per column, chosen by their place, instead
@@ -90,6 +98,13 @@ impl Driver {
         Some(Checkpoint::new(&self.identity, settled.fingerprint, places).to_bytes())
     }
 
+    /// What proves the bounds of the fit again from the rows in one pass; `None` before the first look, and for methods and
+    /// answers that have no such form.
+    pub fn proof(&self) -> Option<Proof> {
+        self.settled?;
+        self.task.proof()
+    }
+
     /// Looks at all rows so far.
     pub fn passes(&self) -> usize {
         self.passes
@@ -119,13 +134,16 @@ impl Driver {
         let Some(message) = message else {
             self.settled = None;
             self.passes = 0;
-            let first = FirstAsk { sample_rows: SAMPLE_ROWS, sample_numbers: SAMPLE_NUMBERS };
-            return Ok(Step::Ask(Ask(Asked::First(first))));
+            return Ok(Step::Ask(Ask(Asked::First(self.first.clone()))));
         };
         self.passes += 1;
         match (message.0, self.settled) {
             (Said::First(look), None) => {
                 check(&look)?;
+                if self.first.fell_short(&look) {
+                    self.first = FirstAsk::expecting(None);
+                    return Ok(Step::Ask(Ask(Asked::First(self.first.clone()))));
+                }
                 let fingerprint = look.fingerprint();
                 let resume = self.resume.as_ref();
                 let starts = resume.map(|c| c.places(fingerprint, look.columns)).transpose()?;

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::ask::Ask;
 use super::block::Partitions;
 use super::driver::{Driver, Step};
-use super::message::{Message, look};
+use super::message::{Inner as Said, Message, look};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::model::Fitted;
@@ -47,6 +47,15 @@ impl MergeTree {
         }
     }
 
+    /// Rows with a larger draw are not in the sample of the first look, by what is merged so far.
+    fn sample_limit(&self) -> u64 {
+        let known = |message: &Message| match &message.0 {
+            Said::First(look) => look.sample_limit(),
+            Said::Kernel(_) => u64::MAX,
+        };
+        self.levels.iter().flatten().map(known).min().unwrap_or(u64::MAX)
+    }
+
     /// The answer of all partitions; `None` if there was none.
     pub fn finish(self) -> Result<Option<Message>> {
         let mut below: Option<Message> = None;
@@ -73,13 +82,12 @@ pub fn pass(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Opt
     if !source.parallel() {
         return pass_in_order(source, ask, control);
     }
-    let mut tree = MergeTree::new();
-    let answer = |index: usize| {
-        control.check()?;
-        source.block(index)?.map(|block| look(&block, ask)).transpose()
-    };
-    let mut next = 0;
+    let (mut tree, mut next, mut ask) = (MergeTree::new(), 0, ask.clone());
     loop {
+        let answer = |index: usize| {
+            control.check()?;
+            source.block(index)?.map(|block| look(&block, &ask)).transpose()
+        };
         let answers: Vec<Option<Message>> =
             (next..next + FAN).into_par_iter().map(answer).collect::<Result<_>>()?;
         for message in answers {
@@ -88,19 +96,21 @@ pub fn pass(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Opt
                 None => return tree.finish(),
             }
         }
+        ask = ask.within(tree.sample_limit()).unwrap_or(ask);
         next += FAN;
     }
 }
 
 /// A pass over blocks that come one after the other: the next is fetched while the present one is looked at.
 fn pass_in_order(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Option<Message>> {
-    let mut tree = MergeTree::new();
+    let (mut tree, mut ask) = (MergeTree::new(), ask.clone());
     let (mut present, mut index) = (source.block(0)?, 0);
     while let Some(block) = present {
         control.check()?;
         index += 1;
-        let (answer, next) = rayon::join(|| look(&block, ask), || source.block(index));
+        let (answer, next) = rayon::join(|| look(&block, &ask), || source.block(index));
         tree.push(answer?)?;
+        ask = ask.within(tree.sample_limit()).unwrap_or(ask);
         present = next?;
     }
     tree.finish()
@@ -129,6 +139,7 @@ pub fn fit(
     control: &Control,
     mut after: impl FnMut(&Driver) -> Result<()> + Send,
 ) -> Result<Fitted> {
+    driver = driver.expecting(source.rows());
     control.install(|| {
         let mut step = driver.next(None)?;
         loop {

@@ -136,7 +136,7 @@ pub(super) fn first_look(block: &Block<'_>, ask: &FirstAsk) -> Result<FirstLook>
     };
     if look.bad.is_none() {
         look.take_moments(block);
-        look.take_sample(block);
+        look.take_sample(block, ask.limit);
     }
     Ok(look)
 }
@@ -156,6 +156,12 @@ fn class_names(block: &Block<'_>) -> Result<Vec<String>> {
 }
 
 fn bad_cell(block: &Block<'_>) -> Option<BadCell> {
+    if let Matrix::Dense(x) = &*block.x {
+        let (start, end) = (block.rows.start * x.ncols(), block.rows.end * x.ncols());
+        if vector::all_finite(&x.data()[start..end]) {
+            return None;
+        }
+    }
     block.rows.clone().enumerate().find_map(|(row, i)| {
         let (column, value) = block.x.row(i).entries().find(|(_, v)| !v.is_finite())?;
         Some(BadCell { partition: block.partition, row, column, value })
@@ -209,10 +215,10 @@ impl FirstLook {
         });
     }
 
-    fn take_sample(&mut self, block: &Block<'_>) {
+    fn take_sample(&mut self, block: &Block<'_>, limit: u64) {
         let mut drawn: Vec<(u64, usize)> = (0..block.len())
-            .filter(|&row| block.weight(row) > 0.0)
             .map(|row| (draw(block.partition, row), row))
+            .filter(|&(draw, row)| draw <= limit && block.weight(row) > 0.0)
             .collect();
         if drawn.len() > self.sample_rows {
             drawn.select_nth_unstable(self.sample_rows);
@@ -286,6 +292,12 @@ impl FirstLook {
         self.classes = order.iter().map(|&old| self.classes[old].clone()).collect();
         self.sample.iter_mut().for_each(|d| d.label = place[d.label]);
         Ok(())
+    }
+
+    /// Rows with a larger draw are not in the sample of any rows to which these belong.
+    pub(super) fn sample_limit(&self) -> u64 {
+        let last = self.sample.last().filter(|_| self.sample.len() >= self.sample_rows);
+        last.map_or(u64::MAX, |drawn| drawn.draw)
     }
 
     /// Total rows.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::ask::Point;
-use super::continuation::Limits;
+use super::continuation::{Continuation, Limits};
 use super::first_look::FirstLook;
 use super::loss_problem::LossProblem;
 use super::one_versus_rest::ClassPlan;
 use super::problem::Problem;
+use super::proof::Proof;
 use super::sample::Sample;
 use super::spec::Spec;
 use super::task::ClassSide;
@@ -15,6 +16,10 @@ use super::units::Units;
 use crate::data::ClassWeight;
 use crate::error::Result;
 use crate::model::{Fitted, Link};
+
+/// The rest of the gap is room for what a certificate in the user's units takes off for rounding: rows in memory have one,
+/// and their answer should be that of the same rows in files.
+const AIM: f64 = 0.9;
 
 impl ClassPlan for Spec {
     type Problem = LossProblem;
@@ -33,6 +38,10 @@ impl ClassPlan for Spec {
 
     fn limits(&self) -> Limits {
         Limits { tol: self.tol, passes: self.max_iter }
+    }
+
+    fn aim(&self) -> f64 {
+        AIM
     }
 
     fn units(&self, look: &FirstLook, factors: Vec<f64>) -> Result<Units> {
@@ -86,5 +95,9 @@ impl ClassPlan for Spec {
         "zero weights are optimal, so that the model is constant: the worst `k` rows of the classes cannot be told apart; a \
          larger `k` may help"
             .into()
+    }
+
+    fn proof(&self, units: &Units, open: &[&Continuation<LossProblem>]) -> Option<Proof> {
+        Proof::new(units.pass(), open)
     }
 }

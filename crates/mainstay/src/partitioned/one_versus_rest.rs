@@ -6,6 +6,7 @@ use super::ask::Point;
 use super::continuation::{Continuation, Limits, Place, Smoothed};
 use super::first_look::FirstLook;
 use super::kernels::{KernelAsk, KernelSums};
+use super::proof::Proof;
 use super::sample::{Sample, Start};
 use super::task::{ClassSide, MOST_PASSES, Task, misplaced, open_classes};
 use super::units::Units;
@@ -32,6 +33,10 @@ pub(super) trait ClassPlan: Debug + Clone + Send + Sync + 'static {
     }
     /// Proven gap and most passes.
     fn limits(&self) -> Limits;
+    /// The part of that gap which the sums of the passes must prove.
+    fn aim(&self) -> f64 {
+        1.0
+    }
     /// Features in solver units.
     fn units(&self, look: &FirstLook, factors: Vec<f64>) -> Result<Units>;
     /// The problem of one class.
@@ -52,12 +57,18 @@ pub(super) trait ClassPlan: Debug + Clone + Send + Sync + 'static {
     fn complete(&self, fitted: Fitted, points: &[Point]) -> Result<Fitted>;
     /// What a user should know of a model without weights.
     fn constant_model(&self) -> String;
+    /// What proves the bounds of these problems again in one pass; none where the method has no such form.
+    fn proof(&self, _units: &Units, _open: &[&Continuation<Self::Problem>]) -> Option<Proof> {
+        None
+    }
 }
 
 /// A fit of such problems.
 #[derive(Debug, Clone)]
 pub(super) struct OneVersusRest<P: ClassPlan> {
     plan: P,
+    /// The one class that is solved; none where all are.
+    only: Option<usize>,
     fit: Option<Fit<P::Problem>>,
 }
 
@@ -157,6 +168,14 @@ impl<S: Smoothed> Class<S> {
         }
     }
 
+    /// None where the answer has no weights.
+    fn continuation(&self) -> Option<&Continuation<S>> {
+        match self {
+            Self::Open(continuation) => Some(continuation),
+            Self::OneSided { .. } | Self::Zero(_) => None,
+        }
+    }
+
     /// None where rows have one sign only.
     fn problem(&self) -> Option<&S> {
         match self {
@@ -169,7 +188,19 @@ impl<S: Smoothed> Class<S> {
 
 impl<P: ClassPlan> OneVersusRest<P> {
     pub(super) fn new(plan: P) -> Self {
-        Self { plan, fit: None }
+        Self { plan, only: None, fit: None }
+    }
+
+    /// The problem of the class `positive` alone.
+    pub(super) fn of_class(plan: P, positive: usize) -> Self {
+        Self { plan, only: Some(positive), fit: None }
+    }
+
+    /// The units and the problems under way; none where one has an answer without weights.
+    pub(super) fn open(&self) -> Option<(&Units, Vec<&Continuation<P::Problem>>)> {
+        let fit = self.fit.as_ref()?;
+        let all: Option<Vec<_>> = fit.classes.iter().map(Class::continuation).collect();
+        all.map(|all| (&fit.units, all))
     }
 }
 
@@ -182,8 +213,10 @@ impl<P: ClassPlan> Task for OneVersusRest<P> {
         let sample = Sample::new(look, &units)?;
         let mut limits = self.plan.limits();
         limits.passes = limits.passes.min(MOST_PASSES);
+        limits.tol *= self.plan.aim();
         let mut classes = Vec::with_capacity(sides.len());
-        for (at, side) in sides.iter().enumerate() {
+        let wanted = |side: &&ClassSide| self.only.is_none_or(|only| only == side.positive);
+        for (at, side) in sides.iter().filter(wanted).enumerate() {
             if let Some(sign) = side.only {
                 let (intercept, objective) = self.plan.one_sided(look)?;
                 classes.push(Class::OneSided { intercept: sign * intercept, objective });
@@ -223,6 +256,11 @@ impl<P: ClassPlan> Task for OneVersusRest<P> {
             fit.classes.iter().map(|class| class.place(fit.columns)).collect()
         };
         self.fit.as_ref().map(of).unwrap_or_default()
+    }
+
+    fn proof(&self) -> Option<Proof> {
+        let (units, open) = self.open()?;
+        self.plan.proof(units, &open)
     }
 
     fn gap(&self) -> f64 {

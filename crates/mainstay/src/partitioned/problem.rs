@@ -1,6 +1,7 @@
 //! What is minimised, in solver units.
 
 use super::ask::{Counting, Point};
+use super::wire::wire;
 use crate::loss::Loss;
 
 /// With $z_j = (x_j - m_j) t_j$, $L_i$ the loss of row $i$ at $z_i^\top v + b$ and weights $c_i$:
@@ -29,6 +30,8 @@ pub(super) struct Problem {
     /// $\sum c_i$.
     pub total: f64,
 }
+
+wire!(Problem { loss, worst, k, scale, squares, lasso, intercept, total });
 
 impl Problem {
     /// Whether every row counts in full, with a loss that bends: no smoothing is needed.

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use super::continuation::Place;
 use super::first_look::FirstLook;
 use super::kernels::{KernelAsk, KernelSums};
+use super::proof::Proof;
 use crate::data::ClassWeight;
 use crate::error::{Error, Result};
 use crate::model::Fitted;
@@ -28,6 +29,10 @@ pub(crate) trait Task: Debug + Send {
     fn gap(&self) -> f64;
     /// Where the fit is, for a checkpoint.
     fn places(&self) -> Vec<Place>;
+    /// What proves its bounds again from one more pass; none where the method has no such form.
+    fn proof(&self) -> Option<Proof> {
+        None
+    }
     /// The model, once there is nothing left to ask; `passes` counts all looks.
     fn finish(&self, passes: usize) -> Result<Fitted>;
 }

@@ -3,7 +3,7 @@
 use super::ask::{PassAsk, Point};
 use super::first_look::{ClassMoments, FirstLook};
 use crate::error::{Error, Result};
-use crate::linalg::vector;
+use crate::linalg::{Compensated, vector};
 use crate::optim::design::{finite_model, power_of_two};
 
 /// How far below its largest entry a deviation counts as zero.
@@ -74,8 +74,19 @@ impl Units {
     /// Weights and intercept for the features as given.
     pub(super) fn to_user(&self, point: &Point) -> Result<(Vec<f64>, f64)> {
         let weights: Vec<f64> = point.v.iter().zip(&self.factors).map(|(v, t)| v * t).collect();
-        let shift: f64 = weights.iter().zip(&self.means).map(|(w, m)| w * m).sum();
-        finite_model(weights, point.b - shift)
+        // Where columns are far from zero this is a small difference of large numbers.
+        let mut moved = Compensated::new(point.b);
+        weights.iter().zip(&self.means).for_each(|(w, m)| moved.add_product(-w, *m));
+        finite_model(weights, moved.value())
+    }
+
+    /// Weights and intercept for the features as given, in solver units.
+    pub(super) fn of_user(&self, weights: &[f64], intercept: f64) -> (Vec<f64>, f64) {
+        let unit = |(w, t): (&f64, &f64)| if *t == 0.0 { 0.0 } else { w / t };
+        let v = weights.iter().zip(&self.factors).map(unit).collect();
+        let mut moved = Compensated::new(intercept);
+        weights.iter().zip(&self.means).for_each(|(w, m)| moved.add_product(*w, *m));
+        (v, moved.value())
     }
 }
 

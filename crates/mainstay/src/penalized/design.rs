@@ -39,6 +39,15 @@ impl<'a> Design<'a> {
         })
     }
 
+    /// Weights and intercept in the units of the data as the solvers see them.
+    pub(super) fn of_user(&self, weights: &[f64], intercept: f64) -> (Vec<f64>, f64) {
+        let ColumnUnits { factors, means } = &self.columns;
+        let unit = |(w, t): (&f64, &f64)| if *t == 0.0 { 0.0 } else { w / t };
+        let v = weights.iter().zip(factors).map(unit).collect();
+        let shift: f64 = weights.iter().zip(means).map(|(w, m)| w * m).sum();
+        (v, intercept + shift)
+    }
+
     /// The point $(v, b)$ with its duals in the units of the data.
     pub(super) fn candidate(&self, v: &[f64], b: f64, duals: Vec<f64>) -> Result<Candidate> {
         let (weights, intercept) = self.columns.to_user(v, b)?;

@@ -1,7 +1,5 @@
 //! Penalised classifiers: parameters to model.
 
-use std::sync::OnceLock;
-
 use rayon::prelude::*;
 
 use super::design::Design;
@@ -10,17 +8,18 @@ use super::partitioned::link;
 use super::path::{Choice, choose};
 use super::problem::Problem;
 use super::row_space::RowSpace;
-use super::strategy::{Task, solve_certified};
+use super::strategy::{Passes, Task, many_rows, solve_certified};
 use crate::certificate::Certificate;
 use crate::control::Control;
 use crate::data::{Dataset, Merged, Normalize, deviations};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folds::fold_warning;
 use crate::loss::Loss;
 use crate::model::{
     BinaryFit, BinaryProblem, Estimator, Fitted, PathPoint, RowLists, one_each, one_versus_rest,
 };
 use crate::optim::Budget;
+use crate::partitioned::WholeRows;
 
 /// Penalised mean loss with a free intercept, ROLIN's Eq. (15):
 ///
@@ -55,7 +54,7 @@ impl Estimator for Penalized {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let merged = Merged::new(&*self.0.class_weight.applied(data)?);
         let choice = self.choice(&merged.data, control)?;
-        let setting = Setting::new(&self.0, &merged.data, choice.normalize);
+        let setting = Setting::new(&self.0, &merged.data, choice.normalize, control)?;
         self.at(choice, &merged, &setting, control)
     }
 
@@ -71,14 +70,20 @@ impl Estimator for Penalized {
             PenalizedParams { alpha, ..self.0.clone() }.check()
         })?;
         let merged = Merged::new(&*self.0.class_weight.applied(data)?);
-        let settings: [OnceLock<Setting<'_>>; 2] = Default::default();
-        let one = |estimator: &Self| {
-            let choice = estimator.choice(&merged.data, control)?;
-            let prepare = || Setting::new(&self.0, &merged.data, choice.normalize);
-            let setting = settings[usize::from(choice.normalize)].get_or_init(prepare);
+        let choices = estimators.iter().map(|estimator| estimator.choice(&merged.data, control));
+        let choices = choices.collect::<Result<Vec<Choice>>>()?;
+        // Before any thread needs one: to prepare rows takes all threads.
+        let prepare = |normalize: bool| {
+            let used = choices.iter().any(|choice| choice.normalize == normalize);
+            used.then(|| Setting::new(&self.0, &merged.data, normalize, control)).transpose()
+        };
+        let settings = [prepare(false)?, prepare(true)?];
+        let one = |(estimator, choice): (&Self, Choice)| {
+            let setting = settings[usize::from(choice.normalize)].as_ref();
+            let setting = setting.ok_or_else(|| Error::Numerical("rows not prepared".into()))?;
             estimator.at(choice, &merged, setting, control)
         };
-        control.install(|| estimators.par_iter().map(one).collect())
+        control.install(|| estimators.par_iter().zip(choices).map(one).collect())
     }
 }
 
@@ -136,27 +141,39 @@ pub(super) struct Setting<'a> {
     pub units: Vec<f64>,
     design: Design<'a>,
     row_space: Option<RowSpace>,
+    normalize: bool,
+    /// The rows for passes over chunks of them, where there are many.
+    whole: Option<WholeRows<'a>>,
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn new(params: &'a PenalizedParams, data: &'a Dataset, normalize: bool) -> Self {
+    pub(super) fn new(
+        params: &'a PenalizedParams,
+        data: &'a Dataset,
+        normalize: bool,
+        control: &Control,
+    ) -> Result<Self> {
         let x = data.features();
         let shares = shares(data);
         let units = if normalize { deviations(x, &shares) } else { vec![1.0; x.ncols()] };
         let design = Design::new(x, &shares, &units);
         let ridge = params.strengths(1.0).0 == 0.0;
         let row_space = if ridge { RowSpace::new(&design) } else { None };
-        Self { params, shares, units, design, row_space }
+        let whole = many_rows(data).then(|| WholeRows::new(data, control)).transpose()?;
+        Ok(Self { params, shares, units, design, row_space, normalize, whole })
     }
 
-    pub(super) fn task<'b>(&'b self, y: &'b [f64]) -> Task<'b> {
+    /// The problem of the class `positive`, whose rows have the sign +1 in `y`.
+    pub(super) fn task<'b>(&'b self, y: &'b [f64], positive: usize) -> Task<'b> {
+        let normalize = self.normalize;
+        let passes = self.whole.as_ref().map(|rows| Passes { rows, positive, normalize });
         Task {
             design: &self.design,
             row_space: self.row_space.as_ref(),
             y,
             shares: &self.shares,
             loss: self.params.loss,
-            passes: true,
+            passes,
         }
     }
 
@@ -175,7 +192,7 @@ impl<'a> Setting<'a> {
             return Ok(BinaryFit { proof, ..found });
         }
         let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
-        let proven = solve_certified(self.task(&binary.y), &problem, &mut budget)?;
+        let proven = solve_certified(self.task(&binary.y, binary.positive), &problem, &mut budget)?;
         let mut certificate = proven.certificate();
         let route = proven.route().to_vec();
         let (point, duals) = proven.into_points();

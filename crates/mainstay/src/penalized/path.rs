@@ -95,7 +95,7 @@ impl<'a> Fold<'a> {
 
     /// Mean held-out loss of every strength of `path`.
     fn losses(&self, path: &Path, control: &Control) -> Result<Vec<f64>> {
-        let setting = Setting::new(self.params, &self.train, path.normalize);
+        let setting = Setting::new(self.params, &self.train, path.normalize, control)?;
         let classes = self.train.n_classes();
         let problems: Vec<usize> = if classes == 2 { vec![1] } else { (0..classes).collect() };
         let mut losses = vec![0.0; path.alphas.len()];
@@ -122,7 +122,7 @@ impl<'a> Fold<'a> {
             let loss = self.loss(&truth, &w, one_sided(self.params.loss, sign));
             return Ok(vec![loss; path.alphas.len()]);
         }
-        let task = setting.task(&y);
+        let task = setting.task(&y, positive);
         let mut last = None;
         let mut losses = Vec::with_capacity(path.alphas.len());
         for &alpha in &path.alphas {

@@ -15,11 +15,13 @@ pub(super) struct Solution {
     pub duals: Vec<f64>,
     /// Where to start from in the row space, if it was solved there.
     pub inner: Option<Vec<f64>>,
+    /// Weights and intercept in the user's units, where passes found them: their own units are others.
+    pub by_passes: Option<(Vec<f64>, f64)>,
 }
 
 impl Solution {
     pub(super) fn new(v: Vec<f64>, b: f64, duals: Vec<f64>) -> Self {
-        Self { v, b, duals, inner: None }
+        Self { v, b, duals, inner: None, by_passes: None }
     }
 }
 

@@ -22,12 +22,14 @@ use super::row_space::RowSpace;
 use super::smooth_hinge::rounded_hinge;
 use super::solution::Solution;
 use super::working_set::{interior_point, working_set};
-use crate::error::{Error, Result};
+use crate::data::{ClassWeight, Dataset};
+use crate::error::Result;
 use crate::loss::Loss;
+use crate::model::Link;
 use crate::optim::hinge_qp::Shape;
 use crate::optim::program::penalty_weight;
 use crate::optim::{Bracket, Budget, Program};
-use crate::partitioned::WholeProblem;
+use crate::partitioned::{Objective, Spec, WholeRows};
 
 /// Largest order of a system that Newton's method factors.
 const MOST_DIRECT: usize = 1500;
@@ -88,8 +90,24 @@ pub(super) struct Task<'a> {
     pub y: &'a [f64],
     pub shares: &'a [f64],
     pub loss: Loss,
-    /// Whether passes over chunks of rows may solve it.
-    pub passes: bool,
+    /// What passes over chunks of rows need, where these may solve it.
+    pub passes: Option<Passes<'a>>,
+}
+
+/// The rows as passes see them.
+#[derive(Clone, Copy)]
+pub(super) struct Passes<'a> {
+    pub rows: &'a WholeRows<'a>,
+    /// The class whose rows have the sign +1.
+    pub positive: usize,
+    /// Whether the penalty sees standardised features.
+    pub normalize: bool,
+}
+
+/// Whether there are rows enough for passes over chunks of them.
+pub(super) fn many_rows(data: &Dataset) -> bool {
+    let (n, p) = (data.len(), data.n_features());
+    p <= MOST_IN_PASSES && n >= MANY_ROWS.max(MANY_PER_COLUMN * p)
 }
 
 /// Best weights and intercept, and the multipliers with the best bound, of a certified solution.
@@ -108,10 +126,10 @@ pub(super) fn solve_certified(
         if attempt > 0 {
             proven.enter("stricter");
         }
-        task.route(problem.l1).into_iter().for_each(|name| proven.enter(name));
         let solution = budget.stage(tol, usize::MAX, |budget| {
             task.solve(problem.l1, problem.l2, last.as_ref(), budget)
         })?;
+        task.route(problem.l1, &solution).into_iter().for_each(|name| proven.enter(name));
         let candidate = task.candidate(&solution)?;
         let certificate = certify(problem, &candidate);
         proven.offer_primal(certificate.primal, || (candidate.weights, candidate.intercept));
@@ -122,16 +140,16 @@ pub(super) fn solve_certified(
         last = Some(solution);
         // The row space loses digits when the features' sizes differ by orders of magnitude, passes by their centring.
         task.row_space = None;
-        task.passes = false;
+        task.passes = None;
         tol *= STRICTER;
     }
     Ok(proven)
 }
 
 impl Task<'_> {
-    /// The stages that [`Task::solve`] goes through.
-    fn route(&self, l1: f64) -> Vec<&'static str> {
-        if self.by_passes() {
+    /// The stages that [`Task::solve`] went through to this solution.
+    fn route(&self, l1: f64, found: &Solution) -> Vec<&'static str> {
+        if found.by_passes.is_some() {
             return vec!["passes"];
         }
         if l1 > 0.0 {
@@ -157,8 +175,8 @@ impl Task<'_> {
         let lasso = units.iter().map(|u| penalty_weight(l1, *u)).collect();
         let ridge: Vec<f64> = units.iter().map(|u| penalty_weight(l2 * u, *u)).collect();
         let from = start.map(|s| (s.v.as_slice(), s.b));
-        if self.by_passes() {
-            return self.solve_by_passes(lasso, &ridge, from, budget);
+        if let Some(found) = self.solve_by_passes((l1, l2), from, budget)? {
+            return Ok(found);
         }
         let program = Program {
             z: self.design.z(),
@@ -188,37 +206,42 @@ impl Task<'_> {
 
     /// The solution in the units of the data.
     pub(super) fn candidate(&self, solution: &Solution) -> Result<Candidate> {
-        self.design.candidate(&solution.v, solution.b, solution.duals.clone())
+        let duals = solution.duals.clone();
+        match solution.by_passes.clone() {
+            Some((weights, intercept)) => Ok(Candidate { weights, intercept, duals }),
+            None => self.design.candidate(&solution.v, solution.b, duals),
+        }
     }
 
-    /// Whether there are rows enough for passes over chunks of them.
-    fn by_passes(&self) -> bool {
-        let (n, p) = (self.design.x.nrows(), self.design.x.ncols());
-        self.passes && p <= MOST_IN_PASSES && n >= MANY_ROWS.max(MANY_PER_COLUMN * p)
-    }
-
+    /// The answer of passes over chunks of rows; none where there are too few rows, or no answer.
     fn solve_by_passes(
         &self,
-        lasso: Vec<f64>,
-        ridge: &[f64],
+        (l1, l2): (f64, f64),
         start: Option<(&[f64], f64)>,
         budget: &mut Budget<'_>,
-    ) -> Result<Solution> {
-        let problem = WholeProblem {
-            x: self.design.x,
-            units: &self.design.columns,
-            y: self.y,
-            weights: self.shares,
+    ) -> Result<Option<Solution>> {
+        let Some(passes) = &self.passes else { return Ok(None) };
+        let spec = Spec {
             loss: self.loss,
-            worst: None,
-            scale: 1.0,
-            squares: ridge.iter().map(|l| 0.5 * l).collect(),
-            lasso,
-            intercept: true,
+            objective: Objective::Mean { l1, l2 },
+            normalize: passes.normalize,
+            fit_intercept: true,
+            // It is part of the weights already.
+            class_weight: ClassWeight::None,
+            tol: budget.tol(),
+            max_iter: usize::MAX,
+            link: Link::None,
+            joint: false,
+            outputs: Vec::new(),
         };
-        let found = problem.solve(start, budget)?;
-        let found = found.ok_or_else(|| Error::Numerical("passes without an answer".into()))?;
-        Ok(Solution::new(found.v, found.b, found.pulls))
+        let start = start.map(|(v, b)| self.design.columns.to_user(v, b)).transpose()?;
+        let start = start.as_ref().map(|(weights, b)| (weights.as_slice(), *b));
+        let found = passes.rows.solve(&spec, passes.positive, start, budget)?;
+        Ok(found.map(|found| {
+            let (v, b) = self.design.of_user(&found.weights, found.intercept);
+            let by_passes = Some((found.weights, found.intercept));
+            Solution { by_passes, ..Solution::new(v, b, found.pulls) }
+        }))
     }
 
     fn solve_ridge(
@@ -257,7 +280,7 @@ mod tests {
         (y, shares): (&'a [f64], &'a [f64]),
         loss: Loss,
     ) -> Task<'a> {
-        Task { design, row_space, y, shares, loss, passes: true }
+        Task { design, row_space, y, shares, loss, passes: None }
     }
 
     /// Each stage on its own, on a problem small enough for all of them, proves its gap.
@@ -310,6 +333,10 @@ mod tests {
         let (shares, units) = (vec![1.0 / n as f64; n], vec![1.0; 3]);
         let design = Design::new(&x, &shares, &units);
         let control = Control::new();
+        let labels = y.iter().map(|y| usize::from(*y > 0.0)).collect();
+        let data = Dataset::new(x.clone(), labels, 2).unwrap();
+        let whole = WholeRows::new(&data, &control).unwrap();
+        assert!(many_rows(&data));
         for (loss, l1) in [
             (Loss::Logistic, 0.0),
             (Loss::Logistic, 1e-3),
@@ -317,7 +344,8 @@ mod tests {
             (Loss::ModifiedHuber, 0.0),
             (Loss::Hinge, 0.0),
         ] {
-            let task = task(&design, None, (&y, &shares), loss);
+            let passes = Some(Passes { rows: &whole, positive: 1, normalize: false });
+            let task = Task { passes, ..task(&design, None, (&y, &shares), loss) };
             let known = loss.get();
             let problem =
                 Problem { x: &x, y: &y, shares: &shares, loss: known, l1, l2, units: &units };
@@ -325,7 +353,7 @@ mod tests {
                 let mut budget = Budget::new(1e-6, 1000, &control);
                 solve_certified(task, &problem, &mut budget).unwrap_or_default()
             };
-            let (passes, other) = (by(task), by(Task { passes: false, ..task }));
+            let (passes, other) = (by(task), by(Task { passes: None, ..task }));
             assert_eq!(passes.route(), ["passes"], "{loss:?}");
             assert_ne!(other.route(), ["passes"]);
             let (a, b) = (passes.certificate(), other.certificate());

@@ -3,13 +3,11 @@
 
 use super::certificate::{Dual, certify};
 use super::degenerate;
-use super::problem::{Hyperplanes, Problem, RowLoss, Target};
+use super::problem::{Hyperplanes, Problem, Target};
 use super::solution::{Iterate, Solution};
 use crate::error::Result;
-use crate::loss::Loss;
 use crate::optim::Budget;
-use crate::optim::design::ColumnUnits;
-use crate::partitioned::{WholeProblem, WholeSolution};
+use crate::partitioned::{Spec, WholeRows, WholeSolution};
 
 /// Rows, and rows per column, from which passes are the choice.
 const MANY_ROWS: usize = 50_000;
@@ -26,11 +24,11 @@ pub(super) fn suits(rows: usize, columns: usize, max_iter: usize) -> bool {
     many && columns <= MOST_COLUMNS && max_iter > 2 * MOST_PASSES
 }
 
-/// The answer to a two-class `problem` with its proof; none where the passes do not prove the gap, or zero weights may be
+/// The answer to a two-class `problem`, which is `spec` for the class `positive` of `rows`, with its proof; none where the passes do not prove the gap, or zero weights may be
 /// the best.
 pub(super) fn solve(
     problem: &Problem<'_>,
-    units: &ColumnUnits,
+    (rows, spec, positive): (&WholeRows<'_>, &Spec, usize),
     budget: &mut Budget<'_>,
 ) -> Result<Option<Solution>> {
     let Target::Signs(y) = &problem.target else { return Ok(None) };
@@ -38,13 +36,12 @@ pub(super) fn solve(
     if problem.k >= problem.total() {
         return Ok(None);
     }
-    let whole = whole(problem, y, units);
-    let found = budget.stage(budget.tol(), MOST_PASSES, |budget| whole.solve(None, budget))?;
+    let found = budget
+        .stage(budget.tol(), MOST_PASSES, |budget| rows.solve(spec, positive, None, budget))?;
     let Some(found) = found else { return Ok(None) };
-    let (w, b) = units.to_user(&found.v, found.b)?;
-    let hyperplanes = Hyperplanes { coef: vec![w], intercept: vec![b] };
     // In place: rows are many.
-    let WholeSolution { pulls: mut alpha, shares: mut share, .. } = found;
+    let WholeSolution { weights, intercept, pulls: mut alpha, shares: mut share } = found;
+    let hyperplanes = Hyperplanes { coef: vec![weights], intercept: vec![intercept] };
     for ((alpha, share), (y, c)) in
         alpha.iter_mut().zip(&mut share).zip(y.iter().zip(problem.weights))
     {
@@ -58,26 +55,6 @@ pub(super) fn solve(
     let iterate = Iterate { v: Vec::new(), hyperplanes };
     let route = vec!["passes"];
     Ok(enough.then_some(Solution { iterate, dual, certificate, route }))
-}
-
-/// The two-class `problem` as the passes know it.
-fn whole<'a>(problem: &Problem<'a>, y: &'a [f64], units: &'a ColumnUnits) -> WholeProblem<'a> {
-    WholeProblem {
-        x: problem.x,
-        units,
-        y,
-        weights: problem.weights,
-        loss: match problem.loss {
-            RowLoss::Hinge => Loss::Hinge,
-            RowLoss::SquaredHinge => Loss::SquaredHinge,
-            RowLoss::Logistic => Loss::Logistic,
-        },
-        worst: Some(problem.k),
-        scale: problem.scale,
-        squares: units.factors.iter().map(|t| problem.ridge * t * t).collect(),
-        lasso: vec![0.0; units.factors.len()],
-        intercept: problem.fit_intercept,
-    }
 }
 
 #[cfg(test)]

@@ -18,9 +18,10 @@ use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result};
 use crate::linalg::vector;
+use crate::loss::Loss;
 use crate::model::{Fitted, Linear, Link, Model, RowLists, WorstRows, dual_point, one_each};
 use crate::optim::Budget;
-use crate::optim::design::ColumnUnits;
+use crate::partitioned::{Objective, Spec, WholeRows};
 use crate::uncertainty::K;
 
 /// A larger feature value has no finite square.
@@ -125,16 +126,15 @@ impl PathSpec {
         if joint || !suits || self.solver != Solver::InteriorPoint {
             return Ok(None);
         }
-        let weights = data.weights().unwrap_or(&[]);
-        let total: f64 = weights.iter().sum();
-        let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
-        let units = ColumnUnits::of(data.features(), &shares, self.fit_intercept);
-        drop(shares);
+        let (rows, spec) = (WholeRows::new(data, control)?, self.spec_of_passes(*setting));
         let mut pieces = Vec::new();
-        for target in self.targets(data) {
+        for (class, target) in self.targets(data).into_iter().enumerate() {
+            let positive = if data.n_classes() == 2 { 1 } else { class };
             let problem = self.problem(*setting, data, target)?;
             let mut budget = Budget::new(self.tol, self.max_iter, control);
-            let Some(mut solution) = passes::solve(&problem, &units, &mut budget)? else {
+            let Some(mut solution) =
+                passes::solve(&problem, (&rows, &spec, positive), &mut budget)?
+            else {
                 return Ok(None);
             };
             let equals_classical = degenerate::equals_classical(&problem, &mut solution, self.tol);
@@ -144,6 +144,30 @@ impl PathSpec {
             pieces.push(piece);
         }
         Ok(Some(pieces))
+    }
+
+    /// The problem at one setting as fits over partitions know it.
+    fn spec_of_passes(&self, setting: Setting) -> Spec {
+        let Setting { k, strength } = setting;
+        let sum = Objective::WorstSum { k, c: strength };
+        let (loss, objective) = match self.loss {
+            RowLoss::Hinge => (Loss::Hinge, sum),
+            RowLoss::SquaredHinge => (Loss::SquaredHinge, sum),
+            RowLoss::Logistic => (Loss::Logistic, Objective::WorstMean { k, alpha: strength }),
+        };
+        Spec {
+            loss,
+            objective,
+            normalize: false,
+            fit_intercept: self.fit_intercept,
+            // It is part of the weights already.
+            class_weight: ClassWeight::None,
+            tol: self.tol,
+            max_iter: self.max_iter,
+            link: Link::None,
+            joint: false,
+            outputs: Vec::new(),
+        }
     }
 
     /// One problem, or one per class, each along all settings.
