@@ -67,7 +67,9 @@ def differences(folder, repeats):
     for size, repeat, (X, y), (X_new, y_new) in draws(folder, repeats):
         model = mainstay.PenalizedClassifier(alpha="cv", normalize=True)
         new = model.fit(X, y).predict_proba(X_new)[:, 1]
-        result = mainstay.validate(model, X, y, curve_repeats=0, random_state=repeat)
+        result = mainstay.validate(
+            model, X, y, bootstrap=100, repeats=4, curve_repeats=0, random_state=repeat
+        )
         metrics = {row["metric"]: row for row in result.details["metrics"]}
         for metric, judge in JUDGES.items():
             for estimate in ESTIMATES:
