@@ -1508,6 +1508,7 @@ def config(
     *,
     checkpoint: str | os.PathLike[str] | None = ...,
     curvature_rows: int | None = ...,
+    keep: Literal["auto"] | bool = ...,
     proof: bool = ...,
 ) -> AbstractContextManager[None]: ...
 def load(path: str | os.PathLike[str]) -> Any: ...

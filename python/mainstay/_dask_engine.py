@@ -124,10 +124,11 @@ class Engine:
     def _persist(self, units):
         """Have the rows of these tasks stay with the workers."""
         tasks = [task for _, _, task in units]
-        if self.client is None:
-            tasks = self.dask.persist(*tasks)
-        else:
+        if self.client is not None:
             tasks = self.client.persist(tasks, retries=3)
+        elif tasks:
+            # Done at once: what cannot be read is told here.
+            tasks = self._told(lambda: self.dask.persist(*tasks))
         return [(*unit[:2], task) for unit, task in zip(units, tasks, strict=True)]
 
     def counted(self, rows):
@@ -181,10 +182,14 @@ class Engine:
         return self._results(level)[0][0]
 
     def _results(self, tasks):
+        if self.client is None:
+            return self._told(lambda: self.dask.compute(*tasks))
+        return self._told(lambda: self.client.gather(self.client.compute(tasks, retries=3)))
+
+    def _told(self, work):
+        """Do something with partitions; an error names the one that cannot be had."""
         try:
-            if self.client is None:
-                return self.dask.compute(*tasks)
-            return self.client.gather(self.client.compute(tasks, retries=3))
+            return work()
         except Exception as error:
             if type(error).__name__ in _OF_DASK or str(error).startswith("partition "):
                 raise

@@ -344,7 +344,7 @@ fn many_rows_in_memory_have_the_bits_of_the_same_rows_in_partitions() {
         (&two, "stable-svm", json!({"k": 0.7, "C": 1e-3, "loss": "squared_hinge"})),
         (&two, "stable-logistic", json!({"k": 0.7, "alpha": 1e-3})),
         (&three, "l2", json!({"alpha": 1e-3})),
-        (&three, "stable-logistic", json!({"k": 0.7, "alpha": 1e-3})),
+        (&three, "l2", json!({"alpha": 1e-3, "loss": "hinge"})),
     ] {
         let memory = in_memory(data, method, &params);
         let parts = over(&InMemory::new(data), method, &params).unwrap();
