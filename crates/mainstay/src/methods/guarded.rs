@@ -6,7 +6,7 @@ use super::Method;
 use crate::control::Control;
 use crate::data::{Dataset, NanRule};
 use crate::error::{Error, Result};
-use crate::model::{Estimator, Fitted, PathPoint};
+use crate::model::{Estimator, Fitted, Model, PathPoint};
 
 /// Copies of a kernel matrix that a fit holds at a time: itself, a factor and what they are computed from.
 const KERNEL_COPIES: f64 = 4.0;
@@ -20,7 +20,8 @@ pub(super) struct Guarded {
     /// Folds times repeats of a cross-validation, as far as they were asked for.
     splits: f64,
     nan: NanRule,
-    remedy: String,
+    method: Method,
+    params: Value,
 }
 
 impl Guarded {
@@ -32,7 +33,8 @@ impl Guarded {
             kernel: kernel.is_some_and(|kernel| kernel != "linear"),
             splits: number("n_repeats").unwrap_or(1.0) * number("n_folds").unwrap_or(10.0),
             nan: method.nan_rule(params),
-            remedy: remedy(method.name, &method.defaults(), params),
+            method: *method,
+            params: params.clone(),
         }
     }
 
@@ -61,20 +63,55 @@ impl Guarded {
         if fitted.warnings.iter().any(told) {
             return Ok(fitted);
         }
-        let predicted = match self.nan {
-            NanRule::Zero => fitted.model.predict(&self.nan.apply(data.features().clone()))?,
-            NanRule::Refuse | NanRule::Keep => fitted.model.predict(data.features())?,
-        };
-        if let Some(finding) = one_sided(&predicted, data) {
-            fitted.warnings.push(format!("{finding}; {}", self.remedy));
+        if let Some(finding) = self.one_sided(&fitted.model, data)? {
+            let remedy = remedy(self.method.name, &self.method.defaults(), &self.params);
+            fitted.warnings.push(format!("{finding}; {remedy}"));
         }
         Ok(fitted)
     }
+
+    /// What to say if the model gives all training rows one class, or nearly so. The first rows settle it for most models.
+    fn one_sided(&self, model: &Model, data: &Dataset) -> Result<Option<String>> {
+        if data.len() >= MANY_ROWS {
+            let first: Vec<usize> = (0..data.len() / FIRST_PART).collect();
+            let predicted = model.predict(&self.nan.apply(data.features().select_rows(&first)))?;
+            if cannot_be_one_sided(&predicted, data) {
+                return Ok(None);
+            }
+        }
+        let predicted = match self.nan {
+            NanRule::Zero => model.predict(&self.nan.apply(data.features().clone()))?,
+            NanRule::Refuse | NanRule::Keep => model.predict(data.features())?,
+        };
+        Ok(one_sided(&predicted, data))
+    }
 }
+
+/// Rows from which on predictions of the first of them may spare those of the others.
+const MANY_ROWS: usize = 2_000;
+/// One in so many rows is among the first: twice as many as a balanced model of two balanced classes needs.
+const FIRST_PART: usize = 5;
 
 /// A model that calls fewer rows something else than its usual answer than this share of those that are is as good as
 /// constant: it misses nine of ten.
 const NEARLY: f64 = 0.1;
+
+/// Whether calls for the first rows alone are too many of each class for [`one_sided`] to find anything.
+fn cannot_be_one_sided(predicted: &[usize], data: &Dataset) -> bool {
+    let counts = |i: usize| data.weights().is_none_or(|weights| weights[i] > 0.0);
+    let (mut calls, mut labels) =
+        (vec![0_usize; data.n_classes()], vec![0_usize; data.n_classes()]);
+    for (_, &class) in predicted.iter().enumerate().filter(|(i, _)| counts(*i)) {
+        calls[class] += 1;
+    }
+    data.labels().iter().for_each(|&label| labels[label] += 1);
+    let first: usize = calls.iter().sum();
+    // Whatever the usual answer turns out to be, and however many rows of weight zero there are.
+    (0..calls.len()).all(|usual| {
+        let (called, others) = (first - calls[usual], data.len() - labels[usual]);
+        called > 0 && called as f64 >= NEARLY * others as f64
+    })
+}
 
 /// What to say about predictions for the training rows that are all of one class, or nearly so.
 fn one_sided(predicted: &[usize], data: &Dataset) -> Option<String> {
@@ -227,6 +264,11 @@ mod tests {
         let two: Vec<usize> = (0..100).map(|i| usize::from(i < 2)).collect();
         assert_eq!(one_sided(&two, &data), None);
         assert_eq!(one_sided(&[1; 100], &data).unwrap(), one_sided(&[0; 100], &data).unwrap());
+        // Two calls of class 1, which 20 rows have, and eight of class 0, which 80 have, are enough, whatever the rest is.
+        let called = |ones: usize| (0..40).map(|i| usize::from(i < ones)).collect::<Vec<usize>>();
+        for (ones, settled) in [(0, false), (1, false), (2, true), (32, true), (33, false)] {
+            assert_eq!(cannot_be_one_sided(&called(ones), &data), settled, "{ones}");
+        }
     }
 
     #[test]

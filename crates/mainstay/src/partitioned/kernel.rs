@@ -305,7 +305,7 @@ fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk) -> Dense {
     let p = x.ncols();
     let mut data = Vec::with_capacity(rows.len() * p);
     let height = rows.len();
-    vector::vectorized(|| {
+    vector::vectorized!({
         for i in rows {
             if ask.means.is_empty() {
                 data.extend(x.row(i).iter().zip(&ask.factors).map(|(x, t)| x * t));

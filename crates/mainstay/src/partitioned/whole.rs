@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -85,8 +84,8 @@ impl WholeProblem<'_> {
         start: Option<(&[f64], f64)>,
         budget: &mut Budget<'_>,
     ) -> Result<Option<WholeSolution>> {
-        let sample = self.sample()?;
-        let problem = self.problem(&sample);
+        let sample = self.sample();
+        let problem = self.problem(&sample)?;
         let limits = Limits { tol: AIM * budget.tol(), passes: usize::MAX };
         let place = match start {
             Some((v, b)) if problem.problem.smooth() => Place::at(v.to_vec(), b),
@@ -115,7 +114,7 @@ impl WholeProblem<'_> {
         }
     }
 
-    fn problem(&self, sample: &Sample) -> LossProblem {
+    fn problem(&self, sample: &Sample) -> Result<LossProblem> {
         let total: f64 = self.weights.iter().sum();
         let problem = Problem {
             loss: self.loss,
@@ -127,7 +126,7 @@ impl WholeProblem<'_> {
             intercept: self.intercept,
             total,
         };
-        LossProblem { problem, positive: 1, gram: Arc::clone(&sample.gram) }
+        Ok(LossProblem { problem, positive: 1, gram: sample.gram()? })
     }
 
     /// The rows of one chunk.
@@ -149,7 +148,7 @@ impl WholeProblem<'_> {
     }
 
     /// The rows with the smallest draws.
-    fn sample(&self) -> Result<Sample> {
+    fn sample(&self) -> Sample {
         let n = self.y.len();
         let limit = (SPARE * SAMPLE as f64 / n as f64).min(1.0) * u64::MAX as f64;
         let drawn = (0..n).map(|i| (draw(0, i), i));
