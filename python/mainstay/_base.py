@@ -20,6 +20,7 @@ take ``_core.Fitted``, or ``coef`` and ``intercept`` of any linear model, and ``
 
 # Longer than others: checks, fit and prediction of one class, which are read together.
 
+import functools
 import sys
 import warnings
 from copy import copy
@@ -175,7 +176,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
     def _core_params(self):
         """Parameters as Rust knows them; needs ``classes_``."""
         # What a subclass adds for itself is no parameter of the method.
-        known = _core.defaults(self._method_name())
+        known = _known_params(self._method_name())
         params = {k: v for k, v in self.get_params(deep=False).items() if k in known}
         if not params.get("calibrate", True):
             del params["calibrate"]
@@ -412,6 +413,12 @@ def core_matrix(X):
         X.sum_duplicates()
     indptr = X.indptr.astype(np.int64, copy=False)
     return indptr, X.indices.astype(np.int64, copy=False), X.data, X.shape[1]
+
+
+@functools.cache
+def _known_params(method):
+    """Names of the parameters of a method, which the compiled module lists anew for each call."""
+    return frozenset(_core.defaults(method))
 
 
 def _with_params(results):

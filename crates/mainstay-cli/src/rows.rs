@@ -8,7 +8,7 @@ use crate::args::Rows;
 use crate::failure::{Failure, Outcome};
 
 /// Some rows of a chunk and where they are in the file, counted from 0.
-pub(crate) struct Part {
+pub(crate) struct SelectedRows {
     /// The rows.
     pub(crate) rows: Input,
     places: Vec<usize>,
@@ -58,19 +58,19 @@ impl<'a> Chosen<'a> {
     }
 
     /// The rows of a chunk that are wanted, for each `--row` that finds some; all of them if there is none.
-    pub(crate) fn of(&mut self, chunk: Chunk) -> Outcome<Vec<(usize, Part)>> {
+    pub(crate) fn of(&mut self, chunk: Chunk) -> Outcome<Vec<(usize, SelectedRows)>> {
         let mut rows = chunk.rows;
         let lists = self.places(&rows, chunk.first)?;
         set_ids(&mut rows, self.ids)?;
         if self.specs.is_empty() {
             let places = (chunk.first..chunk.first + rows.nrows()).collect();
-            return Ok(vec![(0, Part { rows, places })]);
+            return Ok(vec![(0, SelectedRows { rows, places })]);
         }
         let lists = lists.into_iter().enumerate().filter(|(_, list)| !list.is_empty());
         Ok(lists
             .map(|(spec, list)| {
                 let places = list.iter().map(|i| chunk.first + i).collect();
-                (spec, Part { rows: select(&rows, &list), places })
+                (spec, SelectedRows { rows: select(&rows, &list), places })
             })
             .collect())
     }
@@ -116,13 +116,13 @@ impl<'a> Chosen<'a> {
 }
 
 /// The rows of a whole file that were asked for, with their identifiers set apart.
-pub(crate) fn choose(mut rows: Input, wanted: &Rows) -> Outcome<Part> {
+pub(crate) fn choose(mut rows: Input, wanted: &Rows) -> Outcome<SelectedRows> {
     let mut chosen = Chosen::new(wanted)?;
     let lists = chosen.places(&rows, 0)?;
     chosen.check_found(rows.nrows())?;
     set_ids(&mut rows, &wanted.id)?;
     let list = chosen.few().then(|| lists.concat());
-    Ok(Part::new(Chunk { first: 0, rows }, list.as_deref()))
+    Ok(SelectedRows::new(Chunk { first: 0, rows }, list.as_deref()))
 }
 
 /// Sets the columns of identifiers apart from the features.
@@ -151,7 +151,7 @@ fn select(rows: &Input, list: &[usize]) -> Input {
 /// The columns that name the rows of a result: `row` where some rows of the file may not be in it, identifiers, and
 /// columns that were asked for.
 pub(crate) fn names(
-    part: &Part,
+    part: &SelectedRows,
     encoded: &Encoded,
     numbered: bool,
     keep: &[String],
@@ -179,7 +179,7 @@ pub(crate) fn drops(file: &ModelFile) -> bool {
     file.encoder.as_ref().is_some_and(|e| e.missing() == Missing::Drop)
 }
 
-impl Part {
+impl SelectedRows {
     /// An error about a label with the row's place in the file; tables name it themselves.
     pub(crate) fn at_place(&self, error: mainstay_io::Error) -> Failure {
         match (error, &self.rows) {

@@ -77,6 +77,7 @@ fn a_model_shows_weights_odds_ratios_and_what_it_holds() {
     assert_eq!(found["references"][0][1], "east");
     assert_eq!(found["training"]["rows"], 60);
     let text = out(&["show", &model]);
+    assert!(text.contains(concat!("mainstay ", env!("CARGO_PKG_VERSION"))), "{text}");
     for part in
         ["ward: weights are relative to `east`", "log odds of `yes`", "(intercept)", "ranges"]
     {

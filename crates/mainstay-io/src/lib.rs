@@ -63,7 +63,7 @@ pub use guard::panics_are_caught;
 pub use journal::Journal;
 pub use libsvm::SparseRows;
 pub use mainstay_verify::{Finding, Report as ProofReport};
-pub use memory::available_memory;
+pub use memory::{available_memory, stated_memory};
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
 pub use reading::{Format, Input, ReadOptions, read, read_noted, read_table};
 pub use scan::{Scan, ScanPass};

@@ -50,7 +50,7 @@ impl SparseRows {
 }
 
 #[derive(Default)]
-struct Part {
+struct ParsedRows {
     labels: Vec<f64>,
     /// Entries in each row.
     lengths: Vec<usize>,
@@ -63,7 +63,7 @@ pub(crate) fn read(source: &Source, limits: Limits) -> Result<SparseRows> {
     let blocks = Blocks::new(source.open()?, &name, Records::Lines, limits);
     let mut parts = Vec::new();
     let mut allowance = Allowance::now();
-    let accept = |ready: Vec<Part>| {
+    let accept = |ready: Vec<ParsedRows>| {
         for part in &ready {
             // Copied once into place: twice its size.
             let size = 16 * part.labels.len() + 12 * part.indices.len();
@@ -85,7 +85,7 @@ pub(crate) fn each_chunk(
 ) -> Result<()> {
     let blocks = Blocks::new(input, name, Records::Lines, limits);
     let mut rows = 0;
-    let accept = |ready: Vec<Part>| {
+    let accept = |ready: Vec<ParsedRows>| {
         for part in ready.into_iter().filter(|part| !part.labels.is_empty()) {
             rows += part.labels.len();
             outlet.give(Input::Sparse(join(vec![part], name)?))?;
@@ -99,8 +99,8 @@ pub(crate) fn each_chunk(
     Ok(())
 }
 
-fn join(parts: Vec<Part>, name: &str) -> Result<SparseRows> {
-    let count = |f: fn(&Part) -> usize| parts.iter().map(f).sum::<usize>();
+fn join(parts: Vec<ParsedRows>, name: &str) -> Result<SparseRows> {
+    let count = |f: fn(&ParsedRows) -> usize| parts.iter().map(f).sum::<usize>();
     let mut labels = Vec::with_capacity(count(|p| p.labels.len()));
     let mut starts = Vec::with_capacity(labels.capacity() + 1);
     let mut indices = Vec::with_capacity(count(|p| p.indices.len()));
@@ -124,15 +124,15 @@ fn join(parts: Vec<Part>, name: &str) -> Result<SparseRows> {
     Ok(SparseRows { features, labels: Column::numbers("label", labels) })
 }
 
-fn parse(block: &Block, name: &str) -> Result<Part> {
-    let mut part = Part::default();
+fn parse(block: &Block, name: &str) -> Result<ParsedRows> {
+    let mut part = ParsedRows::default();
     for (line, bytes) in (block.line..).zip(block.bytes.split(|b| *b == b'\n')) {
         parse_line(bytes, &mut part).map_err(|problem| Error::line(name, line, problem))?;
     }
     Ok(part)
 }
 
-fn parse_line(line: &[u8], part: &mut Part) -> Result<(), String> {
+fn parse_line(line: &[u8], part: &mut ParsedRows) -> Result<(), String> {
     let text = line.split(|b| *b == b'#').next().unwrap_or_default();
     let mut words = text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
     let Some(label) = words.next() else { return Ok(()) };

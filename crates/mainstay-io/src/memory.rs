@@ -52,11 +52,15 @@ pub(crate) fn too_large(name: &str) -> Error {
 /// Bytes that can be had without pushing other programs out, within the limit of a container and of the environment
 /// variable `MAINSTAY_MEMORY` (bytes); `None` where nobody tells.
 pub fn available_memory() -> Option<u64> {
-    let asked = std::env::var("MAINSTAY_MEMORY").ok().and_then(|text| text.trim().parse().ok());
-    match (asked, system_memory()) {
+    match (stated_memory(), system_memory()) {
         (Some(asked), Some(free)) => Some(u64::min(asked, free)),
         (asked, free) => asked.or(free),
     }
+}
+
+/// The limit of the environment variable `MAINSTAY_MEMORY` (bytes), if there is one.
+pub fn stated_memory() -> Option<u64> {
+    std::env::var("MAINSTAY_MEMORY").ok().and_then(|text| text.trim().parse().ok())
 }
 
 fn system_memory() -> Option<u64> {

@@ -31,7 +31,7 @@ pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
 /// give the same bits.
 pub struct ScanRows {
     scan: Scan,
-    recipe: Recipe,
+    recipe: Featurizer,
     errors: ErrorColumns,
     scaling: Option<Standardize>,
     names: Vec<String>,
@@ -44,7 +44,7 @@ pub struct ScanRows {
 }
 
 /// How rows become features.
-enum Recipe {
+enum Featurizer {
     /// Columns of a table.
     Table(Box<Learned>),
     /// LIBSVM rows, which are features already.
@@ -92,7 +92,7 @@ impl ScanRows {
                 options.columns = Some([learned.columns(), errors.0.clone()].concat());
                 options.text.extend(learned.text());
                 options.read.categorical.extend(learned.encoder.categorical().map(str::to_owned));
-                let recipe = Recipe::Table(Box::new(learned.for_columns_needed()));
+                let recipe = Featurizer::Table(Box::new(learned.for_columns_needed()));
                 (recipe, scan.with_options(options))
             }
             None if errors.0.is_empty() => {
@@ -141,32 +141,32 @@ impl ScanRows {
     /// What the classes are called.
     pub fn classes(&self) -> &Classes {
         match &self.recipe {
-            Recipe::Table(learned) => &learned.classes,
-            Recipe::Sparse { classes, .. } => classes,
+            Featurizer::Table(learned) => &learned.classes,
+            Featurizer::Sparse { classes, .. } => classes,
         }
     }
 
     /// How raw columns become features; none for LIBSVM files, which hold features already.
     pub fn encoder(&self) -> Option<&Encoder> {
         match &self.recipe {
-            Recipe::Table(learned) => Some(&learned.encoder),
-            Recipe::Sparse { .. } => None,
+            Featurizer::Table(learned) => Some(&learned.encoder),
+            Featurizer::Sparse { .. } => None,
         }
     }
 
     /// Number of features.
     pub fn n_features(&self) -> usize {
         match &self.recipe {
-            Recipe::Table(learned) => learned.encoder.n_features(),
-            Recipe::Sparse { columns, .. } => *columns,
+            Featurizer::Table(learned) => learned.encoder.n_features(),
+            Featurizer::Sparse { columns, .. } => *columns,
         }
     }
 
     /// Rows that were learned from.
     pub fn rows(&self) -> usize {
         match &self.recipe {
-            Recipe::Table(learned) => learned.rows,
-            Recipe::Sparse { rows, .. } => *rows,
+            Featurizer::Table(learned) => learned.rows,
+            Featurizer::Sparse { rows, .. } => *rows,
         }
     }
 
@@ -274,16 +274,16 @@ impl ScanRows {
     /// The rows of a chunk; their errors are added to `errors`.
     fn encoded(&self, chunk: Chunk, errors: &mut Vec<f64>) -> Result<LearnedRows> {
         match (&self.recipe, chunk.rows) {
-            (Recipe::Table(learned), Input::Table(table)) if self.errors.0.is_empty() => {
+            (Featurizer::Table(learned), Input::Table(table)) if self.errors.0.is_empty() => {
                 Ok(learned.rows_of(table)?)
             }
-            (Recipe::Table(learned), Input::Table(mut table)) => {
+            (Featurizer::Table(learned), Input::Table(mut table)) => {
                 let own = self.errors.take(&mut table)?;
                 let rows = learned.rows_of(table)?;
                 own.add_to(&rows.places, errors);
                 Ok(rows)
             }
-            (Recipe::Sparse { columns, classes, .. }, Input::Sparse(rows)) => {
+            (Featurizer::Sparse { columns, classes, .. }, Input::Sparse(rows)) => {
                 let labels = classes.codes(&rows.labels)?;
                 let features = Matrix::Sparse(rows.features.with_ncols(*columns)?);
                 let places = (chunk.first..chunk.first + labels.len()).collect();
@@ -359,7 +359,7 @@ fn learn_sparse(
     wishes: &Preparation,
     control: &Control,
     watch: Option<&Watch>,
-) -> Result<Recipe> {
+) -> Result<Featurizer> {
     let (mut columns, mut entries, mut count) = (0, 0, 0);
     let mut labels: Vec<f64> = Vec::new();
     let mut pass = scan.pass();
@@ -387,5 +387,5 @@ fn learn_sparse(
     if let Some(positive) = &wishes.positive {
         classes = classes.with_positive(positive)?;
     }
-    Ok(Recipe::Sparse { columns, classes, rows: count })
+    Ok(Featurizer::Sparse { columns, classes, rows: count })
 }

@@ -28,7 +28,6 @@ pub(crate) fn to_python(error: &Error) -> PyErr {
 
 /// The number of threads behind scikit-learn's `n_jobs`: none means 1, -1 every core, -2 all but one.
 pub(crate) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     match n_jobs {
         None => Ok(1),
         Some(0) => {
@@ -36,7 +35,12 @@ pub(crate) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
         }
         Some(n) => {
             let size = usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
-            Ok(if n > 0 { size.min(256) } else { (cores + 1).saturating_sub(size).max(1) })
+            if n > 0 {
+                return Ok(size.min(256));
+            }
+            // To ask for them reads files of the system.
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            Ok((cores + 1).saturating_sub(size).max(1))
         }
     }
 }
@@ -44,8 +48,10 @@ pub(crate) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
 /// A control with a clock and the memory there is; progress (done, total) is stored in `seen`.
 fn controlled(seen: Option<Arc<[AtomicU64; 2]>>) -> Control {
     let start = Instant::now();
-    let mut control = Control::new().with_clock(move || start.elapsed().as_secs_f64());
-    if let Some(bytes) = mainstay_io::available_memory() {
+    let mut control = Control::new()
+        .with_clock(move || start.elapsed().as_secs_f64())
+        .with_free_memory(mainstay_io::available_memory);
+    if let Some(bytes) = mainstay_io::stated_memory() {
         control = control.with_memory(bytes);
     }
     let Some(seen) = seen else { return control };

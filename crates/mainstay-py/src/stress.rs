@@ -3,7 +3,7 @@
 use mainstay::data::Standardize;
 use mainstay::linalg::{Dense, Matrix};
 use mainstay::model::{Linear, Link};
-use mainstay::stress::{self, OutlierKind, Part, Threat};
+use mainstay::stress::{self, DamagedRows, OutlierKind, Threat};
 use mainstay::uncertainty::{Attack, Deletions};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -38,7 +38,7 @@ fn codes(py: Python<'_>, values: Vec<usize>) -> Codes<'_> {
 /// Every threat: name, name for people, "training" or "test", usual levels.
 #[pyfunction]
 pub(crate) fn threats() -> Vec<(&'static str, &'static str, &'static str, Vec<f64>)> {
-    let part = |t: Threat| if t.part() == Part::Training { "training" } else { "test" };
+    let part = |t: Threat| if t.part() == DamagedRows::Training { "training" } else { "test" };
     Threat::ALL
         .iter()
         .map(|t| (t.name(), t.title(), part(*t), t.default_levels().to_vec()))

@@ -30,7 +30,7 @@ pub(crate) struct Table {
 
 /// A column of numbers, or the place of every cell in a list of words (negative: no value).
 #[derive(FromPyObject)]
-enum Part<'py> {
+enum ColumnCells<'py> {
     Numbers(PyReadonlyArray1<'py, f64>),
     Words(PyReadonlyArray1<'py, i64>, Vec<String>),
 }
@@ -42,12 +42,12 @@ impl Table {
     #[pyo3(signature = (names, columns, categorical=Vec::new()))]
     fn from_columns(
         names: Vec<String>,
-        columns: Vec<Part<'_>>,
+        columns: Vec<ColumnCells<'_>>,
         categorical: Vec<String>,
     ) -> PyResult<Self> {
         let cells = columns.iter().map(|part| match part {
-            Part::Numbers(values) => Cells::Numbers(values.as_array().to_vec()),
-            Part::Words(codes, words) => {
+            ColumnCells::Numbers(values) => Cells::Numbers(values.as_array().to_vec()),
+            ColumnCells::Words(codes, words) => {
                 let mut list = WordList::default();
                 for code in codes.as_array() {
                     let word = usize::try_from(*code).ok().and_then(|k| words.get(k));

@@ -6,7 +6,7 @@ use mainstay::validate::MetricRow;
 use serde::Serialize;
 
 use crate::charts::{Chart, Table, forest, square};
-use crate::story::{Part, Story};
+use crate::story::{Emphasis, Story};
 use crate::text;
 
 /// Classes whose curves are in sight before a fold.
@@ -141,7 +141,7 @@ fn lead(story: Story<'_>, chosen: &Chosen) -> String {
 }
 
 /// Two charts for every class that is told from the others.
-fn class_curves(chosen: &Chosen, part: Part) -> Vec<Chart> {
+fn class_curves(chosen: &Chosen, part: Emphasis) -> Vec<Chart> {
     let each = chosen.curves.iter().enumerate();
     let both = |(k, curves)| {
         [

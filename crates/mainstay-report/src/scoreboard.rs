@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::story::{Part, Story};
+use crate::story::{Emphasis, Story};
 use crate::text;
 
 /// One row per method, one column per threat at the level where the baseline is worst.
@@ -60,12 +60,14 @@ impl Scoreboard {
                 method: story.method(&m.name),
                 tuning: text::paragraph(&m.tuning),
                 badge: match part {
-                    Part::Baseline if story.0.constant.contains(&m.name) => "baseline, constant",
-                    Part::Advised if story.0.constant.contains(&m.name) => "advised, constant",
+                    Emphasis::Baseline if story.0.constant.contains(&m.name) => {
+                        "baseline, constant"
+                    }
+                    Emphasis::Advised if story.0.constant.contains(&m.name) => "advised, constant",
                     _ if story.0.constant.contains(&m.name) => "constant",
-                    Part::Baseline if story.no_better_than_constant() => part.word(),
-                    Part::Baseline if story.plain_is_enough() => "baseline, advised",
-                    Part::Baseline | Part::Advised => part.word(),
+                    Emphasis::Baseline if story.no_better_than_constant() => part.word(),
+                    Emphasis::Baseline if story.plain_is_enough() => "baseline, advised",
+                    Emphasis::Baseline | Emphasis::Advised => part.word(),
                     _ => "",
                 },
                 class: part.class(),

@@ -1,6 +1,6 @@
 //! The comparison with its names looked up: who plays which part, and where the numbers are.
 
-use mainstay::compare::{Comparison, Interval, MethodInfo, Point, Role, ThreatInfo};
+use mainstay::compare::{Comparison, CurvePoint, Interval, MethodInfo, Role, ThreatInfo};
 use mainstay::metrics::Metric;
 
 use crate::scale::Scale;
@@ -8,7 +8,7 @@ use crate::text;
 
 /// The part a method plays in a chart; decides colour, dash and marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Emphasis {
     /// What everything is judged against.
     Baseline,
     /// What the report advises.
@@ -19,7 +19,7 @@ pub(crate) enum Part {
     Other,
 }
 
-impl Part {
+impl Emphasis {
     /// Class in the style sheet.
     pub(crate) fn class(self) -> &'static str {
         match self {
@@ -80,19 +80,19 @@ impl<'a> Story<'a> {
     }
 
     /// The part a method plays everywhere.
-    pub(crate) fn part(self, method: &str) -> Part {
+    pub(crate) fn part(self, method: &str) -> Emphasis {
         let advice = &self.0.advice;
         if method == advice.baseline {
-            Part::Baseline
+            Emphasis::Baseline
         } else if method == advice.method {
-            Part::Advised
+            Emphasis::Advised
         } else {
-            Part::Other
+            Emphasis::Other
         }
     }
 
     /// The points of a method under a threat, by level.
-    pub(crate) fn points(self, method: &str, threat: &str) -> &'a [Point] {
+    pub(crate) fn points(self, method: &str, threat: &str) -> &'a [CurvePoint] {
         let curve = self.0.curves.iter().find(|c| c.method == method && c.threat == threat);
         curve.map_or(&[], |c| &c.points)
     }
@@ -132,7 +132,7 @@ impl<'a> Story<'a> {
     }
 
     /// The metric of a point, if it has one.
-    pub(crate) fn point_value(self, point: &Point) -> Option<Interval> {
+    pub(crate) fn point_value(self, point: &CurvePoint) -> Option<Interval> {
         // Comparisons from before there was a choice hold accuracies alone.
         let old = point.accuracy.filter(|_| self.metric() == Metric::Accuracy);
         point.value.or(old).filter(|a| a.mean.is_finite())

@@ -28,9 +28,9 @@ struct Item {
 }
 
 /// How an item is answered.
-type Answer = (String, &'static str);
+type ItemText = (String, &'static str);
 
-fn open(what: &'static str) -> Answer {
+fn open(what: &'static str) -> ItemText {
     (String::new(), what)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn checklist(story: Story<'_>) -> Vec<Group> {
     ]
 }
 
-fn item(number: &'static str, name: &'static str, (known, open): Answer) -> Item {
+fn item(number: &'static str, name: &'static str, (known, open): ItemText) -> Item {
     Item { number, name, known: text::paragraph(&known), open }
 }
 

@@ -7,6 +7,11 @@ use crate::error::{Error, Result};
 
 type Progress = dyn Fn(u64, u64) + Send + Sync;
 type Clock = dyn Fn() -> f64 + Send + Sync;
+type FreeMemory = dyn Fn() -> Option<u64> + Send + Sync;
+
+/// Bytes below which nobody is asked how many are free: a process that runs has them, and to ask takes as long as a small
+/// part of a fit.
+const ASKED_FROM: f64 = 1e7;
 
 /// Cancellation, thread count and progress of a long computation. Cheap to clone.
 #[derive(Clone, Default)]
@@ -17,6 +22,7 @@ pub struct Control {
     clock: Option<Arc<Clock>>,
     deadline: Option<f64>,
     memory: Option<u64>,
+    free_memory: Option<Arc<FreeMemory>>,
     proof: bool,
     remedies: bool,
 }
@@ -63,6 +69,16 @@ impl Control {
         self
     }
 
+    /// Lets the computation ask for the bytes that are free, which it does before it takes more than some ten million.
+    #[must_use]
+    pub fn with_free_memory(
+        mut self,
+        ask: impl Fn() -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        self.free_memory = Some(Arc::new(ask));
+        self
+    }
+
     /// Asks fits to keep the dual points behind their certificates, which take as much memory as a few columns of the
     /// rows, or as the rows themselves (`missing-lp`).
     #[must_use]
@@ -90,7 +106,9 @@ impl Control {
 
     /// An error if `what` takes more bytes than there are.
     pub(crate) fn afford(&self, bytes: f64, what: &str) -> Result<()> {
-        match self.memory {
+        let ask = self.free_memory.as_ref().filter(|_| bytes > ASKED_FROM);
+        let free = ask.and_then(|ask| ask());
+        match self.memory.into_iter().chain(free).min() {
             Some(limit) if bytes > limit as f64 => Err(Error::Memory(format!(
                 "{what} would take {:.1} GB of memory, but {:.1} GB are free",
                 bytes / 1e9,
@@ -153,5 +171,24 @@ impl Control {
 impl std::fmt::Debug for Control {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Control").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_memory_is_asked_for_only_where_much_is_wanted() {
+        let asked = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&asked);
+        let control = Control::new().with_free_memory(move || {
+            seen.store(true, Ordering::Relaxed);
+            Some(5)
+        });
+        assert!(control.afford(1e6, "a vector").is_ok());
+        assert!(!asked.load(Ordering::Relaxed));
+        assert!(control.afford(1e8, "a matrix").is_err());
+        assert!(control.with_memory(10).afford(1e6, "a vector").is_err());
     }
 }

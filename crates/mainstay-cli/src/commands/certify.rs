@@ -7,7 +7,7 @@ use mainstay_io::ModelFile;
 use crate::args::{Certify, WitnessKind};
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
-use crate::rows::{self, Chosen, Part};
+use crate::rows::{self, Chosen, SelectedRows};
 use crate::stream::{Ask, Stream};
 use crate::table::Sink;
 use crate::units;
@@ -67,7 +67,7 @@ fn attack(kind: WitnessKind) -> Attack {
 fn refused(
     args: &Certify,
     file: &ModelFile,
-    part: &Part,
+    part: &SelectedRows,
     rows: &Encoded,
     mut error: mainstay::Error,
 ) -> Failure {
@@ -81,7 +81,7 @@ fn refused(
 fn table(
     file: &ModelFile,
     args: &Certify,
-    (part, rows): (&Part, &Encoded),
+    (part, rows): (&SelectedRows, &Encoded),
     (found, flips): (RowCertificates, Option<Vec<f64>>),
 ) -> Outcome<Table> {
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();

@@ -12,7 +12,7 @@ use crate::args::Evaluate;
 use crate::console::Console;
 use crate::failure::{Ending, Outcome};
 use crate::input;
-use crate::rows::{self, Part};
+use crate::rows::{self, SelectedRows};
 use crate::stream::{Ask, Stream};
 use crate::table::Sink;
 
@@ -71,20 +71,22 @@ impl Judged {
         mut chunk: Chunk,
         args: &Evaluate,
         target: Option<&str>,
-    ) -> Outcome<Part> {
-        let Input::Table(table) = &mut chunk.rows else { return Ok(Part::new(chunk, None)) };
+    ) -> Outcome<SelectedRows> {
+        let Input::Table(table) = &mut chunk.rows else {
+            return Ok(SelectedRows::new(chunk, None));
+        };
         table.set_ids(&args.id)?;
         let drops = args.drop_unlabelled || rows::drops(file);
         let Some(name) = target.or(file.target.as_deref()).filter(|_| drops) else {
-            return Ok(Part::new(chunk, None));
+            return Ok(SelectedRows::new(chunk, None));
         };
         let labels = table.column(name)?;
         let labelled: Vec<usize> = (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
         if labelled.len() == table.nrows() {
-            return Ok(Part::new(chunk, None));
+            return Ok(SelectedRows::new(chunk, None));
         }
         self.unlabelled += table.nrows() - labelled.len();
-        Ok(Part::new(chunk, Some(&labelled)))
+        Ok(SelectedRows::new(chunk, Some(&labelled)))
     }
 
     /// True classes and features of the rows that are judged.
@@ -92,7 +94,7 @@ impl Judged {
         &mut self,
         stream: &mut Stream,
         file: &ModelFile,
-        part: &Part,
+        part: &SelectedRows,
         target: Option<&str>,
     ) -> Outcome<(Vec<usize>, Encoded)> {
         let mut truth = file.labels(&part.rows, target).map_err(|e| part.at_place(e))?;
@@ -108,7 +110,7 @@ impl Judged {
     fn add(
         &mut self,
         file: &ModelFile,
-        part: &Part,
+        part: &SelectedRows,
         (truth, rows): (&[usize], &Encoded),
         names: &[String],
     ) -> Outcome<Table> {

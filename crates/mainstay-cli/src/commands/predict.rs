@@ -6,7 +6,7 @@ use mainstay_io::ModelFile;
 use crate::args::Predict;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
-use crate::rows::{self, Chosen, Part};
+use crate::rows::{self, Chosen, SelectedRows};
 use crate::stream::{Ask, Stream};
 use crate::table::Sink;
 
@@ -48,7 +48,12 @@ pub(crate) fn run(args: &Predict, console: &Console) -> Outcome {
 }
 
 /// What is written about some rows.
-fn predicted(file: &ModelFile, args: &Predict, part: &Part, rows: &Encoded) -> Outcome<Table> {
+fn predicted(
+    file: &ModelFile,
+    args: &Predict,
+    part: &SelectedRows,
+    rows: &Encoded,
+) -> Outcome<Table> {
     let model = &file.fitted.model;
     let names: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
     let predicted = model.predict(&rows.features)?;

@@ -5,7 +5,7 @@ use mainstay::compare::CoefficientPair;
 use super::tip::Tip;
 use super::{Chart, Drawing, Key, Table, parts};
 use crate::scale::Scale;
-use crate::story::{Part, Story};
+use crate::story::{Emphasis, Story};
 use crate::svg::Element;
 use crate::text;
 
@@ -56,8 +56,8 @@ pub(crate) fn chart(story: Story<'_>, pair: &CoefficientPair, id: &str) -> Chart
         empty: "There are no weights to show.".into(),
         table: table(&lines, &baseline, &robust),
         legend: vec![
-            Key::new(Part::Baseline, "baseline", baseline),
-            Key::new(Part::Advised, "robust", robust),
+            Key::new(Emphasis::Baseline, "baseline", baseline),
+            Key::new(Emphasis::Advised, "robust", robust),
         ],
     }
 }
@@ -99,8 +99,8 @@ fn draw(id: &str, class: &str, lines: &[Line]) -> String {
         let top = TOP + ROW * k as f64;
         let hit = Element::rect((0.0, top), WIDTH, ROW).class("hit");
         let tip = Tip::new((LEFT - 12.0, top + ROW + 40.0), line.feature.clone())
-            .row(Part::Baseline, "baseline", text::number(line.baseline))
-            .row(Part::Advised, "robust", text::number(line.robust));
+            .row(Emphasis::Baseline, "baseline", text::number(line.baseline))
+            .row(Emphasis::Advised, "robust", text::number(line.robust));
         drawing.place(&hit, None, &tip);
     }
     drawing.render()
@@ -110,7 +110,7 @@ fn draw(id: &str, class: &str, lines: &[Line]) -> String {
 fn draw_line(drawing: &mut Drawing, line: &Line, x: &Scale, y: f64) {
     let name = text::shorten(&line.feature, 21);
     drawing.draw(&Element::words((LEFT - 10.0, y + 4.0), &name).class("rowname"));
-    let places = [(Part::Baseline, line.baseline, -4.3), (Part::Advised, line.robust, 4.3)];
+    let places = [(Emphasis::Baseline, line.baseline, -4.3), (Emphasis::Advised, line.robust, 4.3)];
     for (part, value, shift) in places.into_iter().filter(|p| p.1.is_finite()) {
         let (from, to) = ((x.place(0.0), y + shift), (x.place(value), y + shift));
         drawing.draw(&Element::line(from, to).class(&format!("stem {}", part.class())));

@@ -5,7 +5,7 @@ use mainstay::compare::{Interval, ThreatInfo};
 use super::tip::Tip;
 use super::{Chart, Drawing, Table, parts, within};
 use crate::scale::Scale;
-use crate::story::{Part, Story};
+use crate::story::{Emphasis, Story};
 use crate::svg::Element;
 use crate::text;
 
@@ -16,7 +16,7 @@ const TOP: f64 = 22.0;
 const ROW: f64 = 24.0;
 
 struct Line {
-    part: Part,
+    part: Emphasis,
     name: String,
     clean: Option<Interval>,
     hurt: Option<Interval>,
@@ -118,12 +118,13 @@ fn draw_line(drawing: &mut Drawing, line: &Line, x: &Scale, y: f64) {
 fn tip(story: Story<'_>, line: &Line, anchor: (f64, f64)) -> Tip {
     let show = |a: Option<Interval>| a.map_or_else(|| "no number".into(), |a| story.show(a.mean));
     let mut tip = Tip::new(anchor, line.name.clone())
-        .row(Part::Other, "undamaged", show(line.clean))
-        .row(Part::Other, "under damage", show(line.hurt));
+        .row(Emphasis::Other, "undamaged", show(line.clean))
+        .row(Emphasis::Other, "under damage", show(line.hurt));
     if let (Some(base), Some(own)) = (story.clean(&story.0.advice.baseline), line.clean)
-        && line.part != Part::Baseline
+        && line.part != Emphasis::Baseline
     {
-        tip = tip.row(Part::Other, "clean, to baseline", story.difference(own.mean - base.mean));
+        tip =
+            tip.row(Emphasis::Other, "clean, to baseline", story.difference(own.mean - base.mean));
     }
     tip
 }

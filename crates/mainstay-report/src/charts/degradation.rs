@@ -6,7 +6,7 @@ use mainstay::metrics::Metric;
 use super::tip::Tip;
 use super::{Chart, Drawing, Key, Table, parts, within};
 use crate::scale::Scale;
-use crate::story::{Part, Story};
+use crate::story::{Emphasis, Story};
 use crate::svg::Element;
 use crate::text;
 
@@ -18,31 +18,31 @@ const BOTTOM: f64 = 234.0;
 
 /// The methods of a chart, those in the background first.
 struct Cast {
-    methods: Vec<(Part, String)>,
+    methods: Vec<(Emphasis, String)>,
 }
 
 impl Cast {
     fn new(story: Story<'_>, threat: &ThreatInfo) -> Self {
         let best = story.best_under(threat);
         let part = |name: &str| match story.part(name) {
-            Part::Other if best == Some(name) => Part::Best,
+            Emphasis::Other if best == Some(name) => Emphasis::Best,
             part => part,
         };
-        let mut methods: Vec<(Part, String)> =
+        let mut methods: Vec<(Emphasis, String)> =
             story.0.methods.iter().map(|m| (part(&m.name), m.name.clone())).collect();
         methods.sort_by_key(|(part, _)| match part {
-            Part::Other => 0,
-            Part::Best => 1,
-            Part::Baseline => 2,
-            Part::Advised => 3,
+            Emphasis::Other => 0,
+            Emphasis::Best => 1,
+            Emphasis::Baseline => 2,
+            Emphasis::Advised => 3,
         });
         Self { methods }
     }
 
     /// The part in front first.
-    fn by_importance(&self) -> impl Iterator<Item = &(Part, String)> {
-        let front = self.methods.iter().rev().filter(|m| m.0 != Part::Other);
-        front.chain(self.methods.iter().filter(|m| m.0 == Part::Other))
+    fn by_importance(&self) -> impl Iterator<Item = &(Emphasis, String)> {
+        let front = self.methods.iter().rev().filter(|m| m.0 != Emphasis::Other);
+        front.chain(self.methods.iter().filter(|m| m.0 == Emphasis::Other))
     }
 }
 
@@ -79,7 +79,7 @@ fn slots(story: Story<'_>, threat: &ThreatInfo) -> Vec<Slot> {
 pub(crate) fn shared_scale(story: Story<'_>) -> Scale {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for curve in &story.0.curves {
-        let front = story.part(&curve.method) != Part::Other;
+        let front = story.part(&curve.method) != Emphasis::Other;
         for interval in curve.points.iter().filter_map(|p| story.point_value(p)) {
             let ends = if front { [interval.low, interval.high] } else { [interval.mean; 2] };
             for value in ends.into_iter().chain([interval.mean]).filter(|v| v.is_finite()) {
@@ -142,19 +142,19 @@ fn legend(story: Story<'_>, threat: &ThreatInfo, cast: &Cast) -> Vec<Key> {
         threat.levels.iter().any(at) || story.clean(method).is_some()
     };
     let mut keys: Vec<Key> = (cast.by_importance())
-        .filter(|(part, _)| *part != Part::Other)
+        .filter(|(part, _)| *part != Emphasis::Other)
         .map(|(part, name)| Key::new(*part, word(story, *part), story.method(name)))
         .collect();
-    let others = cast.methods.iter().filter(|m| m.0 == Part::Other && drawn(&m.1)).count();
+    let others = cast.methods.iter().filter(|m| m.0 == Emphasis::Other && drawn(&m.1)).count();
     if others > 0 {
-        keys.push(Key::new(Part::Other, "others", text::count(others, "more method")));
+        keys.push(Key::new(Emphasis::Other, "others", text::count(others, "more method")));
     }
     keys
 }
 
-fn word(story: Story<'_>, part: Part) -> &'static str {
+fn word(story: Story<'_>, part: Emphasis) -> &'static str {
     match part {
-        Part::Baseline if story.plain_is_enough() => "plain",
+        Emphasis::Baseline if story.plain_is_enough() => "plain",
         part => part.word(),
     }
 }
@@ -196,13 +196,13 @@ fn draw(
 /// The curve of a method; where it ends, unless it is in the background.
 fn draw_curve(
     drawing: &mut Drawing,
-    part: Part,
+    part: Emphasis,
     found: &[Option<Interval>],
     (x, y): (&[f64], &Scale),
 ) -> Option<f64> {
     let points: Vec<Option<(f64, f64)>> =
         found.iter().zip(x).map(|(a, x)| a.map(|a| (*x, y.place(a.mean)))).collect();
-    if part == Part::Other {
+    if part == Emphasis::Other {
         drawing.draw(&parts::line(part, &points));
         return None;
     }
@@ -258,7 +258,7 @@ fn level_axis(slots: &[Slot], x: &[f64], unit: &str) -> Element {
 }
 
 fn describe(story: Story<'_>, threat: &ThreatInfo, cast: &Cast) -> String {
-    let front = cast.by_importance().filter(|(part, _)| *part != Part::Other);
+    let front = cast.by_importance().filter(|(part, _)| *part != Emphasis::Other);
     let lines = front.filter_map(|(part, method)| {
         let mut last = threat.levels.iter().rev();
         let end = last.find_map(|l| Some((*l, story.value(method, &threat.name, *l)?)))?;

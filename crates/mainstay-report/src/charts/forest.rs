@@ -5,7 +5,7 @@ use mainstay::trust::{ClassCoefficients, Coefficient};
 use super::tip::Tip;
 use super::{Chart, Drawing, Table, parts};
 use crate::scale::Scale;
-use crate::story::Part;
+use crate::story::Emphasis;
 use crate::svg::Element;
 use crate::text;
 
@@ -41,7 +41,7 @@ impl<'a> Line<'a> {
 }
 
 /// The chart of one score.
-pub(crate) fn chart(found: &ClassCoefficients, refits: usize, part: Part, id: &str) -> Chart {
+pub(crate) fn chart(found: &ClassCoefficients, refits: usize, part: Emphasis, id: &str) -> Chart {
     let class = text::name(&found.class);
     let mut lines: Vec<Line<'_>> = found.features.iter().map(Line::new).collect();
     let size = |l: &Line<'_>| if l.value.is_finite() { l.value.abs() } else { 0.0 };
@@ -69,7 +69,7 @@ pub(crate) fn chart(found: &ClassCoefficients, refits: usize, part: Part, id: &s
     }
 }
 
-fn draw(id: &str, class: &str, lines: &[Line<'_>], part: Part) -> String {
+fn draw(id: &str, class: &str, lines: &[Line<'_>], part: Emphasis) -> String {
     let values = || {
         let all = lines.iter().flat_map(|l| {
             let (low, high) = l.ends.unwrap_or((l.value, l.value));
@@ -105,13 +105,13 @@ fn draw(id: &str, class: &str, lines: &[Line<'_>], part: Part) -> String {
 }
 
 /// Tooltips, one a feature.
-fn answers(drawing: &mut Drawing, lines: &[Line<'_>], part: Part) {
+fn answers(drawing: &mut Drawing, lines: &[Line<'_>], part: Emphasis) {
     for (k, line) in lines.iter().enumerate() {
         let top = TOP + ROW * k as f64;
         let hit = Element::rect((0.0, top), WIDTH, ROW).class("hit");
         let tip = Tip::new((LEFT - 12.0, top + ROW + 40.0), line.name.clone())
             .row(part, "weight", text::number(line.value))
-            .row(Part::Other, "95 % of refits", range(line.ends));
+            .row(Emphasis::Other, "95 % of refits", range(line.ends));
         drawing.place(&hit, None, &tip);
     }
 }

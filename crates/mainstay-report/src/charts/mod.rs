@@ -13,7 +13,7 @@ use mainstay::metrics::Metric;
 use serde::Serialize;
 
 use crate::scale::Scale;
-use crate::story::{Part, Story};
+use crate::story::{Emphasis, Story};
 use crate::svg::Element;
 
 /// The scale cut off where the metric ends.
@@ -55,10 +55,10 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    pub(crate) fn new(part: Part, word: &str, meaning: String) -> Self {
+    pub(crate) fn new(part: Emphasis, word: &str, meaning: String) -> Self {
         let line = Element::line((1.0, 7.0), (35.0, 7.0)).class(&format!("line {}", part.class()));
         let mut sample = key().child(&line);
-        if part != Part::Other {
+        if part != Emphasis::Other {
             sample.push(&parts::marker(part, (18.0, 7.0)));
         }
         Self { sample: sample.render(), word: word.to_owned(), meaning }

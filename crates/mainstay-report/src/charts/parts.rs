@@ -3,14 +3,14 @@
 use mainstay::compare::Interval;
 
 use crate::scale::Scale;
-use crate::story::Part;
+use crate::story::Emphasis;
 use crate::svg::{Element, path};
 
 /// Circle, square or triangle: parts differ in shape as well as in colour.
-pub(super) fn marker(part: Part, (x, y): (f64, f64)) -> Element {
+pub(super) fn marker(part: Emphasis, (x, y): (f64, f64)) -> Element {
     let shape = match part {
-        Part::Advised => Element::rect((x - 4.0, y - 4.0), 8.0, 8.0),
-        Part::Best => Element::new("path").attr(
+        Emphasis::Advised => Element::rect((x - 4.0, y - 4.0), 8.0, 8.0),
+        Emphasis::Best => Element::new("path").attr(
             "d",
             &format!(
                 "{}Z",
@@ -23,12 +23,17 @@ pub(super) fn marker(part: Part, (x, y): (f64, f64)) -> Element {
 }
 
 /// A line through points, with gaps.
-pub(super) fn line(part: Part, points: &[Option<(f64, f64)>]) -> Element {
+pub(super) fn line(part: Emphasis, points: &[Option<(f64, f64)>]) -> Element {
     Element::new("path").attr("d", &path(points)).class(&format!("line {}", part.class()))
 }
 
 /// The area between the ends of intervals; gaps split it.
-pub(super) fn band(part: Part, x: &[f64], y: &Scale, intervals: &[Option<Interval>]) -> Element {
+pub(super) fn band(
+    part: Emphasis,
+    x: &[f64],
+    y: &Scale,
+    intervals: &[Option<Interval>],
+) -> Element {
     let ends = |k: usize| {
         let interval = intervals[k]?;
         let known = interval.low.is_finite() && interval.high.is_finite();
@@ -86,7 +91,7 @@ pub(super) fn bottom_axis(
 /// Words at the ends of lines, moved apart so that none covers another.
 pub(super) fn end_words(
     x: f64,
-    mut words: Vec<(Part, String, f64)>,
+    mut words: Vec<(Emphasis, String, f64)>,
     limits: (f64, f64),
 ) -> Element {
     const APART: f64 = 14.0;

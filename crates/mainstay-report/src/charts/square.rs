@@ -7,7 +7,7 @@ use mainstay::validate::{CalibrationCurve, CalibrationPoint};
 use super::tip::Tip;
 use super::{Chart, Drawing, Key, Table, parts};
 use crate::scale::Scale;
-use crate::story::Part;
+use crate::story::Emphasis;
 use crate::svg::Element;
 use crate::text;
 
@@ -66,13 +66,13 @@ impl Frame {
         self.drawing.draw(&line);
     }
 
-    fn line(&mut self, part: Part, points: &[[f64; 2]]) {
+    fn line(&mut self, part: Emphasis, points: &[[f64; 2]]) {
         let places: Vec<Option<(f64, f64)>> = points.iter().map(|p| Some(self.at(*p))).collect();
         self.drawing.draw(&parts::line(part, &places));
     }
 
     /// The area between the ends of the intervals.
-    fn band(&mut self, part: Part, curve: &CalibrationCurve) {
+    fn band(&mut self, part: Emphasis, curve: &CalibrationCurve) {
         let upper = curve.points.iter().map(|p| [p.predicted, p.high]);
         let lower = curve.points.iter().rev().map(|p| [p.predicted, p.low]);
         let around: Vec<Option<(f64, f64)>> =
@@ -83,7 +83,7 @@ impl Frame {
     }
 
     /// A column around `x` that answers with `tip`, and a mark at its height.
-    fn place(&mut self, part: Part, point: [f64; 2], half: f64, tip: &Tip) {
+    fn place(&mut self, part: Emphasis, point: [f64; 2], half: f64, tip: &Tip) {
         let (at, height) = self.at(point);
         let from = self.x.place(point[0] - half);
         let to = self.x.place(point[0] + half);
@@ -128,7 +128,7 @@ fn reached(points: &[[f64; 2]], x: f64) -> f64 {
 }
 
 /// Sensitivity against false positive rate.
-pub(crate) fn roc(curves: &ClassCurves, part: Part, id: &str) -> Chart {
+pub(crate) fn roc(curves: &ClassCurves, part: Emphasis, id: &str) -> Chart {
     let class = text::name(&curves.class);
     let auc = curves.auc.map_or(text::DASH.into(), |v| text::fixed(v, 3));
     let description = format!("ROC curve for {class}, area {auc}.");
@@ -166,7 +166,7 @@ pub(crate) fn roc(curves: &ClassCurves, part: Part, id: &str) -> Chart {
 }
 
 /// Precision against recall.
-pub(crate) fn precision_recall(curves: &ClassCurves, part: Part, id: &str) -> Chart {
+pub(crate) fn precision_recall(curves: &ClassCurves, part: Emphasis, id: &str) -> Chart {
     let class = text::name(&curves.class);
     let area = curves.pr_auc.map_or(text::DASH.into(), |v| text::fixed(v, 3));
     let description = format!("Precision-recall curve for {class}, average precision {area}.");
@@ -205,7 +205,12 @@ pub(crate) fn precision_recall(curves: &ClassCurves, part: Part, id: &str) -> Ch
 }
 
 /// What happened against what was said.
-pub(crate) fn calibration(curve: &CalibrationCurve, class: &str, part: Part, id: &str) -> Chart {
+pub(crate) fn calibration(
+    curve: &CalibrationCurve,
+    class: &str,
+    part: Emphasis,
+    id: &str,
+) -> Chart {
     let class = text::name(class);
     let description = format!("Observed share of {class} against its predicted probability.");
     let (x, y) = (&format!("predicted probability of {class}"), "observed share");
@@ -224,7 +229,7 @@ pub(crate) fn calibration(curve: &CalibrationCurve, class: &str, part: Part, id:
         let tip = frame
             .tip(point.predicted, format!("said {}", text::percent(point.predicted)))
             .row(part, "happened", text::percent(point.observed))
-            .row(Part::Other, "95 % range", range.clone());
+            .row(Emphasis::Other, "95 % range", range.clone());
         let half = half_way(&at, point.predicted);
         frame.place(part, [point.predicted, point.observed], half, &tip);
         rows.push(vec![text::percent(point.predicted), text::percent(point.observed), range]);
@@ -242,7 +247,7 @@ pub(crate) fn calibration(curve: &CalibrationCurve, class: &str, part: Part, id:
 }
 
 /// Probabilities over refits to redrawn rows.
-pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Part, id: &str) -> Chart {
+pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Emphasis, id: &str) -> Chart {
     let class = text::name(class);
     let mean = found.mean_absolute_error.map_or(text::DASH.into(), text::percent);
     let description =
@@ -274,7 +279,7 @@ pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Part, id: &st
 }
 
 /// Tooltips for every tenth of the probabilities, and what they say as rows of a table.
-fn tenths(frame: &mut Frame, found: &Unsteadiness, part: Part) -> Vec<Vec<String>> {
+fn tenths(frame: &mut Frame, found: &Unsteadiness, part: Emphasis) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for tenth in 0..10 {
         let (from, to) = (f64::from(tenth) / 10.0, f64::from(tenth + 1) / 10.0);
@@ -290,7 +295,7 @@ fn tenths(frame: &mut Frame, found: &Unsteadiness, part: Part) -> Vec<Vec<String
         let tip = frame
             .tip(middle, heading.clone())
             .row(part, "mean width of the range", text::percent(width))
-            .row(Part::Other, "rows shown", own.len().to_string());
+            .row(Emphasis::Other, "rows shown", own.len().to_string());
         let hit = Element::rect((frame.x.place(from), TOP), (RIGHT - LEFT) / 10.0, BOTTOM - TOP);
         frame.drawing.place(&hit.class("hit"), None, &tip);
         rows.push(vec![heading, own.len().to_string(), text::percent(width)]);
@@ -299,13 +304,13 @@ fn tenths(frame: &mut Frame, found: &Unsteadiness, part: Part) -> Vec<Vec<String
 }
 
 /// Net benefit against the threshold.
-pub(crate) fn net_benefit(thresholds: &[ThresholdRow], part: Part, id: &str) -> Chart {
+pub(crate) fn net_benefit(thresholds: &[ThresholdRow], part: Emphasis, id: &str) -> Chart {
     let (drawn, rows) = draw_net_benefit(thresholds, part, id);
     let head = ["threshold", "by the model", "on every row"].map(str::to_owned).to_vec();
     Chart {
         legend: vec![
             Key::new(part, "model", "act where the probability reaches the threshold".into()),
-            Key::new(Part::Other, "all", "act on every row".into()),
+            Key::new(Emphasis::Other, "all", "act on every row".into()),
         ],
         ..chart(
             "Net benefit of acting on it".into(),
@@ -321,7 +326,7 @@ pub(crate) fn net_benefit(thresholds: &[ThresholdRow], part: Part, id: &str) -> 
 /// The drawing, and its numbers as rows of a table.
 fn draw_net_benefit(
     thresholds: &[ThresholdRow],
-    part: Part,
+    part: Emphasis,
     id: &str,
 ) -> (Option<String>, Vec<Vec<String>>) {
     let known: Vec<(&ThresholdRow, f64)> =
@@ -342,7 +347,7 @@ fn draw_net_benefit(
     frame.reference([0.0, 0.0], [1.0, 0.0]);
     let above = known.iter().filter(|(r, _)| all(r) >= floor);
     let treat_all: Vec<[f64; 2]> = above.map(|(r, _)| [r.threshold, all(r)]).collect();
-    frame.line(Part::Other, &treat_all);
+    frame.line(Emphasis::Other, &treat_all);
     let line: Vec<[f64; 2]> = known.iter().map(|(r, v)| [r.threshold, *v]).collect();
     frame.line(part, &line);
     let at: Vec<f64> = known.iter().map(|(r, _)| r.threshold).collect();
@@ -352,7 +357,7 @@ fn draw_net_benefit(
         let tip = frame
             .tip(row.threshold, format!("from {} on", text::percent(row.threshold)))
             .row(part, "by the model", own.clone())
-            .row(Part::Other, "on every row", every.clone());
+            .row(Emphasis::Other, "on every row", every.clone());
         frame.place(part, [row.threshold, *value], half_way(&at, row.threshold), &tip);
         rows.push(vec![text::percent(row.threshold), own, every]);
     }

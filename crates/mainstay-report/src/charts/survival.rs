@@ -3,7 +3,7 @@
 use super::tip::Tip;
 use super::{Chart, Drawing, Key, Table, parts};
 use crate::scale::Scale;
-use crate::story::{Part, Story};
+use crate::story::{Emphasis, Story};
 use crate::svg::Element;
 use crate::text;
 
@@ -17,7 +17,7 @@ const PLACES: usize = 9;
 
 /// How many of a method's rows survive changes of every size.
 struct Survivors {
-    part: Part,
+    part: Emphasis,
     name: String,
     /// What each row withstands, sorted; infinite where nothing flips it, negative where it is wrong.
     limits: Vec<f64>,
@@ -29,7 +29,7 @@ impl Survivors {
         limits.sort_by(f64::total_cmp);
         let part = match story.part(method) {
             // What is shown beside a baseline that is enough is not advised.
-            Part::Other => Part::Best,
+            Emphasis::Other => Emphasis::Best,
             part => part,
         };
         Self { part, name: story.method(method), limits }
@@ -197,6 +197,6 @@ fn table(words: &Words, survivors: &[Survivors], places: &[f64]) -> Table {
 }
 
 /// The word for a method's part here.
-fn word(part: Part) -> &'static str {
-    if part == Part::Best { "robust" } else { part.word() }
+fn word(part: Emphasis) -> &'static str {
+    if part == Emphasis::Best { "robust" } else { part.word() }
 }

@@ -1,6 +1,6 @@
 //! Tooltips inside a drawing: a box with a heading and a few lines, shown by the style sheet.
 
-use crate::story::Part;
+use crate::story::Emphasis;
 use crate::svg::Element;
 use crate::text;
 
@@ -13,7 +13,7 @@ const MOST: usize = 9;
 #[derive(Debug)]
 pub(crate) struct Tip {
     heading: String,
-    rows: Vec<(Part, String, String)>,
+    rows: Vec<(Emphasis, String, String)>,
     /// The place it explains; the box goes beside it.
     anchor: (f64, f64),
 }
@@ -25,7 +25,7 @@ impl Tip {
 
     pub(crate) fn row(
         mut self,
-        part: Part,
+        part: Emphasis,
         name: impl Into<String>,
         value: impl Into<String>,
     ) -> Self {

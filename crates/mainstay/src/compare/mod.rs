@@ -37,8 +37,8 @@ pub use duplicates::Duplicates;
 pub use extent::{Extent, MAX_REPEATS, MIN_REPEATS, another_repeat, usual_rows};
 pub use labels::LabelAudit;
 pub use outcome::{
-    Advice, Cell, ClassCount, CoefficientPair, Comparison, Curve, DataSummary, Interval,
-    MethodInfo, Point, RadiusSample, Role, Settings, SuspectRow, ThreatInfo, WorstRow,
+    Advice, Cell, ClassCount, CoefficientPair, Comparison, Curve, CurvePoint, DataSummary,
+    Interval, MethodInfo, RadiusSample, Role, Settings, SuspectRow, ThreatInfo, WorstRow,
 };
 pub use roster::{on_request, roster};
 pub use session::{Session, Subject};

@@ -117,7 +117,7 @@ pub struct ThreatInfo {
 
 /// What one level of damage does to one method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct CurvePoint {
     /// How much damage.
     pub level: f64,
     /// The metric of the comparison over repeats; absent if no cell could be run or the metric is not defined.
@@ -139,7 +139,7 @@ pub struct Curve {
     /// Which threat.
     pub threat: String,
     /// By level.
-    pub points: Vec<Point>,
+    pub points: Vec<CurvePoint>,
 }
 
 /// The answer in words, with the numbers behind it.

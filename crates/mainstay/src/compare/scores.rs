@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::bootstrap::Bootstrap;
-use super::outcome::{Cell, Curve, Interval, Point};
+use super::outcome::{Cell, Curve, CurvePoint, Interval};
 use super::wording::sign;
 use crate::metrics::Metric;
 use crate::stress::{CLEAN, Trial};
@@ -91,7 +91,7 @@ impl<'a> Scores<'a> {
                     .then(|| format!("{title} is not defined for this method or these rows"))
             };
             let problem = if value.is_none() { problem.or_else(undefined) } else { None };
-            Point { level, value, accuracy, log_loss, problem }
+            CurvePoint { level, value, accuracy, log_loss, problem }
         };
         let points = levels.iter().enumerate().map(point).collect();
         Curve { method: method.into(), threat: threat.into(), points }

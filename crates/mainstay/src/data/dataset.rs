@@ -23,7 +23,12 @@ pub struct Dataset {
 impl Dataset {
     /// Checks that the parts fit together: equal lengths, finite features, at least two classes.
     pub fn new(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
-        let data = Self::batch(features, labels, n_classes, None)?;
+        check_cells(&features)?;
+        Self::of_checked_cells(features, labels, n_classes)
+    }
+
+    fn of_checked_cells(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
+        let data = Self::assembled(features, labels, n_classes, None)?;
         let present = count(&data.labels, n_classes).iter().filter(|&&c| c > 0).count();
         if present < 2 {
             let text = "the labels contain only one class; a classifier needs two";
@@ -49,13 +54,16 @@ impl Dataset {
         n_classes: usize,
         weights: Option<Vec<f64>>,
     ) -> Result<Self> {
-        if let Some((row, column, value)) = features.first_not_finite() {
-            return Err(Error::BadCell {
-                row,
-                column: column.to_string(),
-                problem: format!("{value} is not a finite number; drop or impute it"),
-            });
-        }
+        check_cells(&features)?;
+        Self::assembled(features, labels, n_classes, weights)
+    }
+
+    fn assembled(
+        features: Matrix,
+        labels: Vec<usize>,
+        n_classes: usize,
+        weights: Option<Vec<f64>>,
+    ) -> Result<Self> {
         let bad = |what: String| Err(Error::BadData(what));
         let (n, p) = (features.nrows(), features.ncols());
         if n == 0 || p == 0 {
@@ -79,6 +87,9 @@ impl Dataset {
     /// For methods whose table entry allows NaN only: elsewhere a 0 in place of a missing value would be a
     /// silent imputation.
     pub fn with_missing(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
+        if features.first_not_finite().is_none() {
+            return Self::of_checked_cells(features, labels, n_classes);
+        }
         Self::new(features.nan_to_zero(), labels, n_classes)
     }
 
@@ -218,4 +229,15 @@ pub(super) fn count(labels: &[usize], n_classes: usize) -> Vec<usize> {
         counts[label] += 1;
     }
     counts
+}
+/// An error that names the first cell that is not a finite number.
+fn check_cells(features: &Matrix) -> Result<()> {
+    match features.first_not_finite() {
+        None => Ok(()),
+        Some((row, column, value)) => Err(Error::BadCell {
+            row,
+            column: column.to_string(),
+            problem: format!("{value} is not a finite number; drop or impute it"),
+        }),
+    }
 }

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::row_hash::{hash, mix, scattered};
 use super::uncertainty::Key;
 use super::{Dataset, Positions};
 use crate::linalg::Row;
@@ -219,36 +220,6 @@ fn kinds(data: &Dataset, hashed: &[(u64, usize)]) -> (Vec<usize>, Vec<usize>) {
         }
     }
     (rows, ends)
-}
-
-/// A number that looks random, the same for every `i` (the finaliser of splitmix64).
-fn scattered(i: usize) -> u64 {
-    let mut z = (i as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
-fn mix(h: u64, v: u64) -> u64 {
-    (h ^ v).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
-}
-
-/// A fixed hash of the nonzero entries; equal rows hash equally however they are stored.
-///
-/// Entries are mixed one by one and added up, so that the work is not one long chain.
-fn hash(row: Row<'_>) -> u64 {
-    let mix = |(j, v): (usize, f64)| {
-        let place = (j as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x243F_6A88_85A3_08D3;
-        let mixed = (v.to_bits() ^ place).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        if v == 0.0 { 0 } else { mixed ^ (mixed >> 29) }
-    };
-    match row {
-        Row::Dense(values) => {
-            values.iter().enumerate().fold(0, |h: u64, (j, v)| h.wrapping_add(mix((j, *v))))
-        }
-        Row::Sparse(..) => row.entries().fold(0, |h: u64, entry| h.wrapping_add(mix(entry))),
-    }
 }
 
 /// What tells rows apart: their nonzeros and their known error.

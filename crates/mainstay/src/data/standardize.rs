@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::linalg::vector::vectorized;
-use crate::linalg::{Dense, Matrix, Row};
+use crate::linalg::{ColumnRanges, Dense, Matrix};
 
 /// Whether features are standardised before a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,40 +39,36 @@ impl Standardize {
     ///
     /// Missing cells (NaN) do not count.
     pub fn learn(x: &Matrix, weights: Option<&[f64]>) -> Self {
-        let (n, p) = (x.nrows(), x.ncols());
-        if x.values().iter().any(|v| v.is_nan()) {
-            return Self::from_measured(&x.to_dense(), weights);
-        }
-        let unit = vec![1.0; n];
+        Self::learn_with_ranges(x, weights).0
+    }
+
+    /// The same, and for dense rows the range of every column over the rows that count.
+    pub(crate) fn learn_with_ranges(
+        x: &Matrix,
+        weights: Option<&[f64]>,
+    ) -> (Self, Option<ColumnRanges>) {
+        let unit = vec![1.0; x.nrows()];
+        let given = weights;
         let weights = weights.unwrap_or(&unit);
         let total: f64 = weights.iter().sum();
         let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
-        let means = x.tr_mul_vec(&shares);
-        // Entries that are not stored are zeros: each contributes mean^2.
-        let mut variance: Vec<f64> = vec![0.0; p];
-        let mut stored = vec![0.0; p];
-        for (row, share) in x.rows().zip(&shares) {
-            if let Row::Dense(values) = row {
-                vectorized(|| add_squares(&mut variance, values, &means, *share));
-                continue;
-            }
-            for (j, v) in row.entries() {
-                variance[j] += share * (v - means[j]) * (v - means[j]);
-                stored[j] += share;
-            }
+        let (means, ranges) = x.tr_mul_vec_and_ranges(&shares);
+        let (variance, stored) = stored_squares(x, &means, &shares);
+        // A missing cell leaves nothing else; numbers at the end of their range may do the same.
+        let unclear = means.iter().chain(&variance).any(|v| v.is_nan());
+        if unclear && x.values().iter().any(|v| v.is_nan()) {
+            return (Self::from_measured(&x.to_dense(), given), ranges);
         }
-        if matches!(x, Matrix::Dense(_)) {
-            stored.fill(shares.iter().sum());
-        }
-        let scales = (0..p)
+        let scales = (0..means.len())
             .map(|j| {
+                // Entries that are not stored are zeros: each contributes mean^2.
                 let absent = (1.0 - stored[j]).max(0.0);
                 let sd = (variance[j] + absent * means[j] * means[j]).sqrt();
                 let constant = sd <= 1e-12 * means[j].abs().max(1.0) || !sd.is_finite();
                 if constant { 1.0 } else { sd }
             })
             .collect();
-        Self { means, scales }
+        (Self { means, scales }, ranges)
     }
 
     fn from_measured(x: &Dense, weights: Option<&[f64]>) -> Self {
@@ -117,7 +113,7 @@ impl Standardize {
         let mut out = x.to_dense();
         let p = out.ncols();
         for i in 0..out.nrows() {
-            vectorized(|| self.apply_to(0..p, out.row_mut(i)));
+            vectorized!(self.apply_to(0..p, out.row_mut(i)));
         }
         out
     }
@@ -144,7 +140,7 @@ impl Standardize {
             for i in 0..n {
                 block.extend_from_slice(&x.row(i)[columns.clone()]);
                 let start = i * columns.len();
-                vectorized(|| self.apply_to(columns.clone(), &mut block[start..]));
+                vectorized!(self.apply_to(columns.clone(), &mut block[start..]));
             }
             let block = Dense::from_rows(n, columns.len(), block);
             largest = f64::max(largest, block.max_abs());
@@ -162,11 +158,59 @@ impl Standardize {
     }
 }
 
-/// Adds `share` times the squared distances of `values` from `means`.
+/// Squared distances of stored entries from `means`, each times the share of its row, and the shares of the rows that store
+/// an entry, one of both for each column.
+fn stored_squares(x: &Matrix, means: &[f64], shares: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let mut squares: Vec<f64> = vec![0.0; means.len()];
+    if let Matrix::Dense(x) = x {
+        vectorized!(add_squares(&mut squares, x, means, shares));
+        return (squares, vec![shares.iter().sum(); means.len()]);
+    }
+    let mut stored = vec![0.0; means.len()];
+    for (row, share) in x.rows().zip(shares) {
+        for (j, v) in row.entries() {
+            squares[j] += share * (v - means[j]) * (v - means[j]);
+            stored[j] += share;
+        }
+    }
+    (squares, stored)
+}
+
+/// Adds the squared distances of all rows from `means`, each times its share; four rows at a time, so that the sums are
+/// not read and written for each.
 #[inline(always)]
-fn add_squares(sums: &mut [f64], values: &[f64], means: &[f64], share: f64) {
-    for ((sum, v), mean) in sums.iter_mut().zip(values).zip(means) {
-        *sum += share * (v - mean) * (v - mean);
+fn add_squares(sums: &mut [f64], x: &Dense, means: &[f64], shares: &[f64]) {
+    let (groups, rest) = shares.as_chunks::<4>();
+    for (group, &shares) in groups.iter().enumerate() {
+        let first = 4 * group;
+        let rows = [x.row(first), x.row(first + 1), x.row(first + 2), x.row(first + 3)];
+        add_squares_of(sums, rows, means, shares);
+    }
+    for (i, &share) in rest.iter().enumerate() {
+        add_squares_of(sums, [x.row(4 * groups.len() + i)], means, [share]);
+    }
+}
+
+#[inline(always)]
+fn add_squares_of<const N: usize>(
+    sums: &mut [f64],
+    rows: [&[f64]; N],
+    means: &[f64],
+    shares: [f64; N],
+) {
+    let p = sums.len();
+    let means = &means[..p];
+    // Never: it tells the compiler that no index is out of range.
+    if rows.iter().any(|row| row.len() != p) {
+        return;
+    }
+    for j in 0..p {
+        let mut sum = sums[j];
+        for (row, share) in rows.iter().zip(shares) {
+            let apart = row[j] - means[j];
+            sum += share * apart * apart;
+        }
+        sums[j] = sum;
     }
 }
 

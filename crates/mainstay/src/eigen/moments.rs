@@ -48,7 +48,7 @@ enum Store {
 }
 
 /// One class: its Gram matrix or its rows.
-pub(super) enum Part {
+pub(super) enum ClassMoments {
     Gram(Dense),
     Rows(Dense),
 }
@@ -143,7 +143,7 @@ impl Moments {
                 control.check()?;
                 let mut sums = vec![GramSum::new(order); classes];
                 let rows = chunk * CHUNK..n.min((chunk + 1) * CHUNK);
-                vector::vectorized(|| push_rows(&reader, data, rows, &mut sums));
+                vector::vectorized!(push_rows(&reader, data, rows, &mut sums));
                 Ok(sums.into_iter().map(|s| s.finish().into_data()).collect::<Vec<_>>())
             };
             let mut grams = vec![vec![0.0; order * order]; classes];
@@ -253,12 +253,12 @@ impl Moments {
     }
 
     /// Class `k`.
-    pub(super) fn part(&self, k: usize) -> Part {
+    pub(super) fn part(&self, k: usize) -> ClassMoments {
         let order = self.n_features() + 1;
         let dense = |data: &Vec<f64>| Dense::from_rows(data.len() / order, order, data.clone());
         match &self.store {
-            Store::Grams(grams) => Part::Gram(dense(&grams[k])),
-            Store::Rows(rows) => Part::Rows(dense(&rows[k])),
+            Store::Grams(grams) => ClassMoments::Gram(dense(&grams[k])),
+            Store::Rows(rows) => ClassMoments::Rows(dense(&rows[k])),
         }
     }
 
@@ -267,7 +267,7 @@ impl Moments {
         let p = self.n_features();
         let (center, scale) = (&self.units.center, &self.units.scale);
         match self.part(k) {
-            Part::Gram(gram) => {
+            ClassMoments::Gram(gram) => {
                 let n = gram[(p, p)];
                 let square = |j: usize| {
                     // The last column holds minus the sums.
@@ -276,7 +276,7 @@ impl Moments {
                 };
                 Diagonal { w: (0..p).map(square).collect(), gamma: n }
             }
-            Part::Rows(rows) => {
+            ClassMoments::Rows(rows) => {
                 let mut out = Diagonal::constant(p, 0.0);
                 for i in 0..rows.nrows() {
                     let row = rows.row(i);
@@ -295,10 +295,10 @@ impl Moments {
     pub(super) fn ratios(&self, planes: &[(&[f64], f64)]) -> Option<Vec<f64>> {
         /// Share of the terms that must be left after cancellation.
         const KEPT: f64 = 1e-5;
-        let parts: Vec<Part> = (0..planes.len()).map(|k| self.part(k)).collect();
-        let square = |part: &Part, z: &[f64]| match part {
-            Part::Rows(rows) => Some(vector::norm_sq(&rows.mul_vec(z))),
-            Part::Gram(gram) => {
+        let parts: Vec<ClassMoments> = (0..planes.len()).map(|k| self.part(k)).collect();
+        let square = |part: &ClassMoments, z: &[f64]| match part {
+            ClassMoments::Rows(rows) => Some(vector::norm_sq(&rows.mul_vec(z))),
+            ClassMoments::Gram(gram) => {
                 let value = vector::dot(z, &gram.mul_vec(z));
                 let size: f64 = (0..z.len()).map(|j| gram[(j, j)].sqrt() * z[j].abs()).sum();
                 (value > KEPT * size * size).then_some(value)
@@ -318,8 +318,8 @@ impl Moments {
     pub(super) fn mean_score(&self, k: usize, w: &[f64]) -> f64 {
         let p = self.n_features();
         let (sums, n): (Vec<f64>, f64) = match self.part(k) {
-            Part::Gram(gram) => ((0..p).map(|j| -gram[(j, p)]).collect(), gram[(p, p)]),
-            Part::Rows(rows) => {
+            ClassMoments::Gram(gram) => ((0..p).map(|j| -gram[(j, p)]).collect(), gram[(p, p)]),
+            ClassMoments::Rows(rows) => {
                 let root: Vec<f64> = (0..rows.nrows()).map(|i| -rows[(i, p)]).collect();
                 let sums = rows.tr_mul_vec(&root);
                 (sums[..p].to_vec(), root.iter().map(|r| r * r).sum())

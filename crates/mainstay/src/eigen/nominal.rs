@@ -2,7 +2,7 @@
 
 use super::generalized_eigen::{self, Eigenpair};
 use super::lanczos::{self, DiagonalPlusGram};
-use super::moments::{Moments, Part};
+use super::moments::{ClassMoments, Moments};
 use super::problem::{Diagonal, Penalty, Regularization, ScaledDiagonal};
 use super::units::PlaneUnits;
 use crate::control::Control;
@@ -53,7 +53,7 @@ pub(super) fn pair(
     let penalty = |own, other| Penalty::new(kind, delta, own, other);
     let (forth, back) = (penalty(&own, &other), penalty(&other, &own));
     let (eigenpairs, poor) = match (moments.part(a), moments.part(b)) {
-        (Part::Gram(g), Part::Gram(h)) => {
+        (ClassMoments::Gram(g), ClassMoments::Gram(h)) => {
             let ends = |g: &Dense, h: &Dense, penalty: &Penalty| {
                 let (mut n, mut d) = (g.clone(), h.clone());
                 ScaledDiagonal::new(&penalty.numerator, units).add_to(&mut n);
@@ -68,7 +68,7 @@ pub(super) fn pair(
             }
             ([first, second], condition < ILL_CONDITIONED)
         }
-        (Part::Rows(x), Part::Rows(y)) => {
+        (ClassMoments::Rows(x), ClassMoments::Rows(y)) => {
             let one = |x: &Dense, y: &Dense, penalty: &Penalty| {
                 smallest_of_rows((x, y), penalty, kind, units, control)
             };
@@ -148,12 +148,12 @@ pub(super) fn norm_robust(
         ))
     };
     let eigenpair = match (moments.part(a), moments.part(b)) {
-        (Part::Gram(mut g), Part::Gram(mut h)) => {
+        (ClassMoments::Gram(mut g), ClassMoments::Gram(mut h)) => {
             ScaledDiagonal::new(&Diagonal::constant(p, eta_a), units).add_to(&mut g);
             ScaledDiagonal::new(&Diagonal::constant(p, -eta_b), units).add_to(&mut h);
             generalized_eigen::smallest_positive(&g, &h)?.ok_or_else(none)?
         }
-        (Part::Rows(x), Part::Rows(y)) => {
+        (ClassMoments::Rows(x), ClassMoments::Rows(y)) => {
             return norm_robust_of_rows(units, (&x, &y), eta_a, eta_b)?.ok_or_else(none);
         }
         _ => return Err(Error::Numerical("sums of different kinds".into())),

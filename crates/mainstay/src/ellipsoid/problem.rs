@@ -54,7 +54,7 @@ impl Problem<'_> {
         let p = w.len();
         let one = |(shape, row): (&View<'_>, &mut [f64])| {
             let (own, image) = row.split_at_mut(p);
-            vector::vectorized(|| pull(*shape, w, own, image));
+            vector::vectorized!(pull(*shape, w, own, image));
         };
         let rows = out.data_mut().par_chunks_mut(2 * p);
         self.shapes.par_iter().zip(rows).with_min_len(self.grain()).for_each(one);

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::{Compensated, Dense, Matrix, Row, vector};
+use super::{ColumnRanges, Compensated, Dense, Matrix, Row, vector};
 
 /// Rows worth a task of their own.
 const ROWS_PER_TASK: usize = 512;
@@ -46,64 +46,6 @@ impl ColumnSums {
     }
 }
 
-/// The range of every column, zeros that are not stored included.
-struct Ranges {
-    low: Vec<f64>,
-    high: Vec<f64>,
-}
-
-impl Ranges {
-    fn new(x: &Matrix) -> Self {
-        let p = x.ncols();
-        let (mut low, mut high) = match x {
-            Matrix::Dense(x) if x.nrows() > 0 => (x.row(0).to_vec(), x.row(0).to_vec()),
-            _ => (vec![0.0; p], vec![0.0; p]),
-        };
-        // Smallest and largest numbers are the same whatever the order.
-        let parts: Vec<Self> = (0..x.nrows().div_ceil(ROWS_PER_SUM))
-            .into_par_iter()
-            .map(|block| {
-                let mut part = Self { low: low.clone(), high: high.clone() };
-                let first = block * ROWS_PER_SUM;
-                let rows = first..x.nrows().min(first + ROWS_PER_SUM);
-                vector::vectorized(|| part.widen(x, rows));
-                part
-            })
-            .collect();
-        for part in parts {
-            (0..p).for_each(|j| low[j] = low[j].min(part.low[j]));
-            (0..p).for_each(|j| high[j] = high[j].max(part.high[j]));
-        }
-        Self { low, high }
-    }
-
-    /// Takes some of the rows in.
-    #[inline(always)]
-    fn widen(&mut self, x: &Matrix, rows: std::ops::Range<usize>) {
-        for i in rows {
-            match x.row(i) {
-                Row::Dense(row) => {
-                    for ((v, low), high) in row.iter().zip(&mut self.low).zip(&mut self.high) {
-                        *low = if *v < *low { *v } else { *low };
-                        *high = if *v > *high { *v } else { *high };
-                    }
-                }
-                row @ Row::Sparse(..) => {
-                    for (j, v) in row.entries() {
-                        self.low[j] = if v < self.low[j] { v } else { self.low[j] };
-                        self.high[j] = if v > self.high[j] { v } else { self.high[j] };
-                    }
-                }
-            }
-        }
-    }
-
-    /// The largest absolute value of a column.
-    fn size(&self, j: usize) -> f64 {
-        self.low[j].abs().max(self.high[j].abs())
-    }
-}
-
 /// The power of two that makes two numbers about equal when one is multiplied and the other divided by it.
 fn balancing(weight: f64, size: f64) -> f64 {
     if weight == 0.0 || size == 0.0 {
@@ -114,7 +56,57 @@ fn balancing(weight: f64, size: f64) -> f64 {
     f64::from_bits(ratio.to_bits() & (0x7FF << 52))
 }
 
+/// Rows with what sums as if in twice the precision need to know of their columns, looked at once.
+pub struct Accurate<'a> {
+    x: &'a Matrix,
+    ranges: ColumnRanges,
+}
+
+impl Accurate<'_> {
+    /// $w^\top x_i + b$ of every row, each with a bound on its error (Ogita, Rump and Oishi's for compensated products).
+    pub fn scores(&self, w: &[f64], b: f64) -> Scores {
+        let sizes = || (0..w.len()).map(|j| (w[j].abs(), self.ranges.size(j)));
+        let magnitude: f64 = b.abs() + sizes().map(|(w, x)| w * x).sum::<f64>();
+        let factors_in_range = sizes().all(|(w, x)| w.max(x) < LARGEST);
+        if magnitude < LARGEST && !factors_in_range {
+            // Moving a power of two from one factor to the other changes no product.
+            let shifts: Vec<f64> = sizes().map(|(w, x)| balancing(w, x)).collect();
+            let w: Vec<f64> = w.iter().zip(&shifts).map(|(w, shift)| w / shift).collect();
+            return self.x.scale_columns(&shifts).scores_within(&w, b, magnitude, true);
+        }
+        self.x.scores_within(w, b, magnitude, magnitude < LARGEST)
+    }
+
+    /// $\sum_i a_i x_i$ for numbers that add up to zero but for rounding, or exactly as they are where they need not.
+    ///
+    /// Where they add up to zero, any number may be taken from a column: its sum is taken over what is left of the
+    /// middle of its range. The bound covers what they fail to add up to, as if it came from the farthest row.
+    pub fn sums(&self, a: &[f64], add_up_to_zero: bool) -> ColumnSums {
+        let (x, ranges) = (self.x, &self.ranges);
+        let centred = add_up_to_zero && matches!(x, Matrix::Dense(_));
+        let middle: Vec<f64> = (0..x.ncols())
+            .map(|j| if centred { f64::midpoint(ranges.low[j], ranges.high[j]) } else { 0.0 })
+            .collect();
+        let (mut total, mut size) = (Compensated::default(), Compensated::default());
+        for a in a {
+            total.add(*a);
+            size.add(a.abs());
+        }
+        let open = if add_up_to_zero { 2.0 * total.value().abs() } else { 0.0 };
+        let squared = (a.len() as f64 * f64::EPSILON).powi(2);
+        let part = open + (8.0 * f64::EPSILON + squared) * size.value();
+        let far = |j: usize| (ranges.high[j] - middle[j]).max(middle[j] - ranges.low[j]);
+        let errors = (0..x.ncols()).map(|j| part * far(j)).collect();
+        ColumnSums { values: x.compensated_sums(a, &middle), errors }
+    }
+}
+
 impl Matrix {
+    /// The same rows for sums as if in twice the precision. Cost: a pass over the rows.
+    pub fn accurate(&self) -> Accurate<'_> {
+        Accurate { x: self, ranges: self.ranges() }
+    }
+
     /// $w^\top x_i + b$ of every row, as if in twice the precision where digits would be lost otherwise.
     pub fn scores(&self, w: &[f64], b: f64) -> Vec<f64> {
         let largest = vector::norm_inf(self.values()).mul_add(vector::norm_1(w), b.abs());
@@ -126,21 +118,6 @@ impl Matrix {
             *score += b;
         }
         scores
-    }
-
-    /// $w^\top x_i + b$ of every row, each with a bound on its error (Ogita, Rump and Oishi's for compensated products).
-    pub fn accurate_scores(&self, w: &[f64], b: f64) -> Scores {
-        let ranges = Ranges::new(self);
-        let sizes = || (0..w.len()).map(|j| (w[j].abs(), ranges.size(j)));
-        let magnitude: f64 = b.abs() + sizes().map(|(w, x)| w * x).sum::<f64>();
-        let factors_in_range = sizes().all(|(w, x)| w.max(x) < LARGEST);
-        if magnitude < LARGEST && !factors_in_range {
-            // Moving a power of two from one factor to the other changes no product.
-            let shifts: Vec<f64> = sizes().map(|(w, x)| balancing(w, x)).collect();
-            let w: Vec<f64> = w.iter().zip(&shifts).map(|(w, shift)| w / shift).collect();
-            return self.scale_columns(&shifts).scores_within(&w, b, magnitude, true);
-        }
-        self.scores_within(w, b, magnitude, magnitude < LARGEST)
     }
 
     /// Scores whose terms add up to at most `magnitude`; `in_range` if no error term leaves the range of numbers.
@@ -155,29 +132,6 @@ impl Matrix {
         Scores { values, errors }
     }
 
-    /// $\sum_i a_i x_i$ for numbers that add up to zero but for rounding, or exactly as they are where they need not.
-    ///
-    /// Where they add up to zero, any number may be taken from a column: its sum is taken over what is left of the
-    /// middle of its range. The bound covers what they fail to add up to, as if it came from the farthest row.
-    pub fn accurate_sums(&self, a: &[f64], add_up_to_zero: bool) -> ColumnSums {
-        let ranges = Ranges::new(self);
-        let centred = add_up_to_zero && matches!(self, Self::Dense(_));
-        let middle: Vec<f64> = (0..self.ncols())
-            .map(|j| if centred { f64::midpoint(ranges.low[j], ranges.high[j]) } else { 0.0 })
-            .collect();
-        let (mut total, mut size) = (Compensated::default(), Compensated::default());
-        for a in a {
-            total.add(*a);
-            size.add(a.abs());
-        }
-        let open = if add_up_to_zero { 2.0 * total.value().abs() } else { 0.0 };
-        let squared = (a.len() as f64 * f64::EPSILON).powi(2);
-        let part = open + (8.0 * f64::EPSILON + squared) * size.value();
-        let far = |j: usize| (ranges.high[j] - middle[j]).max(middle[j] - ranges.low[j]);
-        let errors = (0..self.ncols()).map(|j| part * far(j)).collect();
-        ColumnSums { values: self.compensated_sums(a, &middle), errors }
-    }
-
     /// $w^\top x_i + b$ of every row by compensated sums.
     fn compensated_scores(&self, w: &[f64], b: f64) -> Vec<f64> {
         let mut scores = vec![0.0; self.nrows()];
@@ -185,7 +139,12 @@ impl Matrix {
             let first = task * ROWS_PER_TASK;
             let one = |i: usize| self.row(first + i).compensated_dot(w, b);
             let whole = match self {
-                Self::Dense(x) => vector::vectorized(|| dots_together(x, first, (w, b), scores)),
+                Self::Dense(x) if vector::has_fused() => {
+                    vector::vectorized!(dots_together::<true>(x, first, (w, b), scores))
+                }
+                Self::Dense(x) => {
+                    vector::vectorized!(dots_together::<false>(x, first, (w, b), scores))
+                }
                 Self::Sparse(_) => 0,
             };
             for (i, score) in scores.iter_mut().enumerate().skip(whole) {
@@ -199,17 +158,12 @@ impl Matrix {
     fn compensated_sums(&self, a: &[f64], middle: &[f64]) -> Vec<f64> {
         let sum_of = |(block, a): (usize, &[f64])| {
             let mut sums = ManySums::new(middle.len());
-            let counted = a.iter().enumerate().filter(|(_, a)| **a != 0.0);
-            vector::vectorized(|| {
-                for (i, a) in counted {
-                    match self.row(block * ROWS_PER_SUM + i) {
-                        Row::Dense(row) => sums.add_row(*a, row, middle),
-                        row @ Row::Sparse(..) => {
-                            row.entries().for_each(|(j, v)| sums.add_product(j, *a, v));
-                        }
-                    }
-                }
-            });
+            let first = block * ROWS_PER_SUM;
+            if vector::has_fused() {
+                vector::vectorized!(sums.add_rows::<true>(self, (first, a), middle));
+            } else {
+                vector::vectorized!(sums.add_rows::<false>(self, (first, a), middle));
+            }
             sums.finish()
         };
         let parts: Vec<_> = a.par_chunks(ROWS_PER_SUM).enumerate().map(sum_of).collect();
@@ -224,7 +178,12 @@ impl Matrix {
 /// Compensated inner products of rows from `first` on, as many at a time as fill vector registers; how many of `scores`
 /// were filled. Each is summed as by [`Row::compensated_dot`].
 #[inline(always)]
-fn dots_together(x: &Dense, first: usize, (w, b): (&[f64], f64), scores: &mut [f64]) -> usize {
+fn dots_together<const FUSED: bool>(
+    x: &Dense,
+    first: usize,
+    (w, b): (&[f64], f64),
+    scores: &mut [f64],
+) -> usize {
     const LANES: usize = 8;
     let (groups, _) = scores.as_chunks_mut::<LANES>();
     let mut columns = vec![[0.0; LANES]; w.len()];
@@ -237,10 +196,12 @@ fn dots_together(x: &Dense, first: usize, (w, b): (&[f64], f64), scores: &mut [f
         let mut sums = [Compensated::new(b); LANES];
         for (column, w) in columns.iter().zip(w) {
             for lane in 0..LANES {
-                sums[lane].add_product(column[lane], *w);
+                sums[lane].add_product_by::<FUSED>(column[lane], *w);
             }
         }
-        *out = sums.map(Compensated::value);
+        for lane in 0..LANES {
+            out[lane] = sums[lane].value();
+        }
     }
     filled
 }
@@ -256,12 +217,30 @@ impl ManySums {
         Self { sums: vec![0.0; count], errors: vec![0.0; count] }
     }
 
+    /// Adds the rows of `x` from `first` on, as many as there are numbers `a` to multiply them by.
     #[inline(always)]
-    fn add_row(&mut self, a: f64, row: &[f64], middle: &[f64]) {
+    fn add_rows<const FUSED: bool>(
+        &mut self,
+        x: &Matrix,
+        (first, a): (usize, &[f64]),
+        middle: &[f64],
+    ) {
+        for (i, a) in a.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+            match x.row(first + i) {
+                Row::Dense(row) => self.add_row::<FUSED>(*a, row, middle),
+                row @ Row::Sparse(..) => {
+                    row.entries().for_each(|(j, v)| self.add_product(j, *a, v));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_row<const FUSED: bool>(&mut self, a: f64, row: &[f64], middle: &[f64]) {
         let columns = self.sums.iter_mut().zip(&mut self.errors);
         for (((sum, errors), v), m) in columns.zip(row).zip(middle) {
             let mut both = Compensated::from_parts(*sum, *errors);
-            both.add_product(a, v - m);
+            both.add_product_by::<FUSED>(a, v - m);
             (*sum, *errors) = both.parts();
         }
     }
@@ -290,7 +269,7 @@ mod tests {
         let x = Matrix::from(Dense::from_rows(2, 2, vec![far + 3.0, far, far - 1.0, far + 2.0]));
         // w = (1 + 2^-40, -1): the scores are 3 + 2^11 + 3 * 2^-40 and -3 + 2^11 - 2^-40, plus b.
         let small = 2f64.powi(-40);
-        let found = x.accurate_scores(&[1.0 + small, -1.0], -2048.0);
+        let found = x.accurate().scores(&[1.0 + small, -1.0], -2048.0);
         assert_eq!(found.values, [3.0 + 3.0 * small, -3.0 - small]);
         assert!(found.errors.iter().all(|e| *e < 1e-14));
     }
@@ -301,7 +280,7 @@ mod tests {
         let (huge, tiny) = (2f64.powi(1000), 2f64.powi(-975));
         let small = 2f64.powi(-50);
         let x = Matrix::from(Dense::from_rows(1, 2, vec![tiny * (1.0 + small), tiny]));
-        let found = x.accurate_scores(&[huge * (1.0 + small), -huge], 0.0);
+        let found = x.accurate().scores(&[huge * (1.0 + small), -huge], 0.0);
         assert_eq!(found.values, [2f64.powi(25) * small * (2.0 + small)]);
         assert!(found.errors[0] < 1e-20, "{:?}", found.errors);
     }
@@ -313,11 +292,11 @@ mod tests {
         let far = 2f64.powi(51);
         let x = Matrix::from(Dense::from_rows(3, 1, vec![far + 1.0, far + 2.0, far + 4.0]));
         for balanced in [true, false] {
-            let found = x.accurate_sums(&[1.0, 1.0, -2.0], balanced);
+            let found = x.accurate().sums(&[1.0, 1.0, -2.0], balanced);
             assert_eq!(found.values, [-5.0]);
             assert_eq!(found.errors[0] < 1e-13, balanced);
         }
-        let open = x.accurate_sums(&[1.0, 1.0, -1.0], true);
+        let open = x.accurate().sums(&[1.0, 1.0, -1.0], true);
         assert!(open.errors[0] >= 2.0 && open.longest() >= 2.0 + open.values[0].abs());
     }
 
@@ -327,7 +306,7 @@ mod tests {
         let x = Dense::from_fn(21, 11, |i, j| (1e8 + (i * 17 + j * 5) as f64).sqrt());
         let w: Vec<f64> = (0..11).map(|j| f64::from(j - 5) / 3.0).collect();
         let x = Matrix::from(x);
-        let found = x.accurate_scores(&w, 0.1).values;
+        let found = x.accurate().scores(&w, 0.1).values;
         for (i, score) in found.iter().enumerate() {
             assert_eq!(*score, x.row(i).compensated_dot(&w, 0.1));
         }
@@ -340,8 +319,8 @@ mod tests {
         let a = [0.5, -1.0, 0.5];
         let wanted = [-4.0, 0.75];
         for x in [Some(Matrix::from(dense)), csr].into_iter().flatten() {
-            assert_eq!(x.accurate_sums(&a, true).values, wanted);
-            assert_eq!(x.accurate_scores(&[1.0, 2.0], 1.0).values, [3.0, 3.0, -2.0]);
+            assert_eq!(x.accurate().sums(&a, true).values, wanted);
+            assert_eq!(x.accurate().scores(&[1.0, 2.0], 1.0).values, [3.0, 3.0, -2.0]);
         }
     }
 }

@@ -129,14 +129,14 @@ impl Dense {
     /// `self * v`.
     pub fn mul_vec(&self, v: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.nrows];
-        vector::vectorized(|| self.mul_rows(0, v, &mut out));
+        vector::vectorized!(self.mul_rows(0, v, &mut out));
         out
     }
 
     /// `self' * v`.
     pub fn tr_mul_vec(&self, v: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.ncols];
-        vector::vectorized(|| self.add_rows(0..self.nrows, v, &mut out));
+        vector::vectorized!(self.add_rows(0..self.nrows, v, &mut out));
         out
     }
 
@@ -237,7 +237,8 @@ impl Dense {
         let mut i = rows.start;
         while i + 4 <= rows.end {
             let w = [r[i], r[i + 1], r[i + 2], r[i + 3]];
-            let [a, b, c, d] = [i, i + 1, i + 2, i + 3].map(|i| self.row(i));
+            // Not by `map`, which is not inlined into code for wider vectors.
+            let (a, b, c, d) = (self.row(i), self.row(i + 1), self.row(i + 2), self.row(i + 3));
             i += 4;
             if w == [0.0; 4] {
                 continue;

@@ -28,7 +28,7 @@ impl GrowingCholesky {
     pub fn push(&mut self, mut border: Vec<f64>) -> bool {
         let k = self.order();
         debug_assert_eq!(border.len(), k + 1);
-        vector::vectorized(|| self.forward(&mut border));
+        vector::vectorized!(self.forward(&mut border));
         let left = border[k] - vector::norm_sq(&border[..k]);
         if left <= 1e-14 * border[k] || !left.is_finite() {
             return false;
@@ -41,7 +41,7 @@ impl GrowingCholesky {
     /// Solves `a x = b`.
     pub fn solve(&self, b: &[f64]) -> Vec<f64> {
         let mut x = b.to_vec();
-        vector::vectorized(|| {
+        vector::vectorized!({
             self.forward(&mut x);
             for (i, row) in self.rows.iter().enumerate().rev() {
                 x[i] /= row[i];

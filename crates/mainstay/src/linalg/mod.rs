@@ -16,12 +16,13 @@ mod low_rank;
 mod matrix;
 mod pivoted;
 mod products;
+mod ranges;
 mod row;
 mod stacked;
 mod storage;
 pub mod vector;
 
-pub use accurate::{ColumnSums, Scores};
+pub use accurate::{Accurate, ColumnSums, Scores};
 pub use compensated::Compensated;
 pub use csr::Csr;
 pub use dense::Dense;
@@ -31,6 +32,7 @@ pub use growing::GrowingCholesky;
 pub use low_rank::DiagonalPlusRows;
 pub use matrix::Matrix;
 pub use pivoted::PivotedCholesky;
+pub use ranges::ColumnRanges;
 pub use row::Row;
 
 /// A divisor, at least: keeps a quotient finite where its denominator vanishes.

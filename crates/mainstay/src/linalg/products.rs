@@ -1,19 +1,24 @@
 //! Products of feature matrices with vectors and with themselves, in parallel over fixed chunks of rows.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Dense, Matrix, vector};
+use super::{ColumnRanges, Dense, Matrix, vector};
 
 /// Rows per parallel task. Fixed, and partial results are added in order, so that sums do not
 /// depend on the number of threads.
 const CHUNK: usize = 2048;
+/// Rows that are looked at twice while they are in the fast cache; a multiple of the rows that are added together.
+const BLOCK: usize = 32;
 
 impl Matrix {
     /// `self * w`.
     pub fn mul_vec(&self, w: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.nrows()];
         out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
-            vector::vectorized(|| {
+            vector::vectorized!({
                 let start = chunk * CHUNK;
                 if let Self::Dense(m) = self {
                     return m.mul_rows(start, w, out);
@@ -36,10 +41,28 @@ impl Matrix {
         )
     }
 
+    /// `self' * r` with the bits of [`Matrix::tr_mul_vec`], and for dense rows the range of every column over the rows whose
+    /// entry of `r` is not zero, in one pass.
+    pub fn tr_mul_vec_and_ranges(&self, r: &[f64]) -> (Vec<f64>, Option<ColumnRanges>) {
+        let Self::Dense(m) = self else { return (self.tr_mul_vec(r), None) };
+        let (sums, ranges) = self.reduce_chunks(
+            self.ncols(),
+            |rows, out: &mut (Vec<f64>, ColumnRanges)| {
+                vector::vectorized!({
+                    add_rows_and_ranges(m, rows, r, out);
+                })
+            },
+            |len| (vec![0.0; len], ColumnRanges::empty(len)),
+            |total, part| {
+                vector::axpy(1.0, &part.0, &mut total.0);
+                total.1.join(&part.1);
+            },
+        );
+        (sums, Some(ranges))
+    }
+
     /// `self' * r` of two vectors in one pass over the rows, which is most of the cost.
     pub fn tr_mul_pair(&self, r: [&[f64]; 2]) -> [Vec<f64>; 2] {
-        /// Few enough for the fast cache, a multiple of the rows that are added together.
-        const BLOCK: usize = 32;
         self.reduce_chunks(
             self.ncols(),
             |rows, out: &mut [Vec<f64>; 2]| {
@@ -62,7 +85,7 @@ impl Matrix {
     /// Adds `r` times some of the rows to `out`.
     fn add_rows(&self, rows: std::ops::Range<usize>, r: &[f64], out: &mut [f64]) {
         match self {
-            Self::Dense(m) => vector::vectorized(|| m.add_rows(rows, r, out)),
+            Self::Dense(m) => vector::vectorized!(m.add_rows(rows, r, out)),
             Self::Sparse(_) => {
                 for i in rows.filter(|&i| r[i] != 0.0) {
                     self.row(i).add_scaled_to(r[i], out);
@@ -141,6 +164,27 @@ impl Matrix {
             next = last;
         }
         total
+    }
+}
+
+/// Adds `r` times some of the rows to the sums, and takes those whose entry of `r` is not zero into the ranges.
+#[inline(always)]
+fn add_rows_and_ranges(
+    x: &Dense,
+    rows: Range<usize>,
+    r: &[f64],
+    (sums, ranges): &mut (Vec<f64>, ColumnRanges),
+) {
+    for start in rows.clone().step_by(BLOCK) {
+        let block = start..rows.end.min(start + BLOCK);
+        x.add_rows(block.clone(), r, sums);
+        if r[block.clone()].contains(&0.0) {
+            for i in block.filter(|&i| r[i] != 0.0) {
+                ranges.widen(x, i..i + 1);
+            }
+        } else {
+            ranges.widen(x, block);
+        }
     }
 }
 

@@ -2,9 +2,34 @@
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 /// Runs `work`, whose loops are compiled once for each family of vector instructions, with the widest
-/// the processor has. Pays for loops that are long or heavy; `work` should be inlined into the call.
+/// the processor has. Pays for loops that are long or heavy.
+///
+/// Only what is inlined into the call is: see the macro of the same name, which sees to it.
 pub fn vectorized<T>(work: impl FnOnce() -> T) -> T {
     pulp::Arch::new().dispatch(work)
+}
+
+/// The macro; the function has the same name.
+mod inlined {
+    /// Evaluates an expression by the function of the same name, inlined whatever its size: a closure that the compiler
+    /// leaves alone is compiled once, for the oldest processor of the family (decision 0080). Functions that it calls need
+    /// `#[inline(always)]` for the same reason.
+    macro_rules! vectorized {
+        ($work:expr) => {
+            $crate::linalg::vector::vectorized(
+                #[inline(always)]
+                || $work,
+            )
+        };
+    }
+    pub(crate) use vectorized;
+}
+pub(crate) use inlined::vectorized;
+
+/// Whether code run by [`vectorized`] has an instruction that multiplies and adds with one rounding.
+pub fn has_fused() -> bool {
+    let known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    known && !matches!(pulp::Arch::new(), pulp::Arch::Scalar)
 }
 
 /// Inner product. Eight accumulators let the compiler use vector registers.
@@ -107,7 +132,7 @@ pub fn clip(v: f64, top: f64) -> f64 {
 /// Largest absolute entry; 0 for an empty slice.
 pub fn norm_inf(a: &[f64]) -> f64 {
     let larger = |m: f64, v: f64| if v > m { v } else { m };
-    vectorized(|| {
+    vectorized!({
         let (chunks, rest) = a.as_chunks::<8>();
         let mut most = [0.0; 8];
         for chunk in chunks {
@@ -124,7 +149,7 @@ pub fn all_finite(a: &[f64]) -> bool {
     // Their exponent has all bits set: one more carries into the sign. No branches, any vector unit.
     const EXPONENT: u64 = 0x7FF0_0000_0000_0000;
     const ONE_MORE: u64 = 0x0010_0000_0000_0000;
-    let carried = vectorized(|| a.iter().fold(0, |m, v| m | ((v.to_bits() & EXPONENT) + ONE_MORE)));
+    let carried = vectorized!(a.iter().fold(0, |m, v| m | ((v.to_bits() & EXPONENT) + ONE_MORE)));
     carried >> 63 == 0
 }
 

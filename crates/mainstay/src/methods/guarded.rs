@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::Method;
-use super::remedies::{checked, one_sided, predicted};
+use super::one_sided;
+use super::remedies::checked;
 use crate::control::Control;
 use crate::data::{Dataset, NanRule};
 use crate::error::{Error, Result};
@@ -21,7 +22,6 @@ pub(super) struct Guarded {
     /// Folds times repeats of a cross-validation, as far as they were asked for.
     splits: f64,
     nan: NanRule,
-    remedy: String,
     method: Method,
     params: Value,
 }
@@ -35,7 +35,6 @@ impl Guarded {
             kernel: kernel.is_some_and(|kernel| kernel != "linear"),
             splits: number("n_repeats").unwrap_or(1.0) * number("n_folds").unwrap_or(10.0),
             nan: method.nan_rule(params),
-            remedy: remedy(method.name, &method.defaults(), params),
             method: *method,
             params: params.clone(),
         }
@@ -72,7 +71,7 @@ impl Guarded {
         if said.is_some() && trying.is_none() {
             return Ok(fitted);
         }
-        let Some(finding) = one_sided(&predicted(&fitted, data, self.nan)?, data) else {
+        let Some(finding) = one_sided::finding(&fitted.model, data, self.nan)? else {
             return Ok(fitted);
         };
         let found = match trying {
@@ -85,7 +84,8 @@ impl Guarded {
             }
             (Some(_), None) => {}
             (None, found) => {
-                let remedy = found.unwrap_or_else(|| self.remedy.clone());
+                let usual = || remedy(self.method.name, &self.method.defaults(), &self.params);
+                let remedy = found.unwrap_or_else(usual);
                 fitted.warnings.push(format!("{finding}; {remedy}"));
             }
         }
@@ -205,22 +205,6 @@ mod tests {
         assert_eq!(told("regec", &json!({"regularization": "cross"})), tikhonov);
         assert_ne!(told("regec", &json!({"regularization": "tikhonov"})), tikhonov);
         assert!(told("missing-lp", &json!({"class_weight": null})).contains("smaller `budget`"));
-    }
-
-    /// Twenty rows of the rarer class on the same side as the others, one apart.
-    #[test]
-    fn a_model_that_is_nearly_constant_is_told_too() {
-        let x: Vec<f64> = (0..100).map(|i| if i == 0 { 9.0 } else { f64::from(i % 5) }).collect();
-        let y = (0..100).map(|i| usize::from(i % 5 == 0)).collect();
-        let data = Dataset::new(Dense::from_rows(100, 1, x).into(), y, 2).unwrap();
-        let predicted: Vec<usize> = (0..100).map(|i| usize::from(i == 0)).collect();
-        let found = one_sided(&predicted, &data).unwrap();
-        assert!(
-            found.ends_with("all but 1 of 100 training rows, of which 20 are of other classes")
-        );
-        let two: Vec<usize> = (0..100).map(|i| usize::from(i < 2)).collect();
-        assert_eq!(one_sided(&two, &data), None);
-        assert_eq!(one_sided(&[1; 100], &data).unwrap(), one_sided(&[0; 100], &data).unwrap());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod guarded;
+mod one_sided;
 mod partitioned;
 mod remedies;
 

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::one_sided::{one_sided, predicted};
 use super::{Method, calibrate};
 use crate::control::Control;
-use crate::data::{Dataset, NanRule};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::Fitted;
 
 /// Entries of the features up to which remedies are tried: beyond, a few more fits would take too long unasked.
 const MOST_ENTRIES: f64 = 2e6;
@@ -16,9 +16,6 @@ const MOST_ENTRIES: f64 = 2e6;
 const MOST_TRIES: usize = 6;
 /// A remedy helps if the mean share of right answers over the classes exceeds a constant model's by this.
 const BETTER: f64 = 0.05;
-/// A model that calls fewer rows something else than its usual answer than this share of those that are is as good as
-/// constant: it misses nine of ten.
-const NEARLY: f64 = 0.1;
 
 /// Parameters to change.
 struct Remedy(Vec<(&'static str, Value)>);
@@ -30,38 +27,6 @@ impl fmt::Display for Remedy {
             write!(f, "{join}`{name}` = {value}")?;
         }
         Ok(())
-    }
-}
-
-/// Classes of the training rows as the model predicts them.
-pub(super) fn predicted(fitted: &Fitted, data: &Dataset, nan: NanRule) -> Result<Vec<usize>> {
-    match nan {
-        NanRule::Zero => fitted.model.predict(&nan.apply(data.features().clone())),
-        NanRule::Refuse | NanRule::Keep => fitted.model.predict(data.features()),
-    }
-}
-
-/// What to say about predictions for the training rows that are all of one class, or nearly so.
-pub(super) fn one_sided(predicted: &[usize], data: &Dataset) -> Option<String> {
-    // A row of weight zero is as good as absent.
-    let counts = |i: usize| data.weights().is_none_or(|weights| weights[i] > 0.0);
-    let rows: Vec<usize> = (0..predicted.len()).filter(|&i| counts(i)).collect();
-    let mut calls = vec![0_usize; data.n_classes()];
-    for &i in &rows {
-        calls[predicted[i]] += 1;
-    }
-    let usual = (0..calls.len()).max_by_key(|&k| calls[k])?;
-    let called = rows.len() - calls[usual];
-    let others = rows.iter().filter(|&&i| data.labels()[i] != usual).count();
-    if called == 0 {
-        Some("the model predicts one class for all training rows".into())
-    } else if (called as f64) < NEARLY * others as f64 {
-        Some(format!(
-            "the model predicts one class for all but {called} of {} training rows, of which {others} are of other classes",
-            rows.len()
-        ))
-    } else {
-        None
     }
 }
 
@@ -112,7 +77,7 @@ fn helps(
         Err(Error::Interrupted) => return Err(Error::Interrupted),
         Err(_) => return Ok(false),
     };
-    let found = predicted(&fitted, data, method.nan_rule(&changed))?;
+    let found = predicted(&fitted.model, data, method.nan_rule(&changed))?;
     let (right, constant) = balance(&found, data);
     Ok(one_sided(&found, data).is_none() && right >= constant + BETTER)
 }

@@ -63,7 +63,12 @@ pub struct Fitted {
     /// The dual points behind the certificates, one for each, where [`Control::with_proof`] asked for them and the
     /// method has a form of them that can be checked.
     pub proof: Option<Vec<DualPoint>>,
+    /// The version of this library that made the fit; absent in files of versions that did not say.
+    pub fitted_by: Option<String>,
 }
+
+/// The most characters that a version has.
+const LONGEST_VERSION: usize = 40;
 
 impl Fitted {
     /// A fit without certificate.
@@ -81,6 +86,7 @@ impl Fitted {
             route: Vec::new(),
             training: None,
             proof: None,
+            fitted_by: Some(env!("CARGO_PKG_VERSION").to_owned()),
         }
     }
 
@@ -193,6 +199,17 @@ struct File {
     training: Option<TrainingSummary>,
     #[serde(default)]
     proof: Option<Vec<DualPoint>>,
+    #[serde(default)]
+    fitted_by: Option<String>,
+}
+
+/// An error if a text from a file, which may be shown on a terminal, is not like a version.
+fn check_version(text: &str) -> Result<()> {
+    let letter = |c: char| c.is_ascii_alphanumeric() || ".+-".contains(c);
+    if text.len() <= LONGEST_VERSION && text.chars().all(letter) {
+        return Ok(());
+    }
+    Err(Error::BadModel("`fitted_by` is not the number of a version".into()))
 }
 
 impl TryFrom<File> for Fitted {
@@ -209,7 +226,9 @@ impl TryFrom<File> for Fitted {
             route,
             training,
             proof,
+            fitted_by,
         } = file;
+        check_version(fitted_by.as_deref().unwrap_or_default())?;
         proof::validate(proof.as_deref().unwrap_or_default())?;
         if let Some(summary) = &training {
             summary.validate(model.n_features(), model.n_classes())?;
@@ -231,6 +250,7 @@ impl TryFrom<File> for Fitted {
             route,
             training,
             proof,
+            fitted_by,
         })
     }
 }
@@ -241,8 +261,9 @@ impl Serialize for Fitted {
         #[serde(transparent)]
         struct Number(#[serde(with = "crate::json::number")] f64);
 
-        let some = [!self.route.is_empty(), self.training.is_some(), self.proof.is_some()];
-        let count = 6 + some.into_iter().filter(|there| *there).count();
+        let there = [self.training.is_some(), self.proof.is_some(), self.fitted_by.is_some()];
+        let some = [!self.route.is_empty()].into_iter().chain(there);
+        let count = 6 + some.filter(|there| *there).count();
         let mut fields = out.serialize_struct("Fitted", count)?;
         fields.serialize_field("model", &self.model)?;
         fields.serialize_field("certificates", &self.certificates)?;
@@ -262,6 +283,10 @@ impl Serialize for Fitted {
         match &self.proof {
             Some(proof) => fields.serialize_field("proof", proof)?,
             None => fields.skip_field("proof")?,
+        }
+        match &self.fitted_by {
+            Some(version) => fields.serialize_field("fitted_by", version)?,
+            None => fields.skip_field("fitted_by")?,
         }
         fields.end()
     }
@@ -305,6 +330,20 @@ mod tests {
         assert_ne!(other, text);
         let error = serde_json::from_str::<Fitted>(&other).unwrap_err().to_string();
         assert!(error.contains("`__dict_`"), "{error}");
+    }
+
+    #[test]
+    fn a_fit_says_which_version_made_it_and_one_that_does_not_is_read_too() {
+        let text = serde_json::to_string(&typed()).unwrap();
+        let stated = format!(",\"fitted_by\":\"{}\"", env!("CARGO_PKG_VERSION"));
+        assert!(text.ends_with(&format!("{stated}}}")), "{text}");
+        let silent = text.replace(&stated, "");
+        let fitted: Fitted = serde_json::from_str(&silent).unwrap();
+        assert_eq!(fitted.fitted_by, None);
+        assert_eq!(serde_json::to_string(&fitted).unwrap(), silent);
+        let forged = text.replace(&stated, ",\"fitted_by\":\"\\u001b[2J\"");
+        let error = serde_json::from_str::<Fitted>(&forged).unwrap_err().to_string();
+        assert!(error.contains("`fitted_by`"), "{error}");
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! How the training rows spread, computed when somebody asks.
 //!
 //! Distances of training rows cost as much as a small fit, and most fits are never asked about them. So a fit keeps a
-//! few of its rows, in standard units, until the spread is needed: by `trust`, or for a file. The rows themselves are
+//! few of its rows until the spread is needed: by `trust`, or for a file. The rows themselves are
 //! in no file.
 
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::training::FeatureRanges;
+use super::training::{FeatureRanges, standard_cells};
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::linalg::{Cholesky, Dense, vector};
+use crate::linalg::{Cholesky, Dense, Matrix, vector};
 use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage, ShrinkageRule};
 
 /// Multiplications spent on correlations; beyond it they come from equally spaced rows.
@@ -45,11 +45,22 @@ pub struct LazySpread {
     found: OnceLock<Option<Spread>>,
 }
 
-/// Training rows in standard units, a missing cell at its mean, and their weights.
+/// Training rows as they were, what standard units are, and the weights of the rows.
 #[derive(Debug, Clone)]
 struct Sample {
-    z: Dense,
+    rows: Dense,
+    means: Vec<f64>,
+    deviations: Vec<f64>,
     weights: Option<Vec<f64>>,
+}
+
+impl Sample {
+    /// The rows in standard units, a missing cell at its mean.
+    fn standardized(&self) -> Dense {
+        let (n, p) = (self.rows.nrows(), self.rows.ncols());
+        let cells = |i| standard_cells(self.rows.row(i), &self.means, &self.deviations);
+        Dense::from_rows(n, p, (0..n).flat_map(cells).collect())
+    }
 }
 
 impl LazySpread {
@@ -61,15 +72,16 @@ impl LazySpread {
         if rows.len() < FEWEST_ROWS {
             return Self::default();
         }
-        let mut z = Vec::with_capacity(rows.len() * p);
-        let mut row = vec![0.0; p];
-        for &i in &rows {
-            row.fill(0.0);
-            data.features().row(i).add_scaled_to(1.0, &mut row);
-            z.extend(ranges.standard_cells(&row));
-        }
         let weights = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
-        let sample = Sample { z: Dense::from_rows(rows.len(), p, z), weights };
+        let sample = Sample {
+            rows: match data.features() {
+                Matrix::Dense(x) => x.select_rows(&rows),
+                x @ Matrix::Sparse(_) => x.select_rows(&rows).to_dense(),
+            },
+            means: ranges.means.clone(),
+            deviations: ranges.deviations.clone(),
+            weights,
+        };
         Self { sample: Some(sample), found: OnceLock::new() }
     }
 
@@ -110,7 +122,8 @@ impl<'de> Deserialize<'de> for LazySpread {
 
 impl Spread {
     fn learn(sample: &Sample) -> Option<Self> {
-        let (z, p) = (&sample.z, sample.z.ncols());
+        let z = &sample.standardized();
+        let p = z.ncols();
         let (covariance, shrinkage) = covariance(z, sample.weights.as_deref()).ok()?;
         let factor = Cholesky::new(&covariance)?;
         let total = sample.weights.as_ref().map_or(z.nrows() as f64, |w| w.iter().sum());

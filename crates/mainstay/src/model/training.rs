@@ -1,15 +1,13 @@
 //! What a model remembers of its training rows as a whole: numbers, means, deviations, ranges, how they spread.
 //!
 //! No single row can be read off it, apart from the smallest and largest value of every feature.
-#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use serde::{Deserialize, Serialize};
 
 use super::spread::LazySpread;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
-use crate::linalg::vector::{self, vectorized};
-use crate::linalg::{Matrix, Row};
+use crate::linalg::{Matrix, vector};
 
 /// Features beyond which nothing is kept of single features.
 const MOST_FEATURES: usize = 10_000;
@@ -116,16 +114,16 @@ impl TrainingSummary {
 
 impl FeatureRanges {
     fn learn(data: &Dataset, kept: &[usize]) -> Self {
-        let Standardize { means, scales: deviations } =
-            Standardize::learn(data.features(), data.weights());
+        let (Standardize { means, scales: deviations }, ranges) =
+            Standardize::learn_with_ranges(data.features(), data.weights());
         let p = means.len();
-        let (mut minima, mut maxima) = (vec![f64::INFINITY; p], vec![f64::NEG_INFINITY; p]);
         let mut stored = vec![0_usize; p];
-        for &i in kept {
-            if let Row::Dense(values) = data.features().row(i) {
-                vectorized(|| widen(&mut minima, &mut maxima, values));
-                continue;
-            }
+        let (mut minima, mut maxima) = match ranges {
+            Some(ranges) => (ranges.low, ranges.high),
+            None => (vec![f64::INFINITY; p], vec![f64::NEG_INFINITY; p]),
+        };
+        let sparse = kept.iter().filter(|_| matches!(data.features(), Matrix::Sparse(_)));
+        for &i in sparse {
             for (j, v) in data.features().row(i).entries().filter(|(_, v)| !v.is_nan()) {
                 (minima[j], maxima[j]) = (minima[j].min(v), maxima[j].max(v));
                 stored[j] += 1;
@@ -144,22 +142,18 @@ impl FeatureRanges {
 
     /// A row in standard units; a missing cell is at its mean.
     pub fn standard(&self, row: &[f64]) -> Vec<f64> {
-        self.standard_cells(row).collect()
-    }
-
-    pub(super) fn standard_cells(&self, row: &[f64]) -> impl Iterator<Item = f64> {
-        let cells = row.iter().zip(self.means.iter().zip(&self.deviations));
-        cells.map(|(v, (m, d))| if v.is_nan() { 0.0 } else { (v - m) / d })
+        standard_cells(row, &self.means, &self.deviations).collect()
     }
 }
 
-/// Takes a row into the ranges; NaN is neither smaller nor larger than anything.
-#[inline(always)]
-fn widen(minima: &mut [f64], maxima: &mut [f64], values: &[f64]) {
-    for ((low, high), &v) in minima.iter_mut().zip(maxima).zip(values) {
-        *low = if v < *low { v } else { *low };
-        *high = if v > *high { v } else { *high };
-    }
+/// A row in standard units; a missing cell is at its mean.
+pub(super) fn standard_cells(
+    row: &[f64],
+    means: &[f64],
+    deviations: &[f64],
+) -> impl Iterator<Item = f64> {
+    let cells = row.iter().zip(means.iter().zip(deviations));
+    cells.map(|(v, (m, d))| if v.is_nan() { 0.0 } else { (v - m) / d })
 }
 
 #[cfg(test)]

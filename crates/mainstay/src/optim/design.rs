@@ -4,6 +4,7 @@
 //! from zero are centred where a free intercept makes up for it. Where there are more columns than
 //! rows the optimum of a rotation-invariant penalty lies in the span of the rows, so that coordinates
 //! in it replace the features and nothing of order p x p is formed.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use std::ops::Range;
 
@@ -57,18 +58,39 @@ impl Extent {
     fn of(x: &Dense, shares: &[f64], rows: Range<usize>) -> Self {
         let first = x.row(rows.start).to_vec();
         let mut all = Self { low: first.clone(), high: first, sum: vec![0.0; x.ncols()] };
-        vector::vectorized(|| {
-            for i in rows {
-                let share = shares[i];
-                let sums = all.low.iter_mut().zip(&mut all.high).zip(&mut all.sum);
-                for (v, ((low, high), sum)) in x.row(i).iter().zip(sums) {
-                    *low = if *v < *low { *v } else { *low };
-                    *high = if *v > *high { *v } else { *high };
-                    *sum += share * v;
-                }
+        vector::vectorized!({
+            let mut i = rows.start;
+            while i + 4 <= rows.end {
+                let four = [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)];
+                all.take(four, [shares[i], shares[i + 1], shares[i + 2], shares[i + 3]]);
+                i += 4;
+            }
+            for i in i..rows.end {
+                all.take([x.row(i)], [shares[i]]);
             }
         });
         all
+    }
+
+    /// Takes rows in, several at a time so that the sums are not read and written for each.
+    #[inline(always)]
+    fn take<const N: usize>(&mut self, rows: [&[f64]; N], shares: [f64; N]) {
+        let p = self.sum.len();
+        let (lows, highs, sums) = (&mut self.low[..p], &mut self.high[..p], &mut self.sum[..p]);
+        // Never: it tells the compiler that no index is out of range.
+        if rows.iter().any(|row| row.len() != p) {
+            return;
+        }
+        for j in 0..p {
+            let (mut low, mut high, mut sum) = (lows[j], highs[j], sums[j]);
+            for (row, share) in rows.iter().zip(shares) {
+                let v = row[j];
+                low = if v < low { v } else { low };
+                high = if v > high { v } else { high };
+                sum += share * v;
+            }
+            (lows[j], highs[j], sums[j]) = (low, high, sum);
+        }
     }
 
     fn join(mut self, next: &Self) -> Self {

@@ -1,9 +1,10 @@
 //! What one row changes: a round of the online learner, section 3 of Dekel and Shamir (2008).
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use serde::{Deserialize, Serialize};
 
 use crate::linalg::{Row, vector::vectorized};
-use crate::uncertainty::{Deletions, Gain, gains};
+use crate::uncertainty::{Deletions, Gain, gains, largest_gain};
 
 /// One binary problem: the present hypothesis, and what turns it into the mean of all so far.
 ///
@@ -47,6 +48,8 @@ pub(crate) struct UpdateRule<'a> {
     /// No set can gain more than this times the largest $y w_j x_j$, less `relief`; infinite with values of 0.
     reach: f64,
     relief: f64,
+    /// Whether a set has one feature at most, which takes no search.
+    one_at_most: bool,
 }
 
 impl<'a> UpdateRule<'a> {
@@ -58,7 +61,8 @@ impl<'a> UpdateRule<'a> {
         // Equal values: every deleted unit of value also relieves the demand.
         let relief = if most <= least { demand * set.budget() } else { 0.0 };
         let reach = if least == 0.0 { f64::INFINITY } else { set.budget() / least };
-        Self { set, demand, c, intercept, reach, relief }
+        let one_at_most = set.takes_one() && demand >= 0.0;
+        Self { set, demand, c, intercept, reach, relief, one_at_most }
     }
 }
 
@@ -108,6 +112,13 @@ impl Learner {
         if intact + (rule.reach * largest - rule.relief).max(0.0) <= 0.0 {
             return None;
         }
+        if rule.one_at_most {
+            let value = rule.set.values()[0];
+            return match largest_gain(row, &self.weights, y, rule.demand, value) {
+                None => (intact > 0.0).then(Vec::new),
+                Some(item) => (intact + item.gain > 0.0).then(|| vec![item.feature]),
+            };
+        }
         gains(row, &self.weights, y, rule.demand, rule.set.values(), items);
         if items.is_empty() {
             return (intact > 0.0).then(Vec::new);
@@ -121,7 +132,7 @@ impl Learner {
         let kept: Vec<(usize, f64, f64)> =
             deleted.iter().map(|&j| (j, self.weights[j], self.changes[j])).collect();
         match row {
-            Row::Dense(x) => vectorized(|| {
+            Row::Dense(x) => vectorized!({
                 for ((w, changes), x) in self.weights.iter_mut().zip(&mut self.changes).zip(x) {
                     change.apply(w, changes, *x);
                 }
@@ -151,7 +162,7 @@ struct WeightChange {
 }
 
 impl WeightChange {
-    #[inline]
+    #[inline(always)]
     fn apply(self, weight: &mut f64, changes: &mut f64, x: f64) {
         let next = (*weight + self.step * x).max(-self.c).min(self.c);
         *changes += self.round * (next - *weight);
@@ -159,29 +170,32 @@ impl WeightChange {
     }
 }
 
+#[inline(always)]
+fn dense_score_and_largest(x: &[f64], w: &[f64], y: f64) -> (f64, f64) {
+    let mut sums = [0.0; 8];
+    let mut tops = [0.0; 8];
+    let (x8, x_rest) = x.as_chunks::<8>();
+    let (w8, w_rest) = w.as_chunks::<8>();
+    for (x, w) in x8.iter().zip(w8) {
+        for k in 0..8 {
+            let part = y * x[k] * w[k];
+            sums[k] += part;
+            tops[k] = if part > tops[k] { part } else { tops[k] };
+        }
+    }
+    let (mut sum, mut top) =
+        (sums.iter().sum::<f64>(), tops.iter().fold(0.0, |m: f64, v| m.max(*v)));
+    for (x, w) in x_rest.iter().zip(w_rest) {
+        sum += y * x * w;
+        top = top.max(y * x * w);
+    }
+    (sum, top)
+}
+
 /// $y\,w^\top x$ and the largest $y\,w_jx_j$ (at least 0), in one pass.
 fn score_and_largest(row: Row<'_>, w: &[f64], y: f64) -> (f64, f64) {
     match row {
-        Row::Dense(x) => {
-            let mut sums = [0.0; 8];
-            let mut tops = [0.0; 8];
-            let (x8, x_rest) = x.as_chunks::<8>();
-            let (w8, w_rest) = w.as_chunks::<8>();
-            for (x, w) in x8.iter().zip(w8) {
-                for k in 0..8 {
-                    let part = y * x[k] * w[k];
-                    sums[k] += part;
-                    tops[k] = if part > tops[k] { part } else { tops[k] };
-                }
-            }
-            let (mut sum, mut top) =
-                (sums.iter().sum::<f64>(), tops.iter().fold(0.0, |m: f64, v| m.max(*v)));
-            for (x, w) in x_rest.iter().zip(w_rest) {
-                sum += y * x * w;
-                top = top.max(y * x * w);
-            }
-            (sum, top)
-        }
+        Row::Dense(x) => vectorized!(dense_score_and_largest(x, w, y)),
         Row::Sparse(indices, values) => {
             indices.iter().zip(values).fold((0.0, 0.0), |(sum, top), (&j, x)| {
                 let part = y * x * w[j as usize];

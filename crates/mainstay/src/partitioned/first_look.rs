@@ -189,7 +189,7 @@ impl FirstLook {
     fn take_moments(&mut self, block: &Block<'_>) {
         let mut full = vec![0.0; self.columns];
         let (classes, lowest, highest) = (&mut self.classes, &mut self.lowest, &mut self.highest);
-        vector::vectorized(|| {
+        vector::vectorized!({
             each_row(block, &mut full, |label, weight, values| {
                 let class = &mut classes[label];
                 class.rows += 1;
@@ -205,7 +205,7 @@ impl FirstLook {
         for class in classes.iter_mut().filter(|class| class.weight > 0.0) {
             class.mean.iter_mut().for_each(|m| *m /= class.weight);
         }
-        vector::vectorized(|| {
+        vector::vectorized!({
             each_row(block, &mut full, |label, weight, values| {
                 let class = &mut classes[label];
                 for ((square, mean), x) in class.squares.iter_mut().zip(&class.mean).zip(values) {

@@ -318,7 +318,7 @@ fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk, mut data: Vec<f64>) ->
     let (p, height) = (x.ncols(), rows.len());
     data.clear();
     data.reserve(height * p);
-    vector::vectorized(|| {
+    vector::vectorized!({
         for i in rows {
             if ask.means.is_empty() {
                 data.extend(x.row(i).iter().zip(&ask.factors).map(|(x, t)| x * t));

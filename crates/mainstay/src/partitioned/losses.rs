@@ -1,7 +1,5 @@
 //! Penalised and stable losses over partitions: one binary problem for every class, all in one pass.
 
-use std::sync::Arc;
-
 use super::ask::Point;
 use super::continuation::{Continuation, Limits};
 use super::first_look::FirstLook;
@@ -66,7 +64,7 @@ impl ClassPlan for Spec {
             intercept: self.fit_intercept,
             total: side.total,
         };
-        Ok(LossProblem { problem, positive: side.positive, gram: Arc::clone(&sample.gram) })
+        Ok(LossProblem { problem, positive: side.positive, gram: sample.gram()? })
     }
 
     fn one_sided(&self, _: &FirstLook) -> Result<(f64, f64)> {

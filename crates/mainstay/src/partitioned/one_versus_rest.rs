@@ -210,7 +210,7 @@ impl<P: ClassPlan> Task for OneVersusRest<P> {
         let (factors, sides) =
             open_classes(look, self.plan.class_weight(), self.plan.free_intercept())?;
         let units = self.plan.units(look, factors)?;
-        let sample = Sample::new(look, &units)?;
+        let sample = Sample::new(look, &units);
         let mut limits = self.plan.limits();
         limits.passes = limits.passes.min(MOST_PASSES);
         limits.tol *= self.plan.aim();

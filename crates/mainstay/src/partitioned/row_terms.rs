@@ -71,10 +71,10 @@ impl Losses {
         let mut out = Self { value: zeros(), slope: zeros(), bend: zeros() };
         // One loop per loss: a choice inside it would keep it from using vectors.
         match loss {
-            Loss::Logistic => vectorized(|| fill(Loss::Logistic, margins, &mut out)),
-            Loss::Hinge => vectorized(|| fill(Loss::Hinge, margins, &mut out)),
-            Loss::SquaredHinge => vectorized(|| fill(Loss::SquaredHinge, margins, &mut out)),
-            Loss::ModifiedHuber => vectorized(|| fill(Loss::ModifiedHuber, margins, &mut out)),
+            Loss::Logistic => vectorized!(fill(Loss::Logistic, margins, &mut out)),
+            Loss::Hinge => vectorized!(fill(Loss::Hinge, margins, &mut out)),
+            Loss::SquaredHinge => vectorized!(fill(Loss::SquaredHinge, margins, &mut out)),
+            Loss::ModifiedHuber => vectorized!(fill(Loss::ModifiedHuber, margins, &mut out)),
         }
         out
     }

@@ -1,7 +1,7 @@
 //! A start from the sample of the first look: solved in memory, it saves two to three passes.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::ask::PassAsk;
 use super::block::Block;
@@ -64,18 +64,20 @@ impl Sampling {
     }
 }
 
-/// Sampled rows and their moments.
+/// Sampled rows.
 pub(super) struct Sample {
     block: Block<'static>,
     pass: PassAsk,
-    /// Mean of $(z, 1)(z, 1)^\top$.
-    pub gram: Arc<Dense>,
+    /// Total weight.
+    weight: f64,
+    /// See [`Sample::gram`].
+    gram: OnceLock<Arc<Dense>>,
     /// Whether it holds all rows.
     whole: bool,
 }
 
 impl Sample {
-    pub(super) fn new(look: &FirstLook, units: &Units) -> Result<Self> {
+    pub(super) fn new(look: &FirstLook, units: &Units) -> Self {
         let labels: Vec<usize> = look.sample.iter().map(|d| d.label).collect();
         let weights: Vec<f64> = look.sample.iter().map(|d| d.weight).collect();
         let pass = units.pass();
@@ -92,14 +94,17 @@ impl Sample {
     }
 
     /// A sample that was drawn elsewhere; `weight` is its total weight.
-    pub(super) fn of(
-        block: Block<'static>,
-        pass: PassAsk,
-        weight: f64,
-        whole: bool,
-    ) -> Result<Self> {
-        let gram = Arc::new(mean_gram(&block, &pass, weight)?);
-        Ok(Self { block, pass, gram, whole })
+    pub(super) fn of(block: Block<'static>, pass: PassAsk, weight: f64, whole: bool) -> Self {
+        Self { block, pass, weight, gram: OnceLock::new(), whole }
+    }
+
+    /// Mean of $(z, 1)(z, 1)^\top$, computed when it is first asked for: some problems never do.
+    pub(super) fn gram(&self) -> Result<Arc<Dense>> {
+        if let Some(gram) = self.gram.get() {
+            return Ok(Arc::clone(gram));
+        }
+        let gram = Arc::new(mean_gram(&self.block, &self.pass, self.weight)?);
+        Ok(Arc::clone(self.gram.get_or_init(|| gram)))
     }
 
     /// Number of rows.
@@ -201,5 +206,28 @@ impl Sample {
         let question = [continuation.question()];
         let mut answers = continuation.problem().look(&self.part(rows), &self.pass, &question)?;
         answers.pop().ok_or_else(misplaced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows 1 and 3 of equal weight: the mean of (z, 1)(z, 1)' has 5, 2 and 1 in it.
+    #[test]
+    fn the_gram_matrix_waits_until_somebody_asks() {
+        let x = Matrix::from(Dense::from_rows(2, 1, vec![1.0, 3.0]));
+        let pass = PassAsk {
+            factors: vec![1.0],
+            means: Vec::new(),
+            class_factors: vec![1.0; 2],
+            thin: 1,
+            questions: Vec::new(),
+        };
+        let sample = Sample::of(Block::new(0, x, vec![0, 1], None), pass, 2.0, true);
+        assert!(sample.gram.get().is_none());
+        let gram = sample.gram().unwrap();
+        assert_eq!([gram[(0, 0)], gram[(1, 0)], gram[(1, 1)]], [5.0, 2.0, 1.0]);
+        assert!(Arc::ptr_eq(&gram, &sample.gram().unwrap()));
     }
 }

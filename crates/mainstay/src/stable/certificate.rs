@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::feasible::feasible;
 use super::problem::{Hyperplanes, Problem, RowLoss, Target, worst_threshold};
 use crate::certificate::Certificate;
-use crate::linalg::{Compensated, Scores, vector};
+use crate::linalg::{Accurate, Compensated, Scores, vector};
 
 /// A dual point: how much each row counts, and its slopes in the scores times that.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,20 +20,24 @@ pub struct Dual {
 /// slope of an entropy, $\ln(1/\epsilon)$.
 const IN_TERMS: f64 = 64.0 * f64::EPSILON;
 
+/// What rounding may add to a loss without being looked at more closely: far below any gap that is asked for.
+const NOT_NOTICED: f64 = 1e-12;
+
 /// Objective of `point`, at these very numbers in the user's units, and a bound that `dual` proves.
 ///
 /// What rounding may have taken from the objective or added to the bound is taken from the bound.
 pub fn certify(problem: &Problem<'_>, point: &Hyperplanes, dual: &Dual) -> Certificate {
-    let (primal, rounding) = objective(problem, point);
+    let rows = problem.x.accurate();
+    let (primal, rounding) = objective(problem, &rows, point);
     // Zero is a bound too: no term of the objective is negative.
-    Certificate { primal, dual: careful_bound(problem, dual).max(0.0) - rounding }
+    Certificate { primal, dual: careful_bound(problem, &rows, dual).max(0.0) - rounding }
 }
 
 /// The objective and by how much rounding may have lowered it.
 ///
 /// $k\theta + \sum c_i \max(0, L_i - \theta)$ is at least the sum of the worst losses for every $\theta \ge 0$.
-fn objective(problem: &Problem<'_>, point: &Hyperplanes) -> (f64, f64) {
-    let (losses, most) = losses(problem, point);
+fn objective(problem: &Problem<'_>, rows: &Accurate<'_>, point: &Hyperplanes) -> (f64, f64) {
+    let (losses, most) = losses(problem, rows, point);
     let threshold = worst_threshold(&losses, problem.weights, problem.k).max(0.0);
     let (mut sum, mut rounding) = (Compensated::new(problem.k * threshold), 0.0);
     for ((loss, most), c) in losses.iter().zip(&most).zip(problem.weights) {
@@ -47,9 +51,9 @@ fn objective(problem: &Problem<'_>, point: &Hyperplanes) -> (f64, f64) {
 }
 
 /// The loss of every row, and the most that it may be where its scores are rounded.
-fn losses(problem: &Problem<'_>, point: &Hyperplanes) -> (Vec<f64>, Vec<f64>) {
+fn losses(problem: &Problem<'_>, rows: &Accurate<'_>, point: &Hyperplanes) -> (Vec<f64>, Vec<f64>) {
     let planes = || point.coef.iter().zip(&point.intercept);
-    let mut scores: Vec<Scores> = planes().map(|(w, b)| problem.x.accurate_scores(w, *b)).collect();
+    let mut scores: Vec<Scores> = planes().map(|(w, b)| rows.scores(w, *b)).collect();
     let away = |i: usize, j: usize, (f, error): (f64, f64)| {
         f - problem.target.sign(i, j) * (error + 2.0 * f64::EPSILON * (1.0 + f.abs()))
     };
@@ -67,13 +71,17 @@ fn losses(problem: &Problem<'_>, point: &Hyperplanes) -> (Vec<f64>, Vec<f64>) {
     };
     for (i, (value, error)) in values.iter_mut().zip(&mut errors).enumerate() {
         let moved = away(i, 0, (*value, *error));
-        (*value, *error) = (problem.row_loss(i, &[*value]), problem.row_loss(i, &[moved]));
+        let (loss, way) = (problem.row_loss(i, &[*value]), (moved - *value).abs());
+        // The slopes of these losses are at most 1.
+        let gentle = problem.loss != RowLoss::SquaredHinge && way <= NOT_NOTICED;
+        let most = if gentle { loss + way } else { problem.row_loss(i, &[moved]) };
+        (*value, *error) = (loss, most);
     }
     (values, errors)
 }
 
 /// [`bound`], less what rounding may have added to it.
-fn careful_bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
+fn careful_bound(problem: &Problem<'_>, rows: &Accurate<'_>, dual: &Dual) -> f64 {
     let q = problem.q();
     let Dual { share, alpha } = feasible(problem, dual);
     let (mut gain, mut size) = (Compensated::default(), 0.0);
@@ -87,7 +95,7 @@ fn careful_bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
     let mut norm_sq = 0.0;
     for j in 0..q {
         let column = column(&alpha, j, q);
-        norm_sq += problem.x.accurate_sums(&column, problem.fit_intercept).longest().powi(2);
+        norm_sq += rows.sums(&column, problem.fit_intercept).longest().powi(2);
         if problem.fit_intercept {
             let mut left = Compensated::default();
             for v in column.iter() {

@@ -242,7 +242,7 @@ impl<'r> Smoothed<'r> {
     fn eval_losses(&mut self) {
         let rows = self.share.iter_mut().zip(&mut self.room).zip(&mut self.exponent);
         let given = self.offset.iter().zip(&self.margin).zip(self.c);
-        vectorized(|| {
+        vectorized!({
             for (((share, room), exponent), ((offset, margin), c)) in rows.zip(given) {
                 *exponent = offset + (1.0 - margin) / self.width;
                 let e = exponential(-exponent.abs());
@@ -309,7 +309,7 @@ impl<'r> Smoothed<'r> {
             c * (t.max(0.0) + log_one_plus(exponential(-t.abs())))
         };
         // One after the other: sums do not use vector registers, losses do.
-        let losses: Vec<f64> = vectorized(|| rows.map(loss).collect());
+        let losses: Vec<f64> = vectorized!(rows.map(loss).collect());
         self.width * losses.iter().sum::<f64>()
     }
 

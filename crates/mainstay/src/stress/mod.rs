@@ -26,7 +26,7 @@ pub use run::{CLEAN, Cell, Entrant, Plan, TOO_SLOW, Trial, seed_of, split_of, sp
 pub use test_damage::{
     adversarial_deletion, corrupted_features, measurement_error, missing_features, spoiled,
 };
-pub use threat::{Part, Threat};
+pub use threat::{DamagedRows, Threat};
 pub use training::{OutlierKind, few_samples, label_noise, outliers, unlucky_split};
 
 /// `level` of `total`, rounded; at least one where the level is positive.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::runner::Runner;
 use super::scene::Scene;
 use super::training::few_samples;
-use super::{Part, Threat, spoiled};
+use super::{DamagedRows, Threat, spoiled};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result, require};
@@ -186,7 +186,7 @@ impl Plan {
 
     /// One level, the middle one, of every threat to the training rows: each of their levels is a fit, others cost little.
     pub fn thin(&mut self) {
-        for trial in self.trials.iter_mut().filter(|t| t.threat.part() == Part::Training) {
+        for trial in self.trials.iter_mut().filter(|t| t.threat.part() == DamagedRows::Training) {
             trial.levels = trial.levels.get(trial.levels.len() / 2).copied().into_iter().collect();
         }
     }
@@ -237,7 +237,7 @@ impl Plan {
     }
 
     fn training_damage(&self) -> impl Iterator<Item = (Threat, f64)> + '_ {
-        let trials = self.trials.iter().filter(|t| t.threat.part() == Part::Training);
+        let trials = self.trials.iter().filter(|t| t.threat.part() == DamagedRows::Training);
         trials.flat_map(|t| t.levels.iter().map(move |&level| (t.threat, level)))
     }
 
@@ -286,7 +286,7 @@ impl Plan {
         if let Some((threat, level)) = damage {
             return vec![blank(threat.name(), level)];
         }
-        let judged = self.trials.iter().filter(|t| t.threat.part() == Part::Test);
+        let judged = self.trials.iter().filter(|t| t.threat.part() == DamagedRows::Test);
         let judged = judged.flat_map(|t| t.levels.iter().map(|&l| blank(t.threat.name(), l)));
         std::iter::once(blank(CLEAN, 0.0)).chain(judged).collect()
     }

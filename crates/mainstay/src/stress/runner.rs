@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::clock::Clock;
 use super::run::{Cell, Entrant, Plan, TOO_SLOW};
 use super::scene::Scene;
-use super::{Part, Threat};
+use super::{DamagedRows, Threat};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::model::Estimator;
@@ -54,7 +54,7 @@ impl<'a> Runner<'a> {
 
     /// All cells, in order of methods and of the plan, whatever the number of threads.
     pub(super) fn cells(&self) -> Result<Vec<Cell>> {
-        let trials = self.plan.trials.iter().filter(|t| t.threat.part() == Part::Training);
+        let trials = self.plan.trials.iter().filter(|t| t.threat.part() == DamagedRows::Training);
         let threats: Vec<Option<Threat>> =
             std::iter::once(None).chain(trials.map(|t| Some(t.threat))).collect();
         let jobs: Vec<Job> = (0..self.entrants.len())

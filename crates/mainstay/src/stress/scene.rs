@@ -5,7 +5,7 @@ use super::run::{Cell, Plan, seed_of};
 use super::runner::Done;
 use super::test_damage::{adversarial_deletion, corrupted_features, measurement_error};
 use super::training::{few_samples, label_noise, outliers, unlucky_split};
-use super::{OutlierKind, Part, Threat, missing_features, spoiled};
+use super::{DamagedRows, OutlierKind, Threat, missing_features, spoiled};
 use crate::control::Control;
 use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ impl Scene {
         let (fit, settled) = Fit::new(x, &labels, self, estimator, control)?;
         for cell in &mut blanks {
             control.check()?;
-            let threat = Threat::find(&cell.threat).ok().filter(|t| t.part() == Part::Test);
+            let threat = Threat::find(&cell.threat).ok().filter(|t| t.part() == DamagedRows::Test);
             let judged = match threat {
                 None => fit.judge(&fit.test, cell),
                 Some(threat) => fit.damaged(threat, cell.level).and_then(|x| fit.judge(&x, cell)),

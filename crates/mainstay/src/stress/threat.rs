@@ -6,7 +6,7 @@ use crate::error::{Error, Result, require};
 
 /// Which rows a threat damages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum DamagedRows {
     /// Those a classifier learns from.
     Training,
     /// Those it is judged on.
@@ -157,12 +157,12 @@ impl Threat {
     }
 
     /// Which rows are damaged.
-    pub fn part(self) -> Part {
+    pub fn part(self) -> DamagedRows {
         match self {
             Self::FewSamples | Self::LabelNoise | Self::Outliers | Self::UnluckySplit => {
-                Part::Training
+                DamagedRows::Training
             }
-            _ => Part::Test,
+            _ => DamagedRows::Test,
         }
     }
 

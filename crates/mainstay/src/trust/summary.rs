@@ -76,6 +76,8 @@ pub struct ModelSummary {
     pub training_rows: Vec<String>,
     /// What the fit had to say.
     pub warnings: Vec<String>,
+    /// The version of mainstay that made the fit, where that is known.
+    pub fitted_by: Option<String>,
 }
 
 /// Parameters that say how a fit is computed, not what it assumes.
@@ -114,6 +116,7 @@ impl ModelSummary {
             training,
             training_rows: fitted.row_results(),
             warnings: fitted.warnings.clone(),
+            fitted_by: fitted.fitted_by.clone(),
         }
     }
 }

@@ -73,6 +73,9 @@ impl ModelSummary {
         }
         facts.push(("certificate", self.certificate.clone()));
         facts.push(("probabilities", self.probabilities.clone()));
+        if let Some(version) = &self.fitted_by {
+            facts.push(("fitted by", format!("mainstay {version}")));
+        }
         for (column, level) in &self.references {
             let words = match level {
                 Some(level) => format!("{column}: weights are relative to `{level}`"),

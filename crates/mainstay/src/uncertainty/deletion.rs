@@ -108,6 +108,11 @@ impl Deletions {
         ))
     }
 
+    /// Whether all features have one value and the budget is enough for one of them.
+    pub(crate) fn takes_one(&self) -> bool {
+        self.count == Some(1)
+    }
+
     /// Value of every feature, $v$.
     pub fn values(&self) -> &[f64] {
         &self.values

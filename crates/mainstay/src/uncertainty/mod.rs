@@ -6,8 +6,10 @@ pub mod ellipsoid;
 pub mod far_rows;
 pub mod feature_model;
 mod knapsack;
+mod largest_gain;
 mod worst_share;
 
 pub use deletion::{Attack, Deletions, Gain, gains};
 pub use knapsack::Chosen;
+pub(crate) use largest_gain::largest_gain;
 pub use worst_share::K;

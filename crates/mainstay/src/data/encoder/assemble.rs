@@ -8,13 +8,13 @@ use crate::linalg::{Csr, Dense};
 const ROWS: usize = 256;
 
 /// One raw column, encoded: its features start at 0.
-pub(super) enum Part {
+pub(super) enum EncodedColumn {
     Number(Vec<f64>),
     /// The indicator that is 1, or [`MISSING`] for none.
     OneOf(Vec<u32>, usize),
 }
 
-impl Part {
+impl EncodedColumn {
     pub(super) fn width(&self) -> usize {
         match self {
             Self::Number(_) => 1,
@@ -24,8 +24,8 @@ impl Part {
 }
 
 /// Every entry stored.
-pub(super) fn dense(nrows: usize, parts: &[Part]) -> Dense {
-    let ncols = parts.iter().map(Part::width).sum();
+pub(super) fn dense(nrows: usize, parts: &[EncodedColumn]) -> Dense {
+    let ncols = parts.iter().map(EncodedColumn::width).sum();
     let mut out = Dense::zeros(nrows, ncols);
     if ncols == 0 {
         return out;
@@ -36,12 +36,12 @@ pub(super) fn dense(nrows: usize, parts: &[Part]) -> Dense {
         let mut start = 0;
         for part in parts {
             match part {
-                Part::Number(values) => {
+                EncodedColumn::Number(values) => {
                     for (row, v) in cells.chunks_mut(ncols).zip(&values[rows.clone()]) {
                         row[start] = *v;
                     }
                 }
-                Part::OneOf(codes, _) => {
+                EncodedColumn::OneOf(codes, _) => {
                     for (row, &code) in cells.chunks_mut(ncols).zip(&codes[rows.clone()]) {
                         if code != MISSING {
                             row[start + code as usize] = 1.0;
@@ -56,17 +56,19 @@ pub(super) fn dense(nrows: usize, parts: &[Part]) -> Dense {
 }
 
 /// Only nonzeros stored.
-pub(super) fn sparse(nrows: usize, parts: &[Part]) -> Result<Csr> {
+pub(super) fn sparse(nrows: usize, parts: &[EncodedColumn]) -> Result<Csr> {
     let too_wide = |_| Error::BadData("more than 2^32 features".into());
     let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    let ncols = parts.iter().map(Part::width).sum();
+    let ncols = parts.iter().map(EncodedColumn::width).sum();
     u32::try_from(ncols).map_err(too_wide)?;
     for i in 0..nrows {
         let mut start = 0;
         for part in parts {
             let (place, value) = match part {
-                Part::Number(cells) => (0, cells[i]),
-                Part::OneOf(codes, _) => (codes[i], f64::from(u8::from(codes[i] != MISSING))),
+                EncodedColumn::Number(cells) => (0, cells[i]),
+                EncodedColumn::OneOf(codes, _) => {
+                    (codes[i], f64::from(u8::from(codes[i] != MISSING)))
+                }
             };
             if value != 0.0 {
                 indices.push(start + place);

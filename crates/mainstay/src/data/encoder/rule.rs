@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::assemble::Part;
+use super::assemble::EncodedColumn;
 use super::{EncoderOptions, Missing};
 use crate::data::dates::DateOrder;
 use crate::data::table::number_word;
@@ -137,19 +137,21 @@ impl Rule {
     }
 
     /// The encoded column and how many of its cells hold an unseen category.
-    pub(super) fn encode(&self, column: &Column, missing: Missing) -> Result<(Part, usize)> {
+    pub(super) fn encode(
+        &self,
+        column: &Column,
+        missing: Missing,
+    ) -> Result<(EncodedColumn, usize)> {
+        let number = |origin: f64, fill: Option<f64>| {
+            Ok((EncodedColumn::Number(filled(column, origin, fill, missing)?), 0))
+        };
         match &self.encoding {
-            Encoding::Numeric { fill } => {
-                Ok((Part::Number(filled(column, 0.0, *fill, missing)?), 0))
-            }
-            Encoding::Date { origin, fill, .. } => {
-                Ok((Part::Number(filled(column, *origin, *fill, missing)?), 0))
-            }
+            Encoding::Numeric { fill } => number(0.0, *fill),
+            Encoding::Date { origin, fill, .. } => number(*origin, *fill),
             Encoding::Categorical { categories, fill, rare, reference } => {
                 let places = places(categories, rare, *reference);
                 let level = |k: usize| if k < categories.len() { &categories[k] } else { &rare[0] };
-                let mut unseen = 0;
-                let truths = is_boolean(categories);
+                let (mut unseen, truths) = (0, is_boolean(categories));
                 let mut place = |word: &str| {
                     let other_case = || truths.then(|| in_any_case(&places, word)).flatten();
                     let found = places.get(word).copied().or_else(other_case);
@@ -169,9 +171,9 @@ impl Rule {
                         .map(|i| list.get(i).map_or(gap, |word| Some(place(word))))
                         .collect(),
                 };
-                let codes = codes
-                    .ok_or_else(|| refuse(column, column.first_missing().unwrap_or_default()))?;
-                Ok((Part::OneOf(codes, self.width()), unseen))
+                let gap_at = || refuse(column, column.first_missing().unwrap_or_default());
+                let codes = codes.ok_or_else(gap_at)?;
+                Ok((EncodedColumn::OneOf(codes, self.width()), unseen))
             }
         }
     }

@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::control::Control;
-use crate::data::{ClassRule, ClassWeight, Dataset, check_weights, weighted_rows};
+use crate::data::{ClassRule, ClassWeight, Dataset, check_weights, surely_once, weighted_rows};
 use crate::error::{Error, Result, require};
 use crate::folds::generator;
 use crate::linalg::Matrix;
@@ -228,7 +228,7 @@ impl MissingPerceptron {
     fn rounds_of(&self, data: &Dataset, control: &Control) -> Result<Vec<Round>> {
         let given = |i: usize| (i, data.weights().map_or(1.0, |w| w[i]));
         let mut rows: Vec<Round> = (0..data.len()).map(given).filter(|row| row.1 > 0.0).collect();
-        if self.0.shuffle {
+        if self.0.shuffle && !surely_once(data) {
             let distinct = weighted_rows(data);
             if distinct.iter().any(|(_, weight)| *weight != 1.0) {
                 rows = distinct;
@@ -253,7 +253,7 @@ fn rounds(rows: &[Round], control: &Control) -> Result<Vec<Round>> {
     }
     let bytes = total * size_of::<Round>() as f64;
     control.afford(bytes, &format!("{total:.0} rounds, one for every unit of weight,"))?;
-    let mut order = Vec::new();
+    let mut order = Vec::with_capacity(rows.len());
     for &(row, weight) in rows {
         let mut left = weight;
         while left > 0.0 {

@@ -144,7 +144,7 @@ impl Interior {
         let pending = std::mem::take(&mut self.pending);
         let one = |block: &mut Block| {
             let mut rhs = vec![0.0; p];
-            let rhs_b = vectorized(|| {
+            let rhs_b = vectorized!({
                 block.catch_up(pending);
                 block.reduce(outer, target, &mut rhs)
             });
@@ -168,7 +168,7 @@ impl Interior {
             .blocks
             .par_iter_mut()
             .map(|block| {
-                vectorized(|| {
+                vectorized!({
                     block.expand(two);
                     block.rates(one, two, weights)
                 })

@@ -193,7 +193,7 @@ impl Interior {
             .par_iter_mut()
             .map(|block| {
                 let mut gradient = vec![0.0; p];
-                let (sums, products) = vectorized(|| {
+                let (sums, products) = vectorized!({
                     change(block);
                     (block.totals(values, &mut gradient), block.products())
                 });
@@ -252,7 +252,7 @@ impl Interior {
 
     fn factor(&mut self) -> Result<System> {
         let values = self.scaled.deletions.values();
-        self.scaled.blocks.par_iter_mut().for_each(|block| vectorized(|| block.factor(values)));
+        self.scaled.blocks.par_iter_mut().for_each(|block| vectorized!(block.factor(values)));
         let (w, boxes) = (&self.w, &self.scaled.boxes);
         let curvature: Vec<f64> = (0..w.len())
             .map(|j| self.low[j] / (w[j] + boxes[j]) + self.high[j] / (boxes[j] - w[j]))

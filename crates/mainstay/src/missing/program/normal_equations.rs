@@ -87,7 +87,7 @@ impl Formed {
             .map(|group| {
                 let mut sum = (Dense::zeros(order, order), vec![0.0; order]);
                 for block in group {
-                    vectorized(|| {
+                    vectorized!({
                         if dense {
                             block.add_dense(values, intercept, &mut sum);
                         } else {

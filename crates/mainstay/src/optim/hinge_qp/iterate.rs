@@ -23,7 +23,7 @@ pub(super) struct Iterate {
     pub(super) b: f64,
     /// Margin beyond what the loss asks for.
     pub(super) t: Vec<f64>,
-    /// Shortfall that is paid at the bound's price.
+    /// Shortfall beyond what the bound on the multiplier covers; it costs the bound per unit.
     pub(super) xi: Vec<f64>,
     /// Duals.
     pub(super) a: Vec<f64>,

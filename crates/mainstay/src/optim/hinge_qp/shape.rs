@@ -67,7 +67,7 @@ impl MarginLoss for HardMargin {
 mod tests {
     use super::*;
 
-    /// By the definition of the shape: the best a is min(short / kappa, bound), the rest is paid at B.
+    /// By the definition of the shape: the best a is min(short / kappa, bound), the rest costs B per unit.
     #[test]
     fn shapes_are_the_losses() {
         for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::ModifiedHuber] {
@@ -76,9 +76,9 @@ mod tests {
                 let short = f64::max(0.0, 1.0 - m);
                 let a = if kappa > 0.0 { (short / kappa).min(bound) } else { 0.0 };
                 let rest = short - kappa * a;
-                let paid = if rest > 0.0 { bound * rest } else { 0.0 };
+                let rest_cost = if rest > 0.0 { bound * rest } else { 0.0 };
                 let value = loss.get().value(m);
-                assert!((0.5 * kappa * a * a + paid - value).abs() < 1e-12, "{loss:?} at {m}");
+                assert!((0.5 * kappa * a * a + rest_cost - value).abs() < 1e-12, "{loss:?} at {m}");
             }
         }
         assert!(Shape::of(Loss::Logistic).is_none());

@@ -125,7 +125,7 @@ impl RowCase {
         let multiplier = self.multiplier(must, most);
         self.tight = multiplier > 0.0;
         let mut sum = 0.0;
-        vectorized(|| {
+        vectorized!({
             let parts = self.base.iter().zip(&self.rate).zip(&self.soft);
             for ((((b, r), u), t), k) in parts.zip(&mut self.kept).zip(&mut self.bend) {
                 let z = b + multiplier * r;
@@ -202,7 +202,7 @@ impl RowCase {
     /// $\sum v_j \tau_j$ and its derivative at a multiplier.
     fn sums(&self, multiplier: f64) -> (f64, f64) {
         let (mut kept, mut slope) = (0.0, 0.0);
-        vectorized(|| {
+        vectorized!({
             for ((b, r), v) in self.base.iter().zip(&self.rate).zip(&self.values) {
                 let t = logistic(b + multiplier * r);
                 kept += v * t;

@@ -49,7 +49,7 @@ pub(super) fn directions(spectrum: &Spectrum, uty: &[f64], k: usize, ratios: &[f
         relative.zip(&uty[k..]).map(|(d, uty)| (d * d, d * uty)).unzip();
     for (r, ratio) in ratios.iter().enumerate() {
         let row = out.row_mut(r);
-        vectorized(|| {
+        vectorized!({
             for ((v, square), load) in row[k..].iter_mut().zip(&squares).zip(&loads) {
                 *v = load / (square + ratio);
             }

@@ -103,5 +103,5 @@ impl Search {
 fn holdout_margins(split: &SplitSpectrum, y: &[f64], theta: &[f64]) -> Vec<f64> {
     let weights = top_weights(&split.train, theta);
     let score = |i: usize| theta[0] + vector::dot(&split.holdout.row(i)[..weights.len()], &weights);
-    vectorized(|| y.iter().enumerate().map(|(i, y)| y * score(i)).collect())
+    vectorized!(y.iter().enumerate().map(|(i, y)| y * score(i)).collect())
 }

@@ -45,7 +45,7 @@ impl<'a> PaperLoss<'a> {
             return self.factor() * parts.sum::<f64>();
         }
         let sum: f64 = match self.loss {
-            Loss::Logistic => vectorized(|| logistic_sum(base, slope, c)),
+            Loss::Logistic => vectorized!(logistic_sum(base, slope, c)),
             Loss::Hinge => margins.map(|m| Hinge.value(m)).sum(),
             Loss::SquaredHinge => margins.map(|m| SquaredHinge.value(m)).sum(),
             Loss::ModifiedHuber => margins.map(|m| ModifiedHuber.value(m)).sum(),
@@ -75,7 +75,7 @@ impl<'a> PaperLoss<'a> {
         while sums.len() < count {
             let part = EvenGrid { first: grid.at(sums.len()), ..grid };
             let points = points.min(count - sums.len());
-            sums.extend(vectorized(|| logistic_on_grid(base, slope, part, points)));
+            sums.extend(vectorized!(logistic_on_grid(base, slope, part, points)));
         }
         for sum in &mut sums {
             *sum *= self.factor() / base.len().max(1) as f64;
@@ -106,7 +106,7 @@ impl<'a> PaperLoss<'a> {
             return sums;
         }
         let (first, second) = match self.loss {
-            Loss::Logistic => vectorized(|| logistic_derivatives(base, slope, c)),
+            Loss::Logistic => vectorized!(logistic_derivatives(base, slope, c)),
             Loss::Hinge => derivatives(&Hinge, base, slope, c),
             Loss::SquaredHinge => derivatives(&SquaredHinge, base, slope, c),
             Loss::ModifiedHuber => derivatives(&ModifiedHuber, base, slope, c),
@@ -138,7 +138,7 @@ impl<'a> PaperLoss<'a> {
         let scale = self.factor() / margins.len().max(1) as f64;
         if self.loss == Loss::Logistic {
             let mut out = (vec![0.0; margins.len()], vec![0.0; margins.len()]);
-            vectorized(|| logistic_weights(margins, scale, &mut out.0, &mut out.1));
+            vectorized!(logistic_weights(margins, scale, &mut out.0, &mut out.1));
             return out;
         }
         let loss = self.loss.get();

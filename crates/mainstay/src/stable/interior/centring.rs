@@ -52,7 +52,7 @@ pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, gues
 /// $\sum a(\theta) + \mu/\theta - k$ and its derivative.
 fn theta_equation(problem: &Problem<'_>, losses: &[f64], mu: f64, theta: f64) -> (f64, f64) {
     let (mut shares, mut slope) = (0.0, 0.0);
-    vectorized(|| {
+    vectorized!({
         for (l, c) in losses.iter().zip(problem.weights) {
             let (s, u) = central_slacks(*c, l - theta, mu);
             shares += mu / s;

@@ -77,7 +77,7 @@ impl RowsAt {
     fn set(&mut self, y: &[f64], eval_losses: impl Fn(f64, f64) -> (f64, f64, f64)) {
         let derivatives = self.loss.iter_mut().zip(&mut self.slope).zip(&mut self.curvature);
         let rows = derivatives.zip(y.iter().zip(&self.scores));
-        vectorized(|| {
+        vectorized!({
             for (((loss, slope), curvature), (y, f)) in rows {
                 (*loss, *slope, *curvature) = eval_losses(*y, *f);
             }
@@ -192,7 +192,7 @@ fn threshold(raw: &[f64], c: &[f64], h: f64, k: f64, guess: f64) -> f64 {
 /// $\sum \mathrm{clip}(r_i - c_i x,\ 0,\ c_i)$, and the weight of the rows strictly inside.
 fn clipped_sum(raw: &[f64], c: &[f64], x: f64) -> (f64, f64) {
     const LANES: usize = 8;
-    vectorized(|| {
+    vectorized!({
         let (mut sums, mut insides) = ([0.0; LANES], [0.0; LANES]);
         let (raw, raw_rest) = raw.as_chunks::<LANES>();
         let (c, c_rest) = c.as_chunks::<LANES>();

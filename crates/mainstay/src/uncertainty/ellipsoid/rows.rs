@@ -111,7 +111,7 @@ impl Ellipsoids {
             Kind::Axes(axes) => {
                 let squares: Vec<f64> = w.iter().map(|v| v * v).collect();
                 let mut out = vec![0.0; rows.len()];
-                vector::vectorized(|| axis_supports(axes, rows, &squares, &mut out));
+                vector::vectorized!(axis_supports(axes, rows, &squares, &mut out));
                 out
             }
             Kind::Full { .. } => rows.iter().map(|&i| self.row(i).support(w)).collect(),
@@ -134,7 +134,7 @@ impl Ellipsoids {
                 rows.iter().zip(c).for_each(|(&i, c)| totals[group[i]] += c);
                 totals.iter().zip(shapes).for_each(|(t, s)| sum.add(*t, s.view()));
             }
-            Kind::Axes(_) | Kind::Full { .. } => vector::vectorized(|| {
+            Kind::Axes(_) | Kind::Full { .. } => vector::vectorized!({
                 for (&i, c) in rows.iter().zip(c) {
                     sum.add(*c, self.row(i));
                 }
