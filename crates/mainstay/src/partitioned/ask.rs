@@ -12,8 +12,8 @@ const TAG: [u8; 8] = *b"msask\0\0\x04";
 /// Rows of the sample, and most numbers in it.
 const SAMPLE_ROWS: usize = 20_000;
 const SAMPLE_NUMBERS: usize = 8_000_000;
-/// How many more rows than wanted are drawn where it is known how many there are: enough that there are never too few.
-const SPARE: f64 = 1.2;
+/// Rows that are drawn, on average, where it is known how many there are: so many more than wanted that there are never too few.
+const DRAWN_ROWS: u64 = 24_000;
 
 /// One question to all partitions; the answers are merged into one [`Message`](super::Message).
 #[derive(Debug, Clone, PartialEq)]
@@ -45,8 +45,8 @@ wire!(FirstAsk { sample_rows, sample_numbers, limit });
 impl FirstAsk {
     /// The first ask where about so many rows are expected; none where nothing is known.
     pub(super) fn expecting(rows: Option<usize>) -> Self {
-        let part = rows.map_or(1.0, |n| SPARE * SAMPLE_ROWS as f64 / n.max(1) as f64);
-        let limit = if part < 1.0 { (part * u64::MAX as f64) as u64 } else { u64::MAX };
+        let rows = rows.map_or(0, |n| n as u64);
+        let limit = if rows > DRAWN_ROWS { u64::MAX / rows * DRAWN_ROWS } else { u64::MAX };
         Self { sample_rows: SAMPLE_ROWS, sample_numbers: SAMPLE_NUMBERS, limit }
     }
 

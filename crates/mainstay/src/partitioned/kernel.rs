@@ -44,12 +44,8 @@ pub(super) fn each_chunk(
     let p = ask.factors.len();
     block.check_known(p, ask.class_factors.len())?;
     let height = (CHUNK_NUMBERS / p.max(1)).clamp(CHUNK_ROWS.0, CHUNK_ROWS.1);
-    // One buffer for all chunks: where freed memory goes back at once, as on workers of Dask, new pages cost as much as the sums.
-    let mut spare = Vec::new();
     for first in (0..block.len()).step_by(height) {
-        let chunk = Chunk::new(block, first..block.len().min(first + height), ask, spare)?;
-        see(&chunk)?;
-        spare = chunk.into_buffer();
+        see(&Chunk::new(block, first..block.len().min(first + height), ask)?)?;
     }
     Ok(())
 }
@@ -107,14 +103,13 @@ struct Terms {
 }
 
 impl Chunk {
-    /// Dense rows are written into `spare`.
-    fn new(block: &Block<'_>, rows: Range<usize>, ask: &PassAsk, spare: Vec<f64>) -> Result<Self> {
+    fn new(block: &Block<'_>, rows: Range<usize>, ask: &PassAsk) -> Result<Self> {
         let at = block.rows.start + rows.start..block.rows.start + rows.end;
         let labels: Vec<usize> = block.labels[rows.clone()].to_vec();
         let weight = |i: usize| block.weight(i) * ask.class_factors[block.labels[i]];
         let weights = rows.clone().map(weight).collect();
         let z = match &*block.x {
-            Matrix::Dense(x) => Matrix::Dense(standard(x, at.clone(), ask, spare)),
+            Matrix::Dense(x) => Matrix::Dense(standard(x, at.clone(), ask)),
             sparse @ Matrix::Sparse(_) => {
                 let rows: Vec<usize> = at.clone().collect();
                 sparse.select_rows(&rows).scale_columns(&ask.factors)
@@ -131,14 +126,6 @@ impl Chunk {
             Thinned { thin: ask.thin, z: z.select_rows(&chosen), rows: chosen }
         });
         Ok(Self { z, labels, weights, errors, thinned })
-    }
-
-    /// The memory of its rows, for the next chunk.
-    fn into_buffer(self) -> Vec<f64> {
-        match self.z {
-            Matrix::Dense(z) => z.into_data(),
-            Matrix::Sparse(_) => Vec::new(),
-        }
     }
 
     /// +1 for rows of class `positive`, -1 for others.
@@ -314,10 +301,10 @@ pub(super) fn add_gram(z: &Matrix, weights: &[f64], out: &mut Dense) {
 }
 
 /// Rows in solver units: $(x - m) t$.
-fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk, mut data: Vec<f64>) -> Dense {
-    let (p, height) = (x.ncols(), rows.len());
-    data.clear();
-    data.reserve(height * p);
+fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk) -> Dense {
+    let p = x.ncols();
+    let mut data = Vec::with_capacity(rows.len() * p);
+    let height = rows.len();
     vector::vectorized!({
         for i in rows {
             if ask.means.is_empty() {
