@@ -1,7 +1,8 @@
 //! The second stages of the conic and the penalised fits: problems that the first stage leaves open.
 #![cfg(test)]
 
-use mainstay::data::Dataset;
+use mainstay::conic::ConicParams;
+use mainstay::data::{Dataset, Outliers, make_outliers};
 use mainstay::linalg::Dense;
 use mainstay::model::Fitted;
 use mainstay::{Control, methods};
@@ -32,6 +33,18 @@ fn the_interior_point_takes_over_where_the_low_rank_newton_method_stalls() {
         let fitted = fit("conic", &json!({"kappa": 1e-4}), n, rows, labels);
         assert_eq!(fitted.route, ["low-rank newton", "interior point"]);
         assert!(fitted.dual_gap().unwrap() <= 1e-6);
+    }
+}
+
+/// Budgets far apart, outliers spread widely: Newton stalls from the answer before, and not from nothing.
+#[test]
+fn another_start_proves_what_a_neighbours_answer_does_not_lead_to() {
+    for (sigma, seed, at) in [(0.2, 1, 0), (0.5, 11, 2)] {
+        let data = make_outliers(120, 30, sigma, Outliers::Spread, 0.1, seed).unwrap();
+        let conic = ConicParams { tol: 1e-3, ..Default::default() }.check().unwrap();
+        let path = conic.path(&data, &[0.02, 0.05, 0.1, 0.2, 0.35], &Control::new()).unwrap();
+        assert_eq!(path[at].route, ["low-rank newton", "low-rank newton, other start"]);
+        assert!(path.iter().all(|fitted| fitted.dual_gap().unwrap() <= 1e-3));
     }
 }
 

@@ -5,18 +5,21 @@
 //! | every row may be disbelieved, or a price so low that this is best | closed form |
 //! | no row may be disbelieved ($\kappa = 0$) | hard margin |
 //! | nearly as many columns as rows, but not very many | interior point |
-//! | all others | low-rank newton, then interior point |
+//! | very many columns, or a budget below one row | low-rank newton, then interior point |
+//! | all others | low-rank newton, again from another start, then interior point |
 
 use super::interior::interior_point;
-use super::newton::{Kept, is_wide, newton};
+use super::newton::{Kept, Start, is_wide, newton};
 use super::problem::{Dual, Form, Hyperplane, Rows};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, SymmetricEigen, vector};
 use crate::optim::hinge_qp::{HARD_MARGIN, HardMargin, HingeQp};
 use crate::optim::{Bracket, Budget, Program};
 
-/// Newton iterations before the interior point takes over; far beyond what a healthy run needs.
+/// Newton iterations before another start is tried; far beyond what a healthy run needs.
 const NEWTON_ITERATIONS: usize = 60;
+/// Newton iterations from the other start before the interior point takes over.
+const SECOND_ITERATIONS: usize = 30;
 /// A hard margin so narrow (relative to the rows) that the labels count as not separable.
 const NARROWEST: f64 = 1e-7;
 /// The gap of the hard margin as a part of the one asked for: the price that turns it into a proof of the
@@ -65,8 +68,17 @@ const CLOSED_FORM: Stage = ("closed form", |task, _, _| Ok(closed_form(task)));
 const MARGIN: Stage = ("hard margin", |task, _, budget| hard_margin(task, budget));
 const NEWTON: Stage = ("low-rank newton", |task, warm, budget| {
     let tol = budget.tol();
+    let start = warm.plane.map_or(Start::Cold { ample: false }, Start::At);
     budget.stage(tol, NEWTON_ITERATIONS, |budget| {
-        newton(&task.rows, task.form, warm.plane, task.floor, budget, warm.kept)
+        newton(&task.rows, task.form, start, task.floor, budget, warm.kept)
+    })
+});
+const NEWTON_AGAIN: Stage = ("low-rank newton, other start", |task, warm, budget| {
+    let tol = budget.tol();
+    // The first start was a neighbour's answer, or along few directions.
+    let start = Start::Cold { ample: warm.plane.is_none() };
+    budget.stage(tol, SECOND_ITERATIONS, |budget| {
+        newton(&task.rows, task.form, start, task.floor, budget, &mut Kept::default())
     })
 });
 const INTERIOR: Stage =
@@ -96,7 +108,14 @@ fn plan(task: &Task<'_>) -> Result<Vec<Stage>> {
     // Nearly as many columns as rows: pinned rows are frequent, and an interior point is not slow. With very many
     // columns it is, and newton's products are worth a try.
     let crowded = 2 * rows.x.ncols() > rows.x.nrows() && !is_wide(rows);
-    Ok(if crowded { vec![INTERIOR] } else { vec![NEWTON, INTERIOR] })
+    // Where less than one row may be disbelieved, rows are pinned from wherever Newton starts.
+    let lightest = rows.c.iter().copied().fold(f64::INFINITY, f64::min);
+    let pinned = matches!(*form, Form::Budget(target) if target < lightest);
+    Ok(match (crowded, pinned || is_wide(rows)) {
+        (true, _) => vec![INTERIOR],
+        (_, true) => vec![NEWTON, INTERIOR],
+        _ => vec![NEWTON, NEWTON_AGAIN, INTERIOR],
+    })
 }
 
 /// Whether the budget allows for no row at all; an error where it does not even allow for the rows that
@@ -147,12 +166,12 @@ pub(super) fn solve_warm(
     warm: Warm<'_>,
     budget: &mut Budget<'_>,
 ) -> Result<Solution> {
-    let Warm { mut plane, kept } = warm;
+    let Warm { plane, kept } = warm;
     let mut proven = Proven::new();
     let before = budget.spent();
     for (name, run) in plan(task)? {
         proven.enter(name);
-        proven.absorb(run(task, Warm { plane: plane.take(), kept: &mut *kept }, budget)?);
+        proven.absorb(run(task, Warm { plane: plane.clone(), kept: &mut *kept }, budget)?);
         if proven.gap(task.floor) <= budget.tol() || budget.left() == 0 {
             break;
         }

@@ -13,21 +13,35 @@ use crate::error::Result;
 use crate::linalg::{Dense, SymmetricEigen, thin_qr, vector};
 use crate::optim::{Bracket, Budget};
 
-/// Columns of the factor in a cold start. With one column the iteration stalls on the ridges
-/// $F x_i = 0$; with none it starts at a stationary point.
-const START_RANK: usize = 8;
+/// Directions of the factor in a cold start. With one the iteration stalls on the ridges $F x_i = 0$; with none it
+/// starts at a stationary point; a step costs the third power of their number.
+const START_RANK: usize = 4;
+/// The same where the first start did not lead to the optimum.
+const AMPLE_RANK: usize = 8;
+/// Squared length, in units of the largest entry, below which a row counts for less than one direction in a cold start.
+const SHORTEST: f64 = 1e-12;
 /// Iterations between looks at the certificate when the gradient is not small yet.
 const LOOK_EVERY: usize = 12;
 /// A gradient this small, relative to the objective's, is as small as arithmetic allows.
 const SMALLEST_RESIDUAL: f64 = 1e-13;
 /// A point counts as stationary at a residual of the first value times the gap asked for, but between the others.
 const STATIONARY: [f64; 3] = [10.0, 1e-9, 1e-6];
+/// Part of the gap asked for that a residual may have in any case: wide gaps do not need more steps than that.
+const LOOSE: f64 = 0.1;
 /// What the residual of a stationary point is multiplied by where the gap is still open and no direction is missing.
 const STRICTER: f64 = 1e-2;
 /// Scales of $V$ that a start in the priced form chooses from, as quarters of powers of ten.
 const START_SCALES: std::ops::Range<i32> = -24..24;
 /// Steps of the subspace iteration that finds leading directions of very many columns.
 const SUBSPACE_STEPS: usize = 4;
+
+/// Where the iteration starts.
+pub(super) enum Start {
+    /// At this point, scaled to the budget.
+    At(Hyperplane),
+    /// Along leading directions of the rows; many of them if `ample`.
+    Cold { ample: bool },
+}
 
 /// Low-rank Newton: $V = F^\top F$ with few rows in $F$, second-order steps in $(w, F)$.
 ///
@@ -54,22 +68,23 @@ const SUBSPACE_STEPS: usize = 4;
 pub(super) fn newton(
     rows: &Rows<'_>,
     form: Form,
-    start: Option<Hyperplane>,
+    start: Start,
     floor: f64,
     budget: &mut Budget<'_>,
     kept: &mut Kept,
 ) -> Result<Bracket<Hyperplane, Dual>> {
     let mut bracket = Bracket::new();
     let Some(mut state) = (match start {
-        Some(start) => State::new(rows, form, start.w, start.factor),
-        None => cold_start(rows, form)?,
+        Start::At(plane) => State::new(rows, form, plane.w, plane.factor),
+        Start::Cold { ample } => cold_start(rows, form, ample)?,
     }) else {
         return Ok(bracket);
     };
     let quick = kept.is_along_a_path() || is_wide(rows);
     let mut stepper = Stepper::new(kept);
     let mut last_look = 0;
-    let mut small = (STATIONARY[0] * budget.tol()).clamp(STATIONARY[1], STATIONARY[2]);
+    let most = f64::max(STATIONARY[2], LOOSE * budget.tol());
+    let mut small = (STATIONARY[0] * budget.tol()).clamp(STATIONARY[1], most);
     loop {
         budget.control().check()?;
         let slope = state.slope(rows, form);
@@ -119,15 +134,20 @@ pub(super) fn is_wide(rows: &Rows<'_>) -> bool {
     rows.x.ncols() > MATRIX_FREE_COLUMNS
 }
 
-/// $w = 0$ and $V$ a multiple of the projection on the leading principal directions; on all where those do not reach
-/// the budget and there are not too many.
-fn cold_start(rows: &Rows<'_>, form: Form) -> Result<Option<State>> {
+/// $w = 0$ and $V$ a multiple of the projection on the leading principal directions of the rows (of their lengths too if
+/// `ample`); on all where those do not reach the budget and there are not too many.
+fn cold_start(rows: &Rows<'_>, form: Form, ample: bool) -> Result<Option<State>> {
     let p = rows.x.ncols();
     if is_wide(rows) {
         return Ok(start_along(rows, form, leading_directions(rows)));
     }
-    let eigen = SymmetricEigen::new(&rows.x.weighted_gram(rows.c))?;
-    for rank in [START_RANK.min(p), p] {
+    // Every row counts as one direction: far rows would have all of the leading ones.
+    let each = |i: usize| rows.c[i] / vector::norm_sq(rows.x.row(i)).max(SHORTEST);
+    let directions: Vec<f64> = (0..rows.c.len()).map(each).collect();
+    let weights = if ample { rows.c } else { &directions };
+    let eigen = SymmetricEigen::new(&rows.x.weighted_gram(weights))?;
+    let rank = if ample { AMPLE_RANK } else { START_RANK };
+    for rank in [rank.min(p), p] {
         let factor = Dense::from_fn(rank, p, |k, j| eigen.vectors[(j, p - 1 - k)]);
         let state = start_along(rows, form, factor);
         if state.is_some() {
@@ -140,7 +160,7 @@ fn cold_start(rows: &Rows<'_>, form: Form) -> Result<Option<State>> {
 /// About the leading eigenvectors of $\sum c_i x_i x_i^\top$, one per row, by subspace iteration from some of the rows.
 fn leading_directions(rows: &Rows<'_>) -> Dense {
     let n = rows.x.nrows();
-    let rank = START_RANK.min(n);
+    let rank = AMPLE_RANK.min(n);
     let chosen: Vec<usize> = (0..rank).map(|k| k * n / rank).collect();
     let mut basis = thin_qr(&rows.x.select_rows(&chosen).transpose()).0;
     for _ in 0..SUBSPACE_STEPS {

@@ -11,8 +11,8 @@ use crate::optim::cone::Points;
 
 /// Newton steps for the price of one row, at most: bisection has halved any interval to rounding by then.
 const MOST_STEPS: usize = 80;
-/// Relative change of a price below which it is found.
-const FOUND: f64 = 1e-10;
+/// Relative change of a price below which it is found: the next Newton step would change its square.
+const FOUND: f64 = 1e-6;
 /// Times that the reach of shared errors and the pulls are made to fit each other.
 const ROUNDS: usize = 3;
 /// Relative change of the reach below which the pulls are left as they are.
