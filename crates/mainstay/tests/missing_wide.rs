@@ -27,6 +27,14 @@ impl Case {
         Self { name, x: Dense::from_rows(n, p, rows), y, weights, values, budget: 20.0, c: 0.01 }
     }
 
+    /// So many columns that steps bend at entries, and so small a box or so large a budget that a loss is left, or neither.
+    fn very_wide(name: &'static str, budget: f64, c: f64) -> Self {
+        let (n, p) = (8, 2000);
+        let (rows, y) = two_clouds(5, n, p, 0.1);
+        let (weights, values) = (vec![1.0; n], vec![1.0; p]);
+        Self { name, x: Dense::from_rows(n, p, rows), y, weights, values, budget, c }
+    }
+
     /// All rows but the first count twice.
     fn weighted(name: &'static str) -> Self {
         let mut case = Self::plain(name);
@@ -111,6 +119,29 @@ fn hard_wide_problems_have_the_optimum_of_the_printed_program() {
         let (found, _) = case.solve(1e-6);
         assert!(found.gap() <= 1e-6, "{}: {found:?} for {wanted}", case.name);
         let slack = 2e-6 * wanted.max(1.0);
+        assert!((found.primal - wanted).abs() <= slack, "{}: {found:?} for {wanted}", case.name);
+    }
+}
+
+#[test]
+fn steps_that_bend_end_at_the_optimum_of_the_printed_program() {
+    let mut gaps = Case::very_wide("zeros in the rows", 500.0, 0.01);
+    let full = gaps.x.clone();
+    gaps.x = Dense::from_fn(8, 2000, |i, j| if (i + j) % 3 == 0 { 0.0 } else { full[(i, j)] });
+    let mut valued = Case::very_wide("values with zeros", 400.0, 10.0);
+    valued.values = (0..2000).map(|j| (j % 3) as f64).collect();
+    let cases = [
+        Case::very_wide("small box", 40.0, 1e-4),
+        Case::very_wide("most may go", 1500.0, 10.0),
+        Case::very_wide("no loss", 20.0, 10.0),
+        gaps,
+        valued,
+    ];
+    for case in cases {
+        let wanted = case.literal();
+        let (found, steps) = case.solve(1e-4);
+        assert!(found.gap() <= 1e-4, "{}: {steps} steps, {found:?} for {wanted}", case.name);
+        let slack = 2e-4 * wanted.max(1.0);
         assert!((found.primal - wanted).abs() <= slack, "{}: {found:?} for {wanted}", case.name);
     }
 }

@@ -26,6 +26,13 @@ const RARE: f64 = 1.0 / 300.0;
 /// beyond this memory matters more than steps.
 const FEW_ENTRIES: usize = 1 << 21;
 
+/// From this many columns on, and this many times as many as rows, steps are bent at first: with that many entries some are
+/// always near the boundary, and a step that stays within it is a twentieth of a full one.
+const MANY_COLUMNS: usize = 2000;
+const MANY_TIMES: usize = 4;
+/// Bent steps are for gaps of at least this: they come near an optimum soon, not as near as one likes.
+const LOOSE: f64 = 1e-5;
+
 /// What a solver of problem (4) returns; `certify` turns it into a proof.
 #[derive(Debug, Clone)]
 pub struct Solution {
@@ -104,9 +111,18 @@ fn solve_program(
     entries: Entries,
     budget: &mut Budget<'_>,
 ) -> Result<Solution> {
-    let scaled = Scaled::new(problem, units, entries);
-    let mut point = Interior::new(scaled, balanced_shares(problem), problem.fit_intercept);
-    point.run(problem, budget)?;
+    let start = |units: Units| {
+        let scaled = Scaled::new(problem, units, entries);
+        Interior::new(scaled, balanced_shares(problem), problem.fit_intercept)
+    };
+    let wide = entries == Entries::All && very_wide(problem) && budget.tol() >= LOOSE;
+    let mut point = start(units);
+    if !(wide && point.bend(problem, budget)?) {
+        if wide {
+            point = start(Units::new(problem)?);
+        }
+        point.run(problem, budget)?;
+    }
     let (weights, intercept, dual) = point.finish();
     // Where no bound was a number none was kept.
     let dual = if dual.sigma.is_empty() { Dual::zero(problem) } else { dual };
@@ -122,6 +138,11 @@ fn rare_class(problem: &RobustHinge<'_>) -> bool {
     let total: f64 = problem.weights.iter().sum();
     let rare = problem.fit_intercept && smaller_class(problem) < RARE * total;
     rare && problem.x.values().len() <= FEW_ENTRIES
+}
+
+/// Whether there are so many columns for so few rows that steps bend at entries.
+fn very_wide(problem: &RobustHinge<'_>) -> bool {
+    problem.x.ncols() >= MANY_COLUMNS.max(MANY_TIMES * problem.y.len())
 }
 
 fn smaller_class(problem: &RobustHinge<'_>) -> f64 {

@@ -49,6 +49,8 @@ pub(super) struct Block {
     pub g: Vec<f64>,
     pub r: Vec<f64>,
     pub sigma: Vec<f64>,
+    /// What bent steps leave of the equations of $l$: $\sum_e v_j\tau_e - P_i\sigma_i - l_i$ (see `bent.rs`).
+    pub short: Vec<f64>,
 
     /// $1/(\tau\alpha + qs)$ and $F = \tau\alpha/(\tau\alpha + qs)$.
     pub inverse: Vec<f64>,

@@ -50,8 +50,12 @@ impl Interior {
         self.step = OuterMove::zeros(self.w.len());
         self.pending = PendingStep::FromZero;
         let predictor = |x: f64, _: f64, z: f64, _: f64| -x * z;
-        let lengths =
-            self.solve(system, &predictor, Some((&residual, totals.imbalance)), &[1.0; TRIES]);
+        let lengths = self.solve(
+            system,
+            &predictor,
+            Some((&residual, totals.imbalance)),
+            Some(&[1.0; TRIES]),
+        );
         self.combine(1.0, 1.0);
         let (primal, dual) = (lengths.0[0], lengths.1[0]);
 
@@ -60,7 +64,7 @@ impl Interior {
         let goal = centring * totals.products / totals.count as f64;
         let weights = spread((primal * dual).max(LEAST_WEIGHT), 1.0);
         let (primals, duals) =
-            self.solve(system, &move |_, dx, _, dz| goal - dx * dz, None, &weights);
+            self.solve(system, &move |_, dx, _, dz| goal - dx * dz, None, Some(&weights));
         let (at_primal, at_dual) = (longest(&primals), longest(&duals));
         self.combine(weights[at_primal], weights[at_dual]);
         self.correct(system, goal, (primals[at_primal], duals[at_dual]), control)
@@ -80,13 +84,9 @@ impl Interior {
                 break;
             }
             let (aim_primal, aim_dual) = ((primal + FURTHER).min(1.0), (dual + FURTHER).min(1.0));
-            let centre = move |x: f64, dx: f64, z: f64, dz: f64| {
-                let product = (x + aim_primal * dx) * (z + aim_dual * dz);
-                let (low, high) = (LOWEST_PRODUCT * goal, HIGHEST_PRODUCT * goal);
-                (product.max(low).min(high) - product).max(-high)
-            };
+            let centre = towards(goal, (aim_primal, aim_dual));
             let weights = spread(1.0 / TRIES as f64, 1.0);
-            let (primals, duals) = self.solve(system, &centre, None, &weights);
+            let (primals, duals) = self.solve(system, &centre, None, Some(&weights));
             let (at_primal, at_dual) = (longest(&primals), longest(&duals));
             let (better_primal, better_dual) = (primals[at_primal] > primal, duals[at_dual] > dual);
             let gain = (primals[at_primal] / primal).max(duals[at_dual] / dual);
@@ -106,13 +106,14 @@ impl Interior {
     /// Solves for `trial`. The right-hand side of a product $xz$ is `target(x, dx, z, dz)` with `step` as
     /// $(dx, dz)$; `residual` is what is left of the dual equations of the weights and the intercept.
     ///
-    /// Returns the step lengths to the boundary, at most 1, along `step + weight * trial` for each weight.
-    fn solve(
+    /// Returns the step lengths to the boundary, at most 1, along `step + weight * trial` for each weight, if there are
+    /// any.
+    pub(super) fn solve(
         &mut self,
         system: &System,
         target: &(impl Fn(f64, f64, f64, f64) -> f64 + Sync),
         residual: Option<(&[f64], f64)>,
-        weights: &[f64; TRIES],
+        weights: Option<&[f64; TRIES]>,
     ) -> Lengths {
         let (mut rhs, rhs_b) = self.reduce_blocks(target, residual);
         let boxes = &self.scaled.boxes;
@@ -130,7 +131,7 @@ impl Interior {
             trial.low[j] = (trial.low[j] - self.low[j] * trial.w[j]) / below;
             trial.high[j] = (trial.high[j] + self.high[j] * trial.w[j]) / above;
         }
-        self.expand_blocks(weights)
+        self.expand_blocks(weights, residual.is_some())
     }
 
     /// First pass over the blocks: their part of the right-hand sides of the weights and the intercept.
@@ -146,7 +147,7 @@ impl Interior {
             let mut rhs = vec![0.0; p];
             let rhs_b = vectorized!({
                 block.catch_up(pending);
-                block.reduce(outer, target, &mut rhs)
+                block.reduce(outer, target, &mut rhs, residual.is_some())
             });
             (rhs, rhs_b)
         };
@@ -160,7 +161,7 @@ impl Interior {
     }
 
     /// Second pass over the blocks: their part of `trial`, and how far one can go.
-    fn expand_blocks(&mut self, weights: &[f64; TRIES]) -> Lengths {
+    fn expand_blocks(&mut self, weights: Option<&[f64; TRIES]>, residual: bool) -> Lengths {
         let values = self.scaled.deletions.values();
         let (one, two) = (self.step.outer(values), self.trial.outer(values));
         let parts: Vec<(Rates, Rates)> = self
@@ -169,8 +170,8 @@ impl Interior {
             .par_iter_mut()
             .map(|block| {
                 vectorized!({
-                    block.expand(two);
-                    block.rates(one, two, weights)
+                    block.expand(two, residual);
+                    weights.map_or_else(Default::default, |weights| block.rates(one, two, weights))
                 })
             })
             .collect();
@@ -180,7 +181,8 @@ impl Interior {
             dual.merge(&part_dual);
         }
         let (step, trial) = (&self.step, &self.trial);
-        for (j, c) in self.scaled.boxes.iter().enumerate() {
+        let boxes = self.scaled.boxes.iter().enumerate();
+        for ((j, c), weights) in boxes.flat_map(|at| weights.map(|weights| (at, weights))) {
             primal.see(self.w[j] + c, step.w[j], trial.w[j], weights);
             primal.see(c - self.w[j], -step.w[j], -trial.w[j], weights);
             dual.see(self.low[j], step.low[j], trial.low[j], weights);
@@ -190,12 +192,25 @@ impl Interior {
     }
 
     /// `step` += weight * `trial`, with a weight of its own for either side.
-    fn combine(&mut self, primal: f64, dual: f64) {
+    pub(super) fn combine(&mut self, primal: f64, dual: f64) {
         self.pending = PendingStep::Trial { primal, dual };
         vector::axpy(primal, &self.trial.w, &mut self.step.w);
         self.step.b += primal * self.trial.b;
         vector::axpy(dual, &self.trial.low, &mut self.step.low);
         vector::axpy(dual, &self.trial.high, &mut self.step.high);
+    }
+}
+
+/// The right-hand sides of Gondzio's corrector: products that steps of these lengths would leave far from `goal` are moved
+/// towards it.
+pub(super) fn towards(
+    goal: f64,
+    (primal, dual): (f64, f64),
+) -> impl Fn(f64, f64, f64, f64) -> f64 + Sync {
+    move |x, dx, z, dz| {
+        let product = (x + primal * dx) * (z + dual * dz);
+        let (low, high) = (LOWEST_PRODUCT * goal, HIGHEST_PRODUCT * goal);
+        (product.max(low).min(high) - product).max(-high)
     }
 }
 

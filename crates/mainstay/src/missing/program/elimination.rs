@@ -209,13 +209,15 @@ impl Block {
     }
 
     /// First half of a solve: reduces the right-hand sides `target(x, dx, z, dz)` of the products $xz$, with
-    /// the directions of `step` as $dx$ and $dz$, to the weights (added to `rhs`) and the intercept (returned).
+    /// the directions of `step` as $dx$ and $dz$, to the weights (added to `rhs`) and the intercept (returned); what is left
+    /// of the rows' equations counts if `residual`.
     #[inline(always)]
     pub(super) fn reduce(
         &mut self,
         outer: Outer<'_>,
         target: impl Fn(f64, f64, f64, f64) -> f64,
         rhs: &mut [f64],
+        residual: bool,
     ) -> f64 {
         let Room { mut values, mut w, mut one, .. } = Room::default();
         let mut trial = std::mem::take(&mut self.trial);
@@ -235,6 +237,7 @@ impl Block {
             if !self.rigid {
                 on_lambda = target(self.lambda[i], d_lambda, self.l[i], step.l[i]) / self.lambda[i]
                     - dot(entries.v, kappa);
+                on_lambda -= if residual { self.short[i] } else { 0.0 };
             }
             let on_sigma = on_r / self.sigma[i] + sum(rho) - on_xi / self.g[i];
             trial.lambda[i] = on_lambda;
@@ -254,7 +257,7 @@ impl Block {
 
     /// Second half of a solve: the rows' part of `trial`, given that of the weights and the intercept.
     #[inline(always)]
-    pub(super) fn expand(&mut self, outer: Outer<'_>) {
+    pub(super) fn expand(&mut self, outer: Outer<'_>, residual: bool) {
         let Room { mut values, mut w, mut one, mut two } = Room::default();
         let mut trial = std::mem::take(&mut self.trial);
         for i in 0..self.rows() {
@@ -273,7 +276,8 @@ impl Block {
             trial.xi[i] = d_xi;
             trial.lambda[i] = d_lambda;
             trial.sigma[i] = d_sigma;
-            trial.l[i] = if self.rigid { 0.0 } else { sum_tau - self.need[i] * d_sigma };
+            let short = if residual { self.short[i] } else { 0.0 };
+            trial.l[i] = if self.rigid { 0.0 } else { sum_tau - self.need[i] * d_sigma + short };
             trial.r[i] = self.need[i] * d_lambda - sum_alpha + linear + d_xi;
         }
         self.trial = trial;

@@ -22,7 +22,7 @@ const SHORTEST: f64 = 1e-7;
 /// The answer is evaluated exactly once the gap of the iterates is this many times the one asked for.
 const NEAR: f64 = 100.0;
 /// Share of the gap asked for that is reached before stopping: the certificate rounds differently.
-const SAFETY: f64 = 0.9;
+pub(super) const SAFETY: f64 = 0.9;
 /// Where every entry has variables, the weights are judged this many times further out as well: with many more columns
 /// than rows they grow for dozens of steps after their direction leaves no loss.
 const FURTHER_OUT: [f64; 3] = [2.0, 4.0, 8.0];
@@ -37,7 +37,7 @@ pub(in crate::missing) struct Interior {
     /// Gondzio correctors per factorisation, at most.
     pub(super) correctors: usize,
     pub(super) w: Vec<f64>,
-    b: f64,
+    pub(super) b: f64,
     /// Multipliers of $w \ge -c$ and $w \le c$.
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
@@ -48,7 +48,7 @@ pub(in crate::missing) struct Interior {
     pub(super) pending: PendingStep,
     /// The best weights and intercept, and the best bound, in the solver's units. The dual point itself is
     /// with the blocks.
-    best: Bracket<(Vec<f64>, f64), ()>,
+    pub(super) best: Bracket<(Vec<f64>, f64), ()>,
 }
 
 /// A direction for the weights, the intercept and the multipliers of the box.
@@ -72,8 +72,8 @@ impl OuterMove {
 
 /// Sums over the present point.
 pub(super) struct Totals {
-    primal: f64,
-    dual: f64,
+    pub(super) primal: f64,
+    pub(super) dual: f64,
     pub(super) gradient: Vec<f64>,
     pub(super) imbalance: f64,
     pub(super) products: f64,
@@ -179,12 +179,12 @@ impl Interior {
     }
 
     /// The sums at the present point.
-    fn totals(&mut self) -> Totals {
+    pub(super) fn totals(&mut self) -> Totals {
         self.totals_after(|_| ())
     }
 
     /// The sums after `change` was made to every block.
-    fn totals_after(&mut self, change: impl Fn(&mut Block) + Sync) -> Totals {
+    pub(super) fn totals_after(&mut self, change: impl Fn(&mut Block) + Sync) -> Totals {
         let values = self.scaled.deletions.values();
         let p = self.w.len();
         let parts: Vec<_> = self
@@ -227,7 +227,7 @@ impl Interior {
     }
 
     /// Evaluates the present weights exactly, with their best intercept, and keeps them if they are better.
-    fn evaluate(&mut self, problem: &RobustHinge<'_>) {
+    pub(super) fn evaluate(&mut self, problem: &RobustHinge<'_>) {
         self.evaluate_scaled(problem, 1.0);
         if !self.scaled.may_deactivate {
             for factor in FURTHER_OUT {
@@ -237,7 +237,7 @@ impl Interior {
     }
 
     /// The same for the weights times `factor`, within their box.
-    fn evaluate_scaled(&mut self, problem: &RobustHinge<'_>, factor: f64) {
+    pub(super) fn evaluate_scaled(&mut self, problem: &RobustHinge<'_>, factor: f64) {
         let (blocks, set) = (&self.scaled.blocks, &self.scaled.deletions);
         let inside = |(w, c): (&f64, &f64)| (factor * w).max(-c).min(*c);
         let w: Vec<f64> = self.w.iter().zip(&self.scaled.boxes).map(inside).collect();
@@ -250,7 +250,7 @@ impl Interior {
         self.best.offer_primal(value, || (w, b));
     }
 
-    fn factor(&mut self) -> Result<System> {
+    pub(super) fn factor(&mut self) -> Result<System> {
         let values = self.scaled.deletions.values();
         self.scaled.blocks.par_iter_mut().for_each(|block| vectorized!(block.factor(values)));
         let (w, boxes) = (&self.w, &self.scaled.boxes);

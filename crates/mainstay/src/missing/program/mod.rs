@@ -7,6 +7,7 @@
 //! Mehrotra's corrector with a weight chosen for the primal and the dual step separately
 //! ([`step_lengths`]), and two to five Gondzio correctors, the more the dearer it is ([`direction`],
 //! [`interior_point`]).
+//! With thousands of columns steps are not shortened by entries near the boundary ([`bent`]).
 //! Rows are handled in blocks ([`block`]), in units where every number is near 1 ([`scaled`]).
 //!
 //! One iteration costs $O(\mathrm{nnz} + \sum_i \mathrm{nnz}_i^2 + p^3)$, or $O(m^2 p + m^3)$ for $p > 2m$.
@@ -17,6 +18,7 @@
 //! Colombo and Gondzio (2008), *Further development of multiple centrality correctors*.
 
 mod active_entries;
+mod bent;
 mod block;
 mod direction;
 mod elimination;

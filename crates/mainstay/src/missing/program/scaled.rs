@@ -193,6 +193,7 @@ impl Block {
         let price = if self.rigid { 1.0 } else { FIRST_PRICE };
         let typical = 1.0 / values.len() as f64;
         self.s = vec![typical; self.a.len()];
+        self.short = vec![0.0; rows];
         self.pivots = vec![super::block::Pivot::default(); rows];
         for i in 0..rows {
             let sigma = shares[usize::from(self.y[i] > 0.0)] * self.weight[i];

@@ -94,7 +94,7 @@ pub(super) fn dearest(rows: &Rows<'_>, w: &[f64], most: usize) -> Cells {
         }
         let own = if whole { signed } else { &values };
         let taken = gains.iter_mut().zip(&weights).zip(own).zip(&losable.centre);
-        vector::vectorized(|| taken.for_each(|(((g, w), v), c)| *g = w * (v - y * c)));
+        vector::vectorized!(taken.for_each(|(((g, w), v), c)| *g = w * (v - y * c)));
         largest(&gains, most, &mut best);
         for &(_, k) in &best {
             let j = losable.columns[k];

@@ -179,7 +179,7 @@ impl Elimination<'_> {
         let unspent = |at: &Iterate, x: &Deleting, i: usize| {
             budget * at.g[i] - vector::sum(&x.tau[cells.of(i)])
         };
-        vector::vectorized(|| {
+        vector::vectorized!({
             for i in 0..self.rows.len() {
                 let of = cells.of(i);
                 let more = change.map_or(0.0, |(d, dx)| unspent(d, dx, i) * dx.lambda[i]);

@@ -131,9 +131,9 @@ impl DeletionPart {
         let mut part = Self { im, f, e, price: vec![0.0; n], left: vec![rows.budget(); n] };
         if rows.capless() {
             let cells = part.e.iter_mut().zip(&x.tau).zip(&x.slack);
-            vector::vectorized(|| cells.for_each(|((e, tau), slack)| *e = tau / slack));
+            vector::vectorized!(cells.for_each(|((e, tau), slack)| *e = tau / slack));
         }
-        vector::vectorized(|| {
+        vector::vectorized!({
             for (i, soft) in soft.iter_mut().enumerate() {
                 let (g, of) = (at.g[i], cells.of(i));
                 let tau = &x.tau[of.clone()];

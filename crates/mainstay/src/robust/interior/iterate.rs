@@ -303,7 +303,7 @@ impl Deleting {
         most: f64,
     ) -> f64 {
         let mut step = longest(&self.lambda, &d.lambda, most);
-        vector::vectorized(|| {
+        vector::vectorized!({
             for (x, dx) in [(&self.zeta, &d.zeta), (&self.slack, &d.slack), (&self.tau, &d.tau)] {
                 step = rarely_shorter(x, dx, step);
             }
