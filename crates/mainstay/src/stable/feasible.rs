@@ -48,7 +48,11 @@ pub(super) fn feasible(problem: &Problem<'_>, dual: &Dual) -> Dual {
 /// The shares that take least from the bound of squared hinges: over $0 \le a \le c$ and $\sum a \le k$,
 /// $\sum_i \|\alpha_i\|^2 / 4a_i$ is least for $a_i = \min(c_i, \tau \|\alpha_i\|)$.
 pub(super) fn cheapest_shares(problem: &Problem<'_>, alpha: &[f64]) -> Vec<f64> {
-    let size: Vec<f64> = alpha.chunks_exact(problem.q()).map(vector::norm).collect();
+    // The norm of one number is that number: its square has an exact root.
+    let size: Vec<f64> = match problem.q() {
+        1 => alpha.iter().map(|v| v.abs()).collect(),
+        q => alpha.chunks_exact(q).map(vector::norm).collect(),
+    };
     let rows = || size.iter().zip(problem.weights);
     let mut tau = 0.0;
     // Newton's method from below: rows that count in full at one tau do so at every larger one.
