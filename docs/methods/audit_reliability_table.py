@@ -11,6 +11,7 @@ before count as right, so that the shares are lower bounds. The averaging was ch
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import warnings
@@ -94,7 +95,7 @@ def lines(found):
     all_labels = np.array([pair for own in found.values() for pair in own["labels"]], float)
     stated, planted = all_labels[:, 0], all_labels[:, 1]
     out = ["| stated probability | labels | stated on average | planted |", "|---|---|---|---|"]
-    for low, high in zip(EDGES[:-1], EDGES[1:], strict=True):
+    for low, high in itertools.pairwise(EDGES):
         here = (stated >= low) & ((stated < high) | (high == 1.0))
         if here.any():
             mean, share = f"{stated[here].mean():.2f}", f"{planted[here].mean():.2f}"

@@ -1,5 +1,6 @@
 //! Wrong labels told from overlapping classes, by the shape of the share of labels over the score.
 
+use super::slope::{SlopePrior, USUAL};
 use crate::error::{Error, Result};
 use crate::linalg::elementary::exponential;
 use crate::linalg::{Cholesky, Dense};
@@ -9,8 +10,6 @@ const CAP: f64 = 0.49;
 /// Exponents of the prior of the rates, a beta distribution with its mode at 2.4 %: few labels are wrong unless the
 /// data say otherwise.
 const PRIOR: [f64; 2] = [0.2, 7.0];
-/// Spread of the prior of the logarithm of the slope, in scores of unit deviation.
-const SLOPE_SPREAD: f64 = 1.5;
 /// Steps of the fit, at most.
 const STEPS: usize = 100;
 
@@ -36,6 +35,7 @@ pub(super) struct Rows<'a> {
     pub(super) scores: Vec<f64>,
     pub(super) positive: &'a [bool],
     pub(super) counts: Option<&'a [f64]>,
+    pub(super) slope: SlopePrior,
 }
 
 /// Logits of the rates over the cap, logarithm of the slope, offset.
@@ -51,15 +51,27 @@ impl Flips {
         counts: Option<&[f64]>,
         start: Option<&Self>,
     ) -> Result<Self> {
+        Self::fit_near(USUAL, scores, positive, counts, start)
+    }
+
+    /// The same with a prior for the slope.
+    pub(super) fn fit_near(
+        slope: SlopePrior,
+        scores: &[f64],
+        positive: &[bool],
+        counts: Option<&[f64]>,
+        start: Option<&Self>,
+    ) -> Result<Self> {
         let unit = deviation(scores);
         if !(unit.is_finite() && unit > 0.0) {
             let text = "all rows have the same score: nothing tells a wrong label from a right one";
             return Err(Error::BadData(text.into()));
         }
-        let rows = Rows { scores: scores.iter().map(|s| s / unit).collect(), positive, counts };
+        let scores = scores.iter().map(|s| s / unit).collect();
+        let rows = Rows { scores, positive, counts, slope };
         let starts = match start {
             Some(flips) => vec![flips.point(unit)],
-            None => vec![[-3.0, -3.0, 0.7, 0.0], [-1.0, -1.0, 0.7, 0.0]],
+            None => vec![[-3.0, -3.0, slope.centre, 0.0], [-1.0, -1.0, slope.centre, 0.0]],
         };
         let best = starts
             .into_iter()
@@ -179,10 +191,11 @@ impl Rows<'_> {
             let curve = low / (r * r) + high / ((1.0 - r) * (1.0 - r));
             information[(j, j)] += chain[j] * chain[j] * curve;
         }
-        let off = (at[2] - 0.7) / (SLOPE_SPREAD * SLOPE_SPREAD);
-        value += 0.5 * off * (at[2] - 0.7);
+        let SlopePrior { centre, spread } = self.slope;
+        let off = (at[2] - centre) / (spread * spread);
+        value += 0.5 * off * (at[2] - centre);
         gradient[2] += off;
-        information[(2, 2)] += 1.0 / (SLOPE_SPREAD * SLOPE_SPREAD);
+        information[(2, 2)] += 1.0 / (spread * spread);
         information.mirror_lower();
         (value, gradient, information)
     }

@@ -10,6 +10,7 @@ mod planted;
 mod posterior;
 mod run;
 mod scores;
+mod slope;
 
 pub use flips::Flips;
 pub use outcome::{Audit, AuditRow, ClassShare, Estimate, Planted, TopRows};

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::scores::{Curves, Scores, Splits};
+use super::scores::{Scores, Splits};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -36,8 +36,9 @@ pub(super) fn plant(
             (0..labels.len()).filter(|&i| labels[i] != data.labels()[i]).collect();
         let noisy = data.replace_labels(labels);
         let splits = Splits { repeats: 1, seed, ..splits };
-        let scores = Scores::new(estimator, &noisy, splits, control, done)?.mean();
-        let wrong = Curves::averaged(&scores, noisy.labels())?.wrong(&scores, noisy.labels());
+        let scores = Scores::new(estimator, &noisy, splits, control, done)?;
+        let mean = scores.mean();
+        let wrong = scores.curves(&mean, noisy.labels())?.wrong(&mean, noisy.labels());
         Ok(Round {
             flipped: flipped.len(),
             total: wrong.iter().sum(),

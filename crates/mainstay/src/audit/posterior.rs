@@ -4,6 +4,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::flips::{Flips, Parameters, Rows, deviation, rate, sigmoid};
+use super::slope::SlopePrior;
 use crate::error::Result;
 use crate::folds::generator;
 use crate::linalg::{Dense, SymmetricEigen};
@@ -39,16 +40,17 @@ impl Posterior {
     /// Curves around the most likely one `mode`, weighted by likelihood and prior over the density they were drawn from.
     pub(super) fn new(
         mode: &Flips,
+        slope: SlopePrior,
         scores: &[f64],
         positive: &[bool],
-        counts: Option<&[f64]>,
     ) -> Result<Self> {
         let unit = deviation(scores);
         let at = mode.point(unit);
         if scores.len() > MANY_ROWS {
             return Ok(Self { unit, draws: vec![Draw::new(at, 1.0)] });
         }
-        let rows = Rows { scores: scores.iter().map(|s| s / unit).collect(), positive, counts };
+        let scores = scores.iter().map(|s| s / unit).collect();
+        let rows = Rows { scores, positive, counts: None, slope };
         let (_, _, mut information) = rows.expand(&at);
         information.add_diagonal(LIFT);
         let eigen = SymmetricEigen::new(&information)?;
@@ -118,6 +120,7 @@ impl Draw {
 
 #[cfg(test)]
 mod tests {
+    use super::super::slope::USUAL;
     use super::*;
     use rand::RngExt;
 
@@ -139,7 +142,7 @@ mod tests {
                 flipped.push(wrong);
             }
             let mode = Flips::fit(&scores, &labels, None, None).unwrap();
-            let all = Posterior::new(&mode, &scores, &labels, None).unwrap();
+            let all = Posterior::new(&mode, USUAL, &scores, &labels).unwrap();
             for i in 0..70 {
                 let q = all.wrong(scores[i], labels[i]);
                 let bin = usize::from(q >= 0.5);
@@ -162,7 +165,7 @@ mod tests {
         let scores: Vec<f64> = (0..400).map(|i| f64::from(i % 40) - 19.5).collect();
         let labels: Vec<bool> = scores.iter().map(|s| *s > 0.0).collect();
         let mode = Flips::fit(&scores, &labels, None, None).unwrap();
-        let all = Posterior::new(&mode, &scores, &labels, None).unwrap();
+        let all = Posterior::new(&mode, USUAL, &scores, &labels).unwrap();
         let worst = all.draws.iter().map(|d| d.rates[0]).fold(0.0, f64::max);
         let most = worst * (1.0 - ODD) / (worst * (1.0 - ODD) + (1.0 - 0.49) * ODD);
         assert!(all.wrong(-1e6, true) <= most, "{} {most}", all.wrong(-1e6, true));

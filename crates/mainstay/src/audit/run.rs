@@ -145,7 +145,7 @@ impl AuditPlan {
     fn conclude(&self, scores: &Scores, rounds: &[Round], data: &Dataset) -> Result<Audit> {
         let labels = data.labels();
         let mean = scores.mean();
-        let curves = Curves::averaged(&mean, labels)?;
+        let curves = scores.curves(&mean, labels)?;
         let wrong = curves.wrong(&mean, labels);
         let order = by_suspicion(&wrong);
         let flagged = self.cut(&order, &wrong);
@@ -252,7 +252,7 @@ impl AuditPlan {
 fn responses(scores: &Scores, rounds: &[Round], labels: &[usize]) -> Result<Vec<f64>> {
     let first = Scores { seen: scores.seen.clone(), held_out: vec![scores.held_out[0].clone()] };
     let before = first.mean();
-    let wrong = Curves::averaged(&before, labels)?.wrong(&before, labels);
+    let wrong = first.curves(&before, labels)?.wrong(&before, labels);
     let total: f64 = wrong.iter().sum();
     let kept = (1.0 - 2.0 * total / labels.len() as f64).max(0.1);
     Ok(rounds.iter().map(|r| (r.total - total) / (r.flipped.max(1) as f64 * kept)).collect())

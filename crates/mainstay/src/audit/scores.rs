@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::flips::Flips;
+use super::flips::{Flips, deviation};
 use super::posterior::Posterior;
+use super::slope::{SlopePrior, USUAL};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -76,10 +77,33 @@ impl Scores {
     }
 }
 
+impl Scores {
+    /// The curves of labels along the mean scores, no steeper than held-out scores support, with everything that the rows
+    /// leave possible: few rows do not settle the curve.
+    pub(super) fn curves(&self, mean: &Dense, labels: &[usize]) -> Result<Curves> {
+        let repeats = self.held_out.len() as f64;
+        let (mut modes, mut slopes, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for k in 0..mean.ncols() {
+            let positive = Curves::positive(mean, labels, k);
+            let fresh = |i: usize| self.held_out.iter().map(|t| t[(i, k)]).sum::<f64>() / repeats;
+            let held_out: Vec<f64> = (0..labels.len()).map(fresh).collect();
+            let scores = mean.column(k);
+            let slope = SlopePrior::supported(&held_out, &positive, deviation(&scores));
+            let mode = Flips::fit_near(slope, &scores, &positive, None, None)?;
+            all.push(Posterior::new(&mode, slope, &scores, &positive)?);
+            modes.push(mode);
+            slopes.push(slope);
+        }
+        Ok(Curves { modes, slopes, all: Some(all) })
+    }
+}
+
 /// The most likely curve of labels for two classes, one for each class against the rest for more; with all others that the
 /// rows leave possible where these were asked for.
 pub(super) struct Curves {
     modes: Vec<Flips>,
+    /// What was expected of their slopes.
+    slopes: Vec<SlopePrior>,
     all: Option<Vec<Posterior>>,
 }
 
@@ -90,23 +114,19 @@ impl Curves {
         counts: Option<&[f64]>,
         start: Option<&Self>,
     ) -> Result<Self> {
+        let slopes = start.map_or_else(|| vec![USUAL; scores.ncols()], |s| s.slopes.clone());
         let one = |k: usize| {
-            let positive: Vec<bool> = labels.iter().map(|&l| l == Self::class(scores, k)).collect();
-            Flips::fit(&scores.column(k), &positive, counts, start.map(|s| &s.modes[k]))
+            let positive = Self::positive(scores, labels, k);
+            let near = start.map(|s| &s.modes[k]);
+            Flips::fit_near(slopes[k], &scores.column(k), &positive, counts, near)
         };
         let modes = (0..scores.ncols()).map(one).collect::<Result<_>>()?;
-        Ok(Self { modes, all: None })
+        Ok(Self { modes, slopes, all: None })
     }
 
-    /// The same with everything that the rows leave possible: few rows do not settle the curve.
-    pub(super) fn averaged(scores: &Dense, labels: &[usize]) -> Result<Self> {
-        let found = Self::fit(scores, labels, None, None)?;
-        let one = |(k, mode): (usize, &Flips)| {
-            let positive: Vec<bool> = labels.iter().map(|&l| l == Self::class(scores, k)).collect();
-            Posterior::new(mode, &scores.column(k), &positive, None)
-        };
-        let all = found.modes.iter().enumerate().map(one).collect::<Result<_>>()?;
-        Ok(Self { all: Some(all), ..found })
+    /// Whether each row is labelled with the class that is positive in column `k`.
+    fn positive(scores: &Dense, labels: &[usize], k: usize) -> Vec<bool> {
+        labels.iter().map(|&l| l == Self::class(scores, k)).collect()
     }
 
     /// The class that is positive in column `k`.
@@ -128,7 +148,8 @@ impl Curves {
 
     /// The probability that each label is wrong, by the most likely curve alone.
     pub(super) fn most_likely(&self, scores: &Dense, labels: &[usize]) -> Vec<f64> {
-        Self { modes: self.modes.clone(), all: None }.wrong(scores, labels)
+        let likely = Self { modes: self.modes.clone(), slopes: self.slopes.clone(), all: None };
+        likely.wrong(scores, labels)
     }
 }
 
