@@ -28,7 +28,7 @@ def covariances(n, p, seed=2):
 
 
 def cone_program(X, y, roots):
-    """Problem (34) with C = 1 as Clarabel takes it; ``roots`` holds L with P = LL', one for all rows or one a row.
+    """Problem (34) with C = 1 as Clarabel takes it; ``roots`` holds L with P = LL', one for all rows or one per row.
 
     Variables w, b, v, u (one u per cone); y(w'x + b) - 1 + v - u >= 0, v >= 0, (u, L'w) in the second-order cone.
     """

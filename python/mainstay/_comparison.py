@@ -56,7 +56,7 @@ class ComparisonResult:
         Returns
         -------
         text : str
-            One sentence as the answer, then the reasons, one a line.
+            One sentence as the answer, then the reasons, one per line.
         """
         advice = self.details["advice"]
         return "\n".join([advice["headline"], *(f"- {s}" for s in advice["sentences"])])

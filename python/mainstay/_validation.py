@@ -30,7 +30,7 @@ class ValidationResult:
         Returns
         -------
         metrics : DataFrame (a dict of columns without pandas)
-            One row a metric: ``metric``, ``apparent``, ``optimism``, ``corrected``,
+            One row per metric: ``metric``, ``apparent``, ``optimism``, ``corrected``,
             ``corrected_low``, ``corrected_high``, ``cross_validated``, ``cross_validated_low``,
             ``cross_validated_high``, ``problem`` (why a value is missing).
         """

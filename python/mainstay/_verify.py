@@ -32,7 +32,7 @@ class Verification:
     objectives_as_claimed : bool
         Whether every objective is the model's ``objective_`` to nine digits.
     problems : list of dict
-        For two classes or a joint problem one, otherwise one a class: ``objective`` (an upper
+        For two classes or a joint problem one, otherwise one per class: ``objective`` (an upper
         bound on that of the returned numbers), ``objective_low``, ``bound`` (no weights are
         below), ``gap``, ``claimed_objective`` and ``claimed_gap``.
     """

@@ -337,7 +337,7 @@ def hyperplanes(model):
     scores = 1 if len(model.classes_) == 2 else len(model.classes_)
     if coef.shape[0] != scores:
         raise ValueError(
-            f"the adversary needs one score for two classes and one a class for more; "
+            f"the adversary needs one score for two classes and one per class for more; "
             f"{type(model).__name__} has {coef.shape[0]} for {len(model.classes_)} classes"
         )
     intercept = np.asarray(getattr(model, "intercept_", 0.0), dtype=np.float64)

@@ -12,7 +12,7 @@ const LISTED: usize = 30;
 /// What became of the table.
 #[derive(Debug, Serialize)]
 pub(crate) struct HandledPage {
-    /// One line a step: what was done, and to how many.
+    /// One line per step: what was done, and to how many.
     steps: Table,
     /// Cells filled, by column.
     filled: Option<Table>,

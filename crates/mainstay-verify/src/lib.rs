@@ -57,7 +57,7 @@ pub struct Finding {
 /// What was found out about a fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// One for every problem: one for two classes or a joint problem, otherwise one a class.
+    /// One for every problem: one for two classes or a joint problem, otherwise one per class.
     pub problems: Vec<Finding>,
     /// The gap that had to be proved.
     pub tol: f64,

@@ -152,7 +152,7 @@ impl Listing<'_> {
         }
     }
 
-    /// The rows worth a look, one a line.
+    /// The rows worth a look, one per line.
     fn list(&self, text: &mut String, show: usize) {
         let flagged = self.found.flagged;
         if flagged == 0 {

@@ -104,7 +104,7 @@ fn draw(id: &str, class: &str, lines: &[Line<'_>], part: Emphasis) -> String {
     drawing.render()
 }
 
-/// Tooltips, one a feature.
+/// Tooltips, one per feature.
 fn answers(drawing: &mut Drawing, lines: &[Line<'_>], part: Emphasis) {
     for (k, line) in lines.iter().enumerate() {
         let top = TOP + ROW * k as f64;

@@ -77,7 +77,7 @@ pub fn flip_aware(fitted: &Fitted, data: &Dataset) -> Result<Suspects> {
     })
 }
 
-/// The probability that each label is wrong, from scores of the rows: one column for two classes, else one a class.
+/// The probability that each label is wrong, from scores of the rows: one column for two classes, else one per class.
 pub fn wrong_probabilities(
     scores: &Dense,
     labels: &[usize],

@@ -20,7 +20,7 @@ pub(super) struct Splits {
     pub seed: u64,
 }
 
-/// Scores of all rows, one column for two classes, otherwise one a class.
+/// Scores of all rows, one column for two classes, otherwise one per class.
 pub(super) struct Scores {
     /// By the fit to all rows.
     pub seen: Dense,

@@ -60,9 +60,9 @@ impl Column {
 /// What a change is measured in, and what stands in for a deleted cell.
 #[derive(Debug, Clone)]
 pub struct Units {
-    /// Stand-ins, one a feature.
+    /// Stand-ins, one per feature.
     pub means: Vec<f64>,
-    /// Units, one a feature, positive.
+    /// Units, one per feature, positive.
     pub sizes: Vec<f64>,
     /// The columns, in the order of the features.
     pub columns: Vec<Column>,
@@ -72,14 +72,14 @@ pub struct Units {
 fn check_values(values: Option<&[f64]>, columns: usize) -> Result<()> {
     let Some(values) = values else { return Ok(()) };
     let good = values.iter().all(|v| v.is_finite() && *v >= 0.0);
-    let rule = format!("{columns} finite numbers, one a column, none negative");
+    let rule = format!("{columns} finite numbers, one per column, none negative");
     require(good && values.len() == columns, "values", values.len(), &rule)
 }
 
-/// Certifies every row in the given units. `options.values` are one a column, witnesses are in raw units. Besides the
+/// Certifies every row in the given units. `options.values` are one per column, witnesses are in raw units. Besides the
 /// certificates: the fewest categorical columns that flip the prediction by other categories.
 ///
-/// Two classes of planes are certified with indicators that move as numbers do; there `values` are one a feature.
+/// Two classes of planes are certified with indicators that move as numbers do; there `values` are one per feature.
 pub fn certify_columns(
     model: &Model,
     x: &Matrix,

@@ -94,7 +94,7 @@ pub struct Chosen {
     pub probabilities: ProbabilitySource,
     /// Every metric that is defined.
     pub metrics: Vec<MetricRow>,
-    /// One entry for two classes, else one a class.
+    /// One entry for two classes, else one per class.
     pub curves: Vec<ClassCurves>,
     /// Thresholds on the probability; empty without probabilities and for more than two classes.
     pub thresholds: Vec<ThresholdRow>,

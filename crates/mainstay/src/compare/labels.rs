@@ -27,7 +27,7 @@ pub struct LabelAudit {
     pub planted: Planted,
     /// What to expect of the first rows of the list.
     pub top: Vec<TopRows>,
-    /// One entry a class.
+    /// One entry per class.
     pub classes: Vec<ClassShare>,
     /// What the reader should know.
     pub notes: Vec<String>,

@@ -238,9 +238,9 @@ pub struct RadiusSample {
     /// Which method.
     pub method: String,
     /// Euclidean distance to the boundary in standard deviations, negative where the prediction is wrong;
-    /// one a row, sorted.
+    /// one per row, sorted.
     pub radius_l2: Vec<f64>,
-    /// Fewest features whose loss flips the prediction, one a row, sorted; infinite as absent.
+    /// Fewest features whose loss flips the prediction, one per row, sorted; infinite as absent.
     pub deletions: Vec<Option<f64>>,
 }
 

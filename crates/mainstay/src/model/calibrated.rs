@@ -13,7 +13,7 @@ use crate::linalg::{Dense, Matrix, vector};
 pub struct Calibrated {
     /// Scores rows.
     pub model: Box<Model>,
-    /// One for two classes, otherwise one a class.
+    /// One for two classes, otherwise one per class.
     pub maps: Vec<ScoreMap>,
 }
 

@@ -18,7 +18,7 @@ pub struct Known<'a> {
     pub refits: usize,
     /// Seed of samples and folds.
     pub seed: u64,
-    /// Standard deviations of the measurement errors, one a feature; 0 where it is exact.
+    /// Standard deviations of the measurement errors, one per feature; 0 where it is exact.
     pub errors: Option<&'a [f64]>,
     /// Standard deviations of the training rows, their means, and the columns that features belong to.
     pub units: Option<&'a Units>,

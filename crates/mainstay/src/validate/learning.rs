@@ -14,7 +14,7 @@ const POWERS: [f64; 4] = [0.35, 0.5, 0.7, 1.0];
 /// Redraws of the repeats behind the interval.
 const DRAWS: usize = 500;
 
-/// Values of one size of training sets, one a repeat.
+/// Values of one size of training sets, one per repeat.
 struct Size {
     rows: usize,
     values: Vec<f64>,

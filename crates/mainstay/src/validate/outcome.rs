@@ -160,7 +160,7 @@ pub struct Outcome {
     pub repeats: usize,
     /// Folds of each.
     pub folds: usize,
-    /// One entry a metric.
+    /// One entry per metric.
     pub metrics: Vec<MetricRow>,
     /// By how much scores should be multiplied for new rows: the corrected calibration slope, or the
     /// cross-validated one where it is not corrected, at most 1.

@@ -17,7 +17,7 @@ fn shown() -> Vec<Metric> {
     Metric::ALL.into_iter().filter(|metric| *metric != Metric::Cost).collect()
 }
 
-/// One entry a metric.
+/// One entry per metric.
 pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
     let metrics = shown();
     let (labels, k) = (finished.labels, finished.n_classes);

@@ -25,9 +25,9 @@ pub struct Refit {
     pub job: usize,
     /// The predicted class of every judged row.
     pub predicted: Vec<usize>,
-    /// Scores by rows, one for two classes, else one a class; empty where the classifier has none.
+    /// Scores by rows, one for two classes, else one per class; empty where the classifier has none.
     pub scores: Vec<f64>,
-    /// Probabilities by rows, one a class; empty where the classifier has none.
+    /// Probabilities by rows, one per class; empty where the classifier has none.
     pub probabilities: Vec<f64>,
     /// Why there are no predictions.
     pub problem: Option<String>,

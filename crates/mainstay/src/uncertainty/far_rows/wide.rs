@@ -39,7 +39,7 @@ pub(super) fn distances(z: &Dense) -> Measured {
     Measured { distances, features }
 }
 
-/// The leading right singular vectors of `unit`, one a row.
+/// The leading right singular vectors of `unit`, one per row.
 fn leading(unit: &Dense, eigen: &SymmetricEigen, count: usize) -> Dense {
     let n = unit.nrows();
     let kept: Vec<usize> =
