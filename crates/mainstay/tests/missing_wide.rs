@@ -129,7 +129,7 @@ fn steps_that_bend_end_at_the_optimum_of_the_printed_program() {
     let full = gaps.x.clone();
     gaps.x = Dense::from_fn(8, 2000, |i, j| if (i + j) % 3 == 0 { 0.0 } else { full[(i, j)] });
     let mut valued = Case::very_wide("values with zeros", 400.0, 10.0);
-    valued.values = (0..2000).map(|j| (j % 3) as f64).collect();
+    valued.values = (0..2000).map(|j| f64::from(j % 3)).collect();
     let cases = [
         Case::very_wide("small box", 40.0, 1e-4),
         Case::very_wide("most may go", 1500.0, 10.0),

@@ -48,9 +48,7 @@ impl Matrix {
         let (sums, ranges) = self.reduce_chunks(
             self.ncols(),
             |rows, out: &mut (Vec<f64>, ColumnRanges)| {
-                vector::vectorized!({
-                    add_rows_and_ranges(m, rows, r, out);
-                })
+                vector::vectorized!(add_rows_and_ranges(m, rows, r, out));
             },
             |len| (vec![0.0; len], ColumnRanges::empty(len)),
             |total, part| {

@@ -98,7 +98,9 @@ impl Matrix {
         let parts: Vec<ColumnRanges> =
             (0..x.nrows().div_ceil(ROWS_PER_TASK)).into_par_iter().map(part).collect();
         let mut all = ColumnRanges::empty(p);
-        parts.iter().for_each(|part| all.join(part));
+        for part in &parts {
+            all.join(part);
+        }
         all
     }
 }

@@ -65,8 +65,9 @@ impl Extent {
                 all.take(four, [shares[i], shares[i + 1], shares[i + 2], shares[i + 3]]);
                 i += 4;
             }
-            for i in i..rows.end {
+            while i < rows.end {
                 all.take([x.row(i)], [shares[i]]);
+                i += 1;
             }
         });
         all

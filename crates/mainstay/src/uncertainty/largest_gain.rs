@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn the_largest_gain_is_what_the_search_for_one_feature_finds() {
         let p = 21;
-        let value = |i: usize, j: usize| f64::from((i * 7 + j * 5) as u8 % 9) - 4.0;
+        let value = |i: usize, j: usize| ((i * 7 + j * 5) % 9) as f64 - 4.0;
         let dense = Dense::from_fn(30, p, |i, j| if i == 3 { 0.0 } else { value(i, j) });
         let w: Vec<f64> = (0..p).map(|j| value(11, j) / 2.0).collect();
         let set = Deletions::new(vec![2.0; p], 2.0).unwrap();

@@ -180,7 +180,7 @@ impl Interior {
         self.b += primal * moved.b;
         let (w, b) = (self.w.clone(), self.b);
         self.totals_after(|block| {
-            block.advance_bent(Outer { values: &values, w: &w, b }, primal, dual)
+            block.advance_bent(Outer { values: &values, w: &w, b }, primal, dual);
         })
     }
 }

@@ -182,7 +182,7 @@ impl Interior {
         }
         let (step, trial) = (&self.step, &self.trial);
         let boxes = self.scaled.boxes.iter().enumerate();
-        for ((j, c), weights) in boxes.flat_map(|at| weights.map(|weights| (at, weights))) {
+        for ((j, c), weights) in boxes.filter_map(|at| weights.map(|weights| (at, weights))) {
             primal.see(self.w[j] + c, step.w[j], trial.w[j], weights);
             primal.see(c - self.w[j], -step.w[j], -trial.w[j], weights);
             dual.see(self.low[j], step.low[j], trial.low[j], weights);
