@@ -85,24 +85,8 @@ impl ScanRows {
         watch: Option<Watch>,
     ) -> Result<Self> {
         let (mut notes, errors) = (Vec::new(), ErrorColumns(errors.to_vec()));
-        let learned = learn_table(&scan, (wishes, &errors), control, watch.as_ref(), &mut notes)?;
-        let (recipe, scan) = match learned {
-            Some(learned) => {
-                let mut options = scan.options().clone();
-                options.columns = Some([learned.columns(), errors.0.clone()].concat());
-                options.text.extend(learned.text());
-                options.read.categorical.extend(learned.encoder.categorical().map(str::to_owned));
-                let recipe = Featurizer::Table(Box::new(learned.for_columns_needed()));
-                (recipe, scan.with_options(options))
-            }
-            None if errors.0.is_empty() => {
-                (learn_sparse(&scan, wishes, control, watch.as_ref())?, scan)
-            }
-            None => {
-                let text = "LIBSVM rows have no columns of errors; use CSV, Parquet or Arrow";
-                return Err(mainstay::Error::BadData(text.into()).into());
-            }
-        };
+        let (recipe, scan) =
+            featurizer(scan, (wishes, &errors), control, watch.as_ref(), &mut notes)?;
         let mut found = Self {
             names: Vec::new(),
             block: ROWS,
@@ -320,6 +304,29 @@ fn located(error: Error, file: &str) -> Error {
         Error::Core(source) => Error::Content { name: file.to_owned(), source },
         other => other,
     }
+}
+
+/// How rows become features, and the scan of the columns that this takes.
+fn featurizer(
+    scan: Scan,
+    (wishes, errors): (&Preparation, &ErrorColumns),
+    control: &Control,
+    watch: Option<&Watch>,
+    notes: &mut Vec<String>,
+) -> Result<(Featurizer, Scan)> {
+    let Some(learned) = learn_table(&scan, (wishes, errors), control, watch, notes)? else {
+        if !errors.0.is_empty() {
+            let text = "LIBSVM rows have no columns of errors; use CSV, Parquet or Arrow";
+            return Err(mainstay::Error::BadData(text.into()).into());
+        }
+        return Ok((learn_sparse(&scan, wishes, control, watch)?, scan));
+    };
+    let mut options = scan.options().clone();
+    options.columns = Some([learned.columns(), errors.0.clone()].concat());
+    options.text.extend(learned.text());
+    options.read.categorical.extend(learned.encoder.categorical().map(str::to_owned));
+    let recipe = Featurizer::Table(Box::new(learned.for_columns_needed()));
+    Ok((recipe, scan.with_options(options)))
 }
 
 /// Learns from tables; none if the files hold LIBSVM rows.

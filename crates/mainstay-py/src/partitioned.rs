@@ -95,7 +95,7 @@ impl Driver {
 
 /// One partition: its number, features, class indices, weights, names of its classes, and errors (one column of radii, or
 /// one of semi-axes for every feature).
-type Part<'py> = (
+type Partition<'py> = (
     usize,
     Bound<'py, PyAny>,
     PyReadonlyArray1<'py, i64>,
@@ -104,7 +104,7 @@ type Part<'py> = (
     Option<PyReadonlyArray2<'py, f64>>,
 );
 
-fn block(part: Part<'_>) -> PyResult<Block<'static>> {
+fn block(part: Partition<'_>) -> PyResult<Block<'static>> {
     let (partition, x, y, weights, names, errors) = part;
     let (matrix, labels) = (convert::matrix(&x)?, class_indices(&y)?);
     let weights = weights.map(|w| w.as_array().to_vec());
@@ -126,7 +126,7 @@ fn block(part: Part<'_>) -> PyResult<Block<'static>> {
 pub(crate) fn look<'py>(
     py: Python<'py>,
     ask: &[u8],
-    parts: Vec<Part<'py>>,
+    parts: Vec<Partition<'py>>,
     size: usize,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let blocks = parts.into_iter().map(block).collect::<PyResult<Vec<_>>>()?;

@@ -33,38 +33,39 @@ impl Answer {
     }
 }
 
+/// What is advised, and how that is meant.
+fn advised(story: Story<'_>) -> Fact {
+    let advice = &story.0.advice;
+    let nothing = story.nothing_advised();
+    let label = if nothing {
+        "Nothing is advised"
+    } else if advice.weak_answers {
+        "Orders the rows best"
+    } else {
+        "Use"
+    };
+    let note = if story.no_better_than_constant() {
+        "no method beats a constant answer".into()
+    } else if nothing {
+        "no plain method could be fitted".into()
+    } else if advice.weak_answers {
+        "its answers are no better than a constant one".into()
+    } else if story.plain_is_enough() && story.0.settings.repeats < SURE {
+        "for now: too few splits to call a gain sure".into()
+    } else if story.plain_is_enough() && advice.unsettled {
+        "for now: a gain was seen that is not sure".into()
+    } else if story.plain_is_enough() {
+        "plain is enough here".into()
+    } else {
+        format!("instead of {}", story.method(&advice.baseline))
+    };
+    let value = if nothing { text::DASH.into() } else { story.method(&advice.method) };
+    Fact { label: label.into(), value, note }
+}
+
 fn facts(story: Story<'_>) -> Vec<Fact> {
     let advice = &story.0.advice;
-    let mut facts = vec![Fact {
-        label: if story.nothing_advised() {
-            "Nothing is advised"
-        } else if advice.weak_answers {
-            "Orders the rows best"
-        } else {
-            "Use"
-        }
-        .into(),
-        value: if story.nothing_advised() {
-            text::DASH.into()
-        } else {
-            story.method(&advice.method)
-        },
-        note: if story.no_better_than_constant() {
-            "no method beats a constant answer".into()
-        } else if story.nothing_advised() {
-            "no plain method could be fitted".into()
-        } else if advice.weak_answers {
-            "its answers are no better than a constant one".into()
-        } else if story.plain_is_enough() && story.0.settings.repeats < SURE {
-            "for now: too few splits to call a gain sure".into()
-        } else if story.plain_is_enough() && advice.unsettled {
-            "for now: a gain was seen that is not sure".into()
-        } else if story.plain_is_enough() {
-            "plain is enough here".into()
-        } else {
-            format!("instead of {}", story.method(&advice.baseline))
-        },
-    }];
+    let mut facts = vec![advised(story)];
     if let Some(threat) = &advice.worst_threat {
         let info = story.threat(threat);
         facts.push(Fact {

@@ -1,12 +1,11 @@
 //! The Gaussian model of the features against textbook formulas, brute force and moments.
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_lossless,
     clippy::needless_range_loop,
     clippy::disallowed_methods,
-    clippy::print_stderr,
     reason = "tests stop at the first surprise"
 )]
 

@@ -1,12 +1,5 @@
 //! Robust logistic regression against the plain one, simulation, independent minimisers and its own promises.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::cast_lossless,
-    clippy::needless_range_loop,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, clippy::cast_lossless, reason = "tests stop at the first surprise")]
 
 use mainstay::data::{Dataset, RowUncertainty};
 use mainstay::linalg::Dense;

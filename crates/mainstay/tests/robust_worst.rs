@@ -1,9 +1,5 @@
 //! The worst case of the robust logistic regression against the methods it contains, a conic solver, and refusals.
-#![allow(
-    clippy::unwrap_used,
-    clippy::needless_range_loop,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use clarabel::solver::SupportedConeT;
 use mainstay::data::{Dataset, RowUncertainty, Shape};

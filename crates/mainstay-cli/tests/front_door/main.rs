@@ -1,10 +1,7 @@
 //! Real tables at the door: rows and columns stay what their owner means, or one line says why not.
-#![allow(
+#![expect(
     clippy::unwrap_used,
-    clippy::format_push_string,
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::disallowed_methods,
     reason = "tests stop at the first surprise"
 )]
 

@@ -120,7 +120,18 @@ fn remedies(method: &Method, params: &Value) -> Vec<Remedy> {
         base.push(("k", json!(1.0)));
         all.push(Remedy(base.clone()));
     }
-    // What makes the model careful, by less and less of it; C multiplies the loss, or is the largest weight.
+    all.extend(less_care(method, &base, number));
+    all.truncate(MOST_TRIES);
+    all
+}
+
+/// What makes the model careful, by less and less of it, together with `base`; C multiplies the loss, or is the largest
+/// weight.
+fn less_care(
+    method: &Method,
+    base: &[(&'static str, Value)],
+    number: impl Fn(&str) -> Option<f64>,
+) -> Vec<Remedy> {
     let less: [(&'static str, &[f64]); 4] = [
         ("budget", &[0.5, 0.1, 0.0]),
         ("uncertainty", &[0.1, 0.01]),
@@ -128,15 +139,12 @@ fn remedies(method: &Method, params: &Value) -> Vec<Remedy> {
         ("C", &[100.0]),
     ];
     let conic = method.name.starts_with("conic");
+    let mut all = Vec::new();
     for (name, factors) in less.into_iter().filter(|(name, _)| !(conic && *name == "C")) {
-        let Some(now) = number(name) else { continue };
-        for factor in factors.iter().filter(|_| now != 0.0) {
-            let mut changes = base.clone();
-            changes.push((name, json!(now * factor)));
-            all.push(Remedy(changes));
-        }
+        let Some(now) = number(name).filter(|now| *now != 0.0) else { continue };
+        let changed = |factor: &f64| [base, &[(name, json!(now * factor))]].concat();
+        all.extend(factors.iter().map(|factor| Remedy(changed(factor))));
     }
-    all.truncate(MOST_TRIES);
     all
 }
 

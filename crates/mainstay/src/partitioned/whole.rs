@@ -116,7 +116,9 @@ impl<'a> WholeRows<'a> {
     fn answer(&self, units: &Units, fit: &Continuation<LossProblem>) -> Result<WholeSolution> {
         let proof = fit.proof().unwrap_or(fit.place());
         let worst = fit.problem().problem.worst;
-        let (mut shares, mut pulls) = (Vec::new(), Vec::with_capacity(self.len));
+        // Their final size at once: what grows is held twice while it does.
+        let mut shares = Vec::with_capacity(if worst { self.len } else { 0 });
+        let mut pulls = Vec::with_capacity(self.len);
         let chunks = self.len.div_ceil(ROWS);
         for first in (0..chunks).step_by(FAN) {
             let last = chunks.min(first + FAN);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::average::{Blurred, Expected, Met};
 use super::certificate::certify;
 use super::labels::{Correction, Rates};
-use super::newton::{Point, minimise};
+use super::newton::{Hyperplane, minimise};
 use super::params::{Protect, RobustLogisticParams, Strength};
 use super::problem::Problem;
 use super::worst_problem::WorstLoss;
@@ -211,9 +211,9 @@ impl Training<'_> {
     }
 
     /// Zero weights; of very many rows the optimum of a few, evenly spread, which saves steps over all.
-    fn start(&self, problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Point> {
+    fn start(&self, problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Hyperplane> {
         let (n, p) = (problem.y.len(), self.rows.mean.ncols());
-        let zero = Point { w: vec![0.0; p], b: 0.0 };
+        let zero = Hyperplane { w: vec![0.0; p], b: 0.0 };
         let stride = n / (START_ROWS * (p + 1));
         if stride < LEAST_STRIDE {
             return Ok(zero);
@@ -234,7 +234,7 @@ impl Training<'_> {
     }
 
     /// The minimum.
-    fn solve(&self, problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Point> {
+    fn solve(&self, problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Hyperplane> {
         self.bounded(problem)?;
         let mut at = self.start(problem, budget)?;
         if problem.correction == Correction::Forward {
@@ -258,7 +258,7 @@ impl Training<'_> {
         let one_sign = binary.y.iter().all(|y| *y == binary.y[0]);
         let mut at = if one_sign {
             let b = if self.params.fit_intercept { CERTAIN * binary.y[0] } else { 0.0 };
-            Point { w: vec![0.0; p], b }
+            Hyperplane { w: vec![0.0; p], b }
         } else {
             self.solve(&problem, &mut budget)?
         };
@@ -285,7 +285,7 @@ impl Training<'_> {
     }
 
     /// The probability that each label is right.
-    fn right(&self, problem: &Problem<'_>, at: &Point) -> Vec<f64> {
+    fn right(&self, problem: &Problem<'_>, at: &Hyperplane) -> Vec<f64> {
         let (margins, variances) = (problem.margins(&at.w, at.b), self.rows.variances(&at.w));
         (0..margins.len())
             .map(|i| {

@@ -24,7 +24,7 @@ const MOST_PRODUCTS: usize = 500;
 
 /// Weights and intercept.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Point {
+pub(super) struct Hyperplane {
     pub w: Vec<f64>,
     pub b: f64,
 }
@@ -36,9 +36,9 @@ pub(super) struct Point {
 /// $O(n p^2)$ to form; each step is halved until it lowers the objective enough.
 pub(super) fn minimise(
     problem: &Problem<'_>,
-    start: &Point,
+    start: &Hyperplane,
     budget: &mut Budget<'_>,
-) -> Result<Point> {
+) -> Result<Hyperplane> {
     let mut at = start.clone();
     let mut state = problem.state(&at.w, at.b);
     let convex = problem.correction != Correction::Forward;
@@ -62,9 +62,9 @@ pub(super) fn minimise(
 fn search(
     problem: &Problem<'_>,
     state: &State,
-    at: &Point,
+    at: &Hyperplane,
     step: &[f64],
-) -> Option<(Point, State)> {
+) -> Option<(Hyperplane, State)> {
     let p = at.w.len();
     let promised = vector::dot(&state.slope, &step[..p]) + state.tilt * step[p];
     let mut tau = 1.0;
@@ -84,7 +84,7 @@ fn search(
     None
 }
 
-fn direction(problem: &Problem<'_>, state: &State, at: &Point) -> Vec<f64> {
+fn direction(problem: &Problem<'_>, state: &State, at: &Hyperplane) -> Vec<f64> {
     let mut downhill: Vec<f64> = state.slope.iter().map(|g| -g).collect();
     downhill.push(-state.tilt);
     let curved = Curvature::new(problem, state, at);
@@ -104,7 +104,7 @@ struct Curvature<'a> {
 }
 
 impl<'a> Curvature<'a> {
-    fn new(problem: &'a Problem<'a>, state: &'a State, at: &Point) -> Self {
+    fn new(problem: &'a Problem<'a>, state: &'a State, at: &Hyperplane) -> Self {
         let images = (!problem.rows.exact()).then(|| {
             let mut images = problem.rows.images(&at.w);
             images.data_mut().iter_mut().for_each(|v| *v *= 2.0);

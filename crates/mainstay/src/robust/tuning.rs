@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::estimator::Training;
 use super::labels::Rates;
-use super::newton::{Point, minimise};
+use super::newton::{Hyperplane, minimise};
 use super::params::RobustLogisticParams;
 use super::problem::Problem;
 use crate::control::Control;
@@ -105,7 +105,7 @@ fn held_out(
             continue;
         }
         let rates: Rates = training.rates;
-        let mut point = Point { w: vec![0.0; train.mean.ncols()], b: 0.0 };
+        let mut point = Hyperplane { w: vec![0.0; train.mean.ncols()], b: 0.0 };
         for (k, &alpha) in grid.iter().enumerate() {
             let problem = training.problem(&train, &y, &train_shares, alpha, rates);
             if training.bounded(&problem).is_err() {

@@ -7,7 +7,7 @@ use super::certificate::{certify, certify_worst};
 use super::estimator::{Learnt, Stated, finish, shares};
 use super::interior;
 use super::labels::{Correction, Rates};
-use super::newton::{Point, minimise};
+use super::newton::{Hyperplane, minimise};
 use super::params::{RobustLogisticParams, Strength};
 use super::problem::Problem;
 use super::tuning;
@@ -184,7 +184,7 @@ impl Threats<'_> {
             correction,
             intercept: self.params.fit_intercept,
         };
-        let at = minimise(&problem, &Point { w: vec![0.0; s.x.ncols()], b: 0.0 }, budget)?;
+        let at = minimise(&problem, &Hyperplane { w: vec![0.0; s.x.ncols()], b: 0.0 }, budget)?;
         let certificate = certify(&problem, &at.w, at.b);
         Ok((Plane { w: at.w, b: at.b }, certificate))
     }
@@ -241,7 +241,7 @@ impl Threats<'_> {
             let mut scores = vec![0.0; grid.len()];
             for class in positives.clone().filter(|c| split.train.iter().any(|&i| labels[i] == *c))
             {
-                let part = |rows: &[usize]| Part::new(self, x, (labels, shares), class, rows);
+                let part = |rows: &[usize]| SplitRows::new(self, x, (labels, shares), class, rows);
                 let (train, test) = (part(&split.train), part(&split.holdout));
                 for (k, &alpha) in grid.iter().enumerate() {
                     let tol = self.params.tol.max(PATH_TOL);
@@ -260,14 +260,14 @@ impl Threats<'_> {
 }
 
 /// Rows of one side of a split.
-struct Part {
+struct SplitRows {
     x: Dense,
     y: Vec<f64>,
     shares: Vec<f64>,
     axes: Option<HalfAxes>,
 }
 
-impl Part {
+impl SplitRows {
     fn new(
         threats: &Threats<'_>,
         x: &Dense,

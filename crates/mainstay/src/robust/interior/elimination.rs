@@ -269,7 +269,6 @@ fn matrix(
     deletions: Option<&DeletionPart>,
     cones: Option<&ConePart>,
 ) -> Dense {
-    let p = rows.signed.ncols();
     let own_cones = cones.filter(|_| rows.shared_axes().is_none());
     let mut plus = GramSum::new(rows.order());
     let mut sums = RowSums::new(rows);
@@ -296,17 +295,22 @@ fn matrix(
     }
     let RowSums { own, minus, few, .. } = sums;
     let (mut sum, minus) = (plus.finish(), minus.finish());
-    for i in 0..p {
-        for j in 0..p {
-            sum[(i, j)] -= minus[(i, j)] + few[(i, j)];
-        }
-        sum[(i, i)] += own[i];
-    }
+    subtract_eliminated(&mut sum, &minus, &few, &own);
     if let Some(part) = cones {
         add_shared_cone(rows, part, &mut sum);
     }
     border(rows, at, losses, &mut sum);
     sum
+}
+
+/// What the eliminated variables of single rows take off the block of the weights, and their own diagonal.
+fn subtract_eliminated(sum: &mut Dense, minus: &Dense, few: &Dense, own: &[f64]) {
+    for (i, own) in own.iter().enumerate() {
+        for j in 0..minus.ncols() {
+            sum[(i, j)] -= minus[(i, j)] + few[(i, j)];
+        }
+        sum[(i, i)] += own;
+    }
 }
 
 /// Curvature of the one cone of shared half-axes, in weights and reach.

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::linalg::vector;
 use crate::partitioned::kernels::expected::ExpectedSums;
 use crate::robust::certificate::{Reach, excess_of};
-use crate::robust::newton::{Point, scaled_solution};
+use crate::robust::newton::{Hyperplane, scaled_solution};
 
 /// Halvings of a step before a class ends with the gap it has.
 const MOST_HALVINGS: usize = 30;
@@ -27,10 +27,10 @@ pub(super) struct Class {
     pub positive: usize,
     pub kappas: [f64; 2],
     pub reach: Reach,
-    pub point: Point,
+    pub point: Hyperplane,
     /// The last point that was accepted with its value, and the step from it that is being tried.
-    pub base: Option<(Point, f64, Step)>,
-    pub best: Option<Point>,
+    pub base: Option<(Hyperplane, f64, Step)>,
+    pub best: Option<Hyperplane>,
     pub certificate: Certificate,
     pub halvings: usize,
     pub spent: usize,
@@ -44,7 +44,7 @@ pub(super) struct Step {
     pub promised: f64,
 }
 
-impl Point {
+impl Hyperplane {
     fn ahead(&self, step: &Step) -> Self {
         let p = self.w.len();
         let mut next = self.clone();

@@ -16,7 +16,7 @@ use crate::robust::average::{Blurred, Expected, Met};
 use crate::robust::certificate::Reach;
 use crate::robust::estimator::{moved, no_minimum};
 use crate::robust::labels::{Correction, Rates};
-use crate::robust::newton::{Point, minimise};
+use crate::robust::newton::{Hyperplane, minimise};
 use crate::robust::params::{PerFeature, Protect, RobustLogisticParams, Strength};
 use crate::robust::problem::{Problem, growth_of};
 use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage};
@@ -183,7 +183,7 @@ impl AverageTask {
             positive,
             kappas,
             reach,
-            point: Point { w: vec![0.0; look.columns], b: 0.0 },
+            point: Hyperplane { w: vec![0.0; look.columns], b: 0.0 },
             base: None,
             best: None,
             certificate: Certificate { primal: f64::INFINITY, dual: f64::NEG_INFINITY },
@@ -207,7 +207,7 @@ impl AverageTask {
     }
 
     /// The optimum of the sample.
-    fn start(&self, known: &Known, look: &FirstLook, class: &Class) -> Result<Point> {
+    fn start(&self, known: &Known, look: &FirstLook, class: &Class) -> Result<Hyperplane> {
         let weight =
             |k: usize| look.sample[k].weight * known.units.class_factors[look.sample[k].label];
         let used: Vec<usize> = (0..look.sample.len()).filter(|&k| weight(k) > 0.0).collect();
@@ -217,7 +217,7 @@ impl AverageTask {
             .collect();
         let total: f64 = used.iter().map(|&k| weight(k)).sum();
         let shares: Vec<f64> = used.iter().map(|&k| weight(k) / total).collect();
-        let zero = Point { w: vec![0.0; look.columns], b: 0.0 };
+        let zero = Hyperplane { w: vec![0.0; look.columns], b: 0.0 };
         if y.iter().all(|sign| *sign == y[0]) {
             return Ok(zero);
         }
@@ -264,7 +264,7 @@ impl Task for AverageTask {
             let mut class = self.class(&known, look, positive)?;
             if !class.done {
                 class.point = match resume.and_then(|places| places.get(at)) {
-                    Some(place) => Point { w: place.point.v.clone(), b: place.point.b },
+                    Some(place) => Hyperplane { w: place.point.v.clone(), b: place.point.b },
                     None => self.start(&known, look, &class)?,
                 };
             }
@@ -330,7 +330,7 @@ impl Task for AverageTask {
             return Err(Error::Numerical("a fit without rows".into()));
         };
         let best = |class: &Class| class.best.clone().unwrap_or_else(|| class.point.clone());
-        let points: Vec<Point> = self.classes.iter().map(best).collect();
+        let points: Vec<Hyperplane> = self.classes.iter().map(best).collect();
         let linear = Linear {
             coef: points.iter().map(|point| point.w.clone()).collect(),
             intercept: points.iter().map(|at| moved(at.b, &at.w, &known.centre, -1.0)).collect(),
