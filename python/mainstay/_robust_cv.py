@@ -235,7 +235,7 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
             hasattr(split, "__len__") and len(split) == 2 for split in self.cv
         ):
             raise ValueError(
-                "`cv`: a list must hold pairs of row indices, (to fit on, to judge by), one per split"
+                "`cv`: a list must hold pairs of row indices, one per split: to fit on, to judge by"
             )
         if not isinstance(self.cv, str):
             lower = most is not None and self.cv > most
