@@ -4,24 +4,29 @@ use crate::data::{Dataset, NanRule};
 use crate::error::Result;
 use crate::model::Model;
 
-/// Rows from which on predictions of the first of them may spare those of the others.
+/// Rows from which on they are looked at in parts, until it is settled.
 const MANY_ROWS: usize = 2_000;
-/// One in so many rows is among the first: twice as many as a balanced model of two balanced classes needs.
-const FIRST_PART: usize = 5;
+/// Number of these parts: a copy of one is held at a time.
+const PARTS: usize = 32;
 /// A model that calls fewer rows something else than its usual answer than this share of those that are is as good as
 /// constant: it misses nine of ten.
 const NEARLY: f64 = 0.1;
 
 /// What to say if the model is one-sided. The first rows settle it for most models.
 pub(super) fn finding(model: &Model, data: &Dataset, nan: NanRule) -> Result<Option<String>> {
-    if data.len() >= MANY_ROWS {
-        let first: Vec<usize> = (0..data.len() / FIRST_PART).collect();
-        let predicted = model.predict(&nan.apply(data.features().select_rows(&first)))?;
-        if cannot_be_one_sided(&predicted, data) {
+    let n = data.len();
+    if n < MANY_ROWS {
+        return Ok(one_sided(&predicted(model, data, nan)?, data));
+    }
+    let mut known = Vec::new();
+    while known.len() < n {
+        let part: Vec<usize> = (known.len()..n.min(known.len() + n.div_ceil(PARTS))).collect();
+        known.extend(model.predict(&nan.apply(data.features().select_rows(&part)))?);
+        if cannot_be_one_sided(&known, data) {
             return Ok(None);
         }
     }
-    Ok(one_sided(&predicted(model, data, nan)?, data))
+    Ok(one_sided(&known, data))
 }
 
 /// Classes of the training rows as the model predicts them.
@@ -97,5 +102,25 @@ mod tests {
         for (ones, settled) in [(0, false), (1, false), (2, true), (32, true), (33, false)] {
             assert_eq!(cannot_be_one_sided(&called(ones), &data), settled, "{ones}");
         }
+    }
+
+    /// Many rows, looked at in parts: a feature that says nothing with one row in ten of class 1, and one that says all.
+    #[test]
+    fn many_rows_are_looked_at_until_it_is_settled() {
+        let n = 2 * MANY_ROWS;
+        let rare: Vec<usize> = (0..n).map(|i| usize::from(i % 10 == 0)).collect();
+        let found = |x: Vec<f64>, y: &[usize]| {
+            let data = Dataset::new(Dense::from_rows(n, 1, x).into(), y.to_vec(), 2).unwrap();
+            let estimator = super::super::find("l2").unwrap();
+            let estimator = estimator.estimator(&serde_json::json!({})).unwrap();
+            let fitted = estimator.fit(&data, &crate::control::Control::new()).unwrap();
+            finding(&fitted.model, &data, NanRule::Refuse).unwrap()
+        };
+        let silent = (0..n).map(|i| f64::from(u8::from(i % 2 == 0))).collect();
+        assert!(
+            found(silent, &rare.iter().map(|_| 0).chain([1]).skip(1).collect::<Vec<_>>()).is_some()
+        );
+        let telling = rare.iter().map(|&y| 6.0 * y as f64).collect();
+        assert_eq!(found(telling, &rare), None);
     }
 }
