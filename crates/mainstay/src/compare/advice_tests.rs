@@ -30,18 +30,47 @@ fn cell(method: &str, threat: &str, repeat: usize, accuracy: f64) -> Cell {
     }
 }
 
-/// A baseline that wrong labels cost 0.1; the first other method gets `gain` back, up and down by `spread`
-/// in turn; the rest lose 0.02, up and down at random.
-fn advised(gain: f64, spread: f64) -> Advice {
-    let threat = Threat::LabelNoise;
-    let trials = [Trial { threat, levels: vec![0.1] }];
+/// The one threat of these comparisons.
+const THREAT: Threat = Threat::LabelNoise;
+
+/// A baseline and others.
+fn methods(count: usize) -> Vec<MethodInfo> {
     let method = |k: usize| MethodInfo {
         name: format!("m{k}"),
         title: format!("method {k}"),
         role: if k == 0 { Role::Baseline } else { Role::Robust },
         tuning: String::new(),
     };
-    let methods: Vec<MethodInfo> = (0..=OTHERS).map(method).collect();
+    (0..count).map(method).collect()
+}
+
+/// The advice by `metric` on two classes, of which the largest has this share of the rows; some methods are constant.
+fn judged(
+    methods: &[MethodInfo],
+    cells: &[Cell],
+    metric: Metric,
+    (constants, largest): (&[String], f64),
+) -> Advice {
+    let trials = [Trial { threat: THREAT, levels: vec![0.1] }];
+    let judge = Judge {
+        methods,
+        trials: &trials,
+        scores: &Scores::new(cells, &trials, REPEATS, metric),
+        bootstrap: &Bootstrap::new(REPEATS, 0.5, 1),
+        majority: "a",
+        constant: Some(0.5),
+        constants,
+        largest,
+        chance: 0.5,
+        words: Words { metric, repeats: REPEATS },
+    };
+    judge.advise(cells, REPEATS)
+}
+
+/// A baseline that wrong labels cost 0.1; the first other method gets `gain` back, up and down by `spread`
+/// in turn; the rest lose 0.02, up and down at random.
+fn advised(gain: f64, spread: f64) -> Advice {
+    let methods = methods(OTHERS + 1);
     let mut cells = Vec::new();
     for (k, method) in methods.iter().enumerate() {
         let mut rng = generator(k as u64);
@@ -55,23 +84,10 @@ fn advised(gain: f64, spread: f64) -> Advice {
                 _ => 0.68 + 0.02 * up,
             };
             cells.push(cell(&method.name, CLEAN, r, 0.8));
-            cells.push(cell(&method.name, threat.name(), r, under));
+            cells.push(cell(&method.name, THREAT.name(), r, under));
         }
     }
-    let scores = Scores::new(&cells, &trials, REPEATS, Metric::Accuracy);
-    let judge = Judge {
-        methods: &methods,
-        trials: &trials,
-        scores: &scores,
-        bootstrap: &Bootstrap::new(REPEATS, 0.5, 1),
-        majority: "a",
-        constant: Some(0.5),
-        constants: &[],
-        largest: 0.5,
-        chance: 0.5,
-        words: Words { metric: Metric::Accuracy, repeats: REPEATS },
-    };
-    judge.advise(&cells, REPEATS)
+    judged(&methods, &cells, Metric::Accuracy, (&[], 0.5))
 }
 
 /// Means of 20 splits deviate by 0.81 of the spread (widened for overlap): a gain of 0.1 is 10, 2.3 and 1.2 deviations.
@@ -96,41 +112,20 @@ fn enough_is_said_only_where_no_gain_is_promising() {
 /// Two methods on data whose largest class has 79 % of the rows, judged by AUC: the baseline calls all rows the same and has
 /// this AUC, up and down by `spread` in turn; the other has this balanced accuracy.
 fn on_rare_classes(auc: f64, spread: f64, other: f64) -> Advice {
-    let threat = Threat::LabelNoise;
-    let trials = [Trial { threat, levels: vec![0.1] }];
-    let method = |k: usize| MethodInfo {
-        name: format!("m{k}"),
-        title: format!("method {k}"),
-        role: if k == 0 { Role::Baseline } else { Role::Robust },
-        tuning: String::new(),
-    };
-    let methods: Vec<MethodInfo> = (0..2).map(method).collect();
+    let methods = methods(2);
     let mut cells = Vec::new();
     for (k, method) in methods.iter().enumerate() {
         for r in 0..REPEATS {
             let up = if r % 2 == 0 { spread } else { -spread };
             let balanced = if k == 0 { 0.5 } else { other };
             let metrics = [(Metric::Auc, auc + up), (Metric::BalancedAccuracy, balanced)];
-            for threat in [CLEAN, threat.name()] {
+            for threat in [CLEAN, THREAT.name()] {
                 let plain = cell(&method.name, threat, r, 0.79);
                 cells.push(Cell { metrics: metrics.into_iter().collect(), ..plain });
             }
         }
     }
-    let scores = Scores::new(&cells, &trials, REPEATS, Metric::Auc);
-    let judge = Judge {
-        methods: &methods,
-        trials: &trials,
-        scores: &scores,
-        bootstrap: &Bootstrap::new(REPEATS, 0.5, 1),
-        majority: "a",
-        constant: Some(0.5),
-        constants: &["m0".to_owned()],
-        largest: 0.79,
-        chance: 0.5,
-        words: Words { metric: Metric::Auc, repeats: REPEATS },
-    };
-    judge.advise(&cells, REPEATS)
+    judged(&methods, &cells, Metric::Auc, (&["m0".to_owned()], 0.79))
 }
 
 /// Means of 20 splits deviate by 0.81 of the spread: the interval of 0.65 with spread 0.1 begins near 0.48, that of 0.9
