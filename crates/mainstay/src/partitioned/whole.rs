@@ -70,19 +70,20 @@ impl<'a> WholeRows<'a> {
         start: Option<(&[f64], f64)>,
         budget: &mut Budget<'_>,
     ) -> Result<Option<WholeSolution>> {
-        match self.try_solve(spec, positive, start, budget) {
+        let fit = self.settled(spec, positive, start);
+        match fit.and_then(|fit| self.answered(fit, budget)) {
             Err(Error::Numerical(_) | Error::BadData(_)) => Ok(None),
             found => found,
         }
     }
 
-    fn try_solve(
+    /// The fit before its first pass.
+    fn settled(
         &self,
         spec: &Spec,
         positive: usize,
         start: Option<(&[f64], f64)>,
-        budget: &mut Budget<'_>,
-    ) -> Result<Option<WholeSolution>> {
+    ) -> Result<OneVersusRest<Spec>> {
         let smooth = !spec.worst() && spec.loss != Loss::Hinge;
         let start = match start.filter(|_| smooth) {
             Some((weights, intercept)) => {
@@ -95,6 +96,15 @@ impl<'a> WholeRows<'a> {
         };
         let mut fit = OneVersusRest::of_class(spec.clone(), positive);
         fit.settle(&self.look, start.as_ref().map(<[Place; 1]>::as_slice))?;
+        Ok(fit)
+    }
+
+    /// Makes the passes that a settled fit asks for.
+    fn answered(
+        &self,
+        mut fit: OneVersusRest<Spec>,
+        budget: &mut Budget<'_>,
+    ) -> Result<Option<WholeSolution>> {
         if fit.open().is_none() {
             return Ok(None);
         }
