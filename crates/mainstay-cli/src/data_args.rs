@@ -80,7 +80,7 @@ pub(crate) enum ImputeRule {
     MostFrequent,
     /// Nothing: rows with a missing cell are left out
     Drop,
-    /// What the other features say (fit only): a Gaussian model of them becomes part of the model
+    /// What the other features say (fit, validate, audit): a Gaussian model of them becomes part of the model
     Gaussian,
 }
 

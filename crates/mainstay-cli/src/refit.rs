@@ -28,7 +28,8 @@ pub(crate) fn refit(file: &ModelFile) -> Outcome<Refit<'_>> {
     let training = file.fitted.training.as_ref();
     // Files from before the summary: the command line, which writes encoders, standardises by default.
     let standardized = training.map_or(file.encoder.is_some(), |t| t.standardized);
-    Ok(Refit { method: methods::find(&file.method)?, params: &file.params, standardized })
+    let method = methods::find(&file.method)?;
+    Ok(Refit::of(&file.fitted.model, method, &file.params, standardized))
 }
 
 /// Where the training rows of a model are.
@@ -60,8 +61,8 @@ pub(crate) fn training_rows(
         labels = kept.iter().map(|&i| labels[i]).collect();
         weights = weights.map(|all| kept.iter().map(|&i| all[i]).collect());
     }
-    let nan = methods::find(&file.method)?.nan_rule(&file.params);
-    let mut data = nan.dataset(rows.features, labels, file.classes.names().len())?;
+    let mut data =
+        refit(file)?.nan_rule().dataset(rows.features, labels, file.classes.names().len())?;
     if let Some(weights) = weights {
         data = data.with_weights(weights)?;
     }

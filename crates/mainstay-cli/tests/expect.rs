@@ -116,6 +116,44 @@ fn a_model_with_gaussian_imputation_predicts_rows_with_missing_cells() {
 }
 
 #[test]
+fn validation_and_audit_fill_cells_from_the_other_features() {
+    let folder = TempDir::new().unwrap();
+    let holey = rows(&folder, true, false);
+    let short: [&[&str]; 2] = [
+        &["validate", "--bootstrap", "20", "--repeats", "1"],
+        &["audit", "--repeats", "2", "--planted", "2"],
+    ];
+    let found = |command: &[&str], data: &str, more: &[&str]| -> Value {
+        let told = [command, &["-t", "y", "--json", data], more].concat();
+        serde_json::from_str(&text(&mainstay(&told))).unwrap()
+    };
+    let gaussian = ["--impute", "gaussian"];
+    for command in short {
+        assert!(found(command, &holey, &gaussian).is_object(), "{command:?}");
+        let refused = mainstay(&[command, &["-t", "y", &holey]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{command:?}");
+    }
+    // A model that fills cells is fitted again, filling cells.
+    let model = folder.path().join("m.json");
+    let model = model.to_str().unwrap();
+    text(&mainstay(&["fit", &holey, "-t", "y", "--impute", "gaussian", "-o", model]));
+    let shown = text(&mainstay(&["show", model, "--bootstrap", "20", "--data", &holey]));
+    assert!(shown.contains("95 %"), "{shown}");
+    let judged = text(&mainstay(&["trust", model, &holey, "--train", &holey, "--refits", "20"]));
+    assert!(judged.lines().next().unwrap().contains("agreement"), "{judged}");
+    // Where nothing is missing there is nothing to fill: the same figures, up
+    // to the last digits of sums in another order.
+    let whole = rows(&folder, false, false);
+    for (command, figure) in short.into_iter().zip(["/metrics/4/corrected", "/estimate/count"]) {
+        let [with, without] = [&gaussian[..], &[]].map(|more| {
+            let read = found(command, &whole, more);
+            read.pointer(figure).and_then(Value::as_f64).unwrap()
+        });
+        assert!((with - without).abs() < 1e-9, "{command:?}: {with} {without}");
+    }
+}
+
+#[test]
 fn gaussian_imputation_needs_a_hyperplane() {
     let folder = TempDir::new().unwrap();
     let data = rows(&folder, true, false);

@@ -50,7 +50,7 @@ impl Made {
 
     fn refit(&self) -> Refit<'_> {
         let standardized = self.fitted.training.as_ref().is_some_and(|t| t.standardized);
-        Refit { method: self.method, params: &self.params, standardized }
+        Refit::of(&self.fitted.model, self.method, &self.params, standardized)
     }
 }
 
@@ -61,7 +61,7 @@ type Training<'py> =
 fn rows(training: &Training<'_>, made: &Made) -> PyResult<Rows> {
     let (x, y, weights) = training;
     Ok(Rows::new(x, y, made.classes.len(), weights.as_ref(), None)?
-        .with_nan(made.method.nan_rule(&made.params)))
+        .with_nan(made.refit().nan_rule()))
 }
 
 /// A model in words and numbers: (content, text, markdown).

@@ -219,7 +219,7 @@ fn a_loss_with_probabilities_of_its_own_is_not_calibrated_again() {
 
 fn judged(data: &Dataset, x: &Matrix, with_rows: bool) -> mainstay::trust::RowTrust {
     let method = methods::find("l2").unwrap();
-    let refit = Refit { method, params: &json!({}), standardized: true };
+    let refit = Refit { method, params: &json!({}), standardized: true, imputed: false };
     let fitted = refit.fit(data, &Control::new()).unwrap().remember(data, true).unwrap();
     let ranges = fitted.training.as_ref().unwrap().features.clone().unwrap();
     let units = Units {
@@ -286,7 +286,7 @@ fn refits_are_the_same_on_any_number_of_threads_and_give_intervals() {
     let data = clouds(200, 9);
     let method = methods::find("l2").unwrap();
     let params = json!({});
-    let refit = Refit { method, params: &params, standardized: true };
+    let refit = Refit { method, params: &params, standardized: true, imputed: false };
     let run =
         |threads| bootstrap(refit, &data, 40, 3, &Control::new().with_threads(threads)).unwrap();
     let refits = run(1);

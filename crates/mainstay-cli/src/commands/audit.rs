@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use mainstay::audit::{Audit, AuditPlan, AuditRow, tuned_logistic};
 use mainstay::data::{Cells, Column, NanRule, Table};
 use mainstay::methods;
-use mainstay::model::StandardizeFirst;
+use mainstay::model::{ImputeFirst, StandardizeFirst};
 use serde_json::{Value, json};
 
+use crate::args::ImputeRule;
 use crate::audit_args::AuditArgs;
 use crate::console::Console;
 use crate::failure::{Ending, Outcome};
@@ -22,13 +23,16 @@ pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
         method.estimator(&Value::Object(params.clone()))?;
     }
     console.make_way(&[args.output.as_deref()]);
-    let labelled = rows(
-        args,
-        method.map_or(NanRule::Refuse, |m| {
-            m.nan_rule(&params.clone().map_or(Value::Null, Value::Object))
-        }),
-    )?;
+    let own_rule = method.map_or(NanRule::Refuse, |m| {
+        m.nan_rule(&params.clone().map_or(Value::Null, Value::Object))
+    });
+    let gaussian = args.input.impute == Some(ImputeRule::Gaussian);
+    let mut labelled = rows(args, if gaussian { NanRule::Keep } else { own_rule })?;
     let control = console.control("fits");
+    if gaussian {
+        // Once for all refits: the features' model does not see a label.
+        labelled.data = ImputeFirst::fill(&labelled.data, &control)?.1;
+    }
     let estimator = match (method, params) {
         (Some(method), Some(params)) => {
             let params = settings::name_classes(params, &labelled.classes)?;

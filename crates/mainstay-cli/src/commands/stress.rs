@@ -161,7 +161,9 @@ pub(crate) fn read(
 /// Methods that are compared fill cells each in its own way.
 pub(crate) fn refuse_gaussian(from: &crate::args::Labels) -> Outcome<()> {
     if from.impute == Some(crate::args::ImputeRule::Gaussian) {
-        return Err(Failure::say("--impute gaussian: only for `fit`; here use mean or median"));
+        return Err(Failure::say(
+            "--impute gaussian: only for `fit`, `validate` and `audit`; here use mean or median",
+        ));
     }
     Ok(())
 }

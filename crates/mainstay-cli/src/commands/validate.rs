@@ -7,10 +7,11 @@ use mainstay::data::{Column, NanRule, Table};
 use mainstay::folds::Together;
 use mainstay::methods;
 use mainstay::metrics::{Interval, Metric};
-use mainstay::model::StandardizeFirst;
+use mainstay::model::{Estimator, ImputeFirst, StandardizeFirst};
 use mainstay::validate::{Outcome as Found, RowInstability, Validation, ValidationPlan};
 use serde_json::{Value, json};
 
+use crate::args::ImputeRule;
 use crate::commands::stress::fingerprint;
 use crate::console::Console;
 use crate::failure::{Ending, Failure, Outcome};
@@ -29,12 +30,17 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     // Wrong parameters should be reported before a large file is read.
     method.estimator(&Value::Object(params.clone()))?;
     console.make_way(&[args.output.as_deref()]);
-    let (labelled, together) = rows(args, method.nan_rule(&Value::Object(params.clone())))?;
+    let gaussian = args.input.impute == Some(ImputeRule::Gaussian);
+    let own_rule = method.nan_rule(&Value::Object(params.clone()));
+    let (labelled, together) = rows(args, if gaussian { NanRule::Keep } else { own_rule })?;
     let params = Value::Object(settings::name_classes(params, &labelled.classes)?);
-    let estimator = method.estimator(&params)?;
+    let plain = method.estimator(&params)?;
+    // Every refit learns from its own rows alone how cells are filled.
+    let filling = ImputeFirst(plain.as_ref());
+    let estimator: &dyn Estimator = if gaussian { &filling } else { plain.as_ref() };
     let plan = plan(args, metric, together.groups, console.seed);
     let identity = json!({"version": env!("CARGO_PKG_VERSION"), "command": "validate", "method": method.name,
-                          "params": params, "plan": plan, "data": fingerprint(&labelled)});
+                          "params": params, "plan": plan, "gaussian": gaussian, "data": fingerprint(&labelled)});
     let data = &labelled.data;
     let validation = Validation::new(plan, data.labels(), data.n_classes())
         .map_err(|error| named(&error, &labelled))?;
@@ -44,7 +50,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     journal.known().iter().try_for_each(|refit| validation.add(refit.clone()))?;
     let control = console.control("refits");
     let keep = |refit: &_| journal.add(std::slice::from_ref(refit));
-    let ended = validation.run(&StandardizeFirst(estimator.as_ref()), data, &control, &keep);
+    let ended = validation.run(&StandardizeFirst(estimator), data, &control, &keep);
     ended.map_err(|error| match error {
         Error::Interrupted => journal.resume_hint("interrupted"),
         other => other.into(),

@@ -13,11 +13,8 @@ pub struct ImputeFirst<'a>(pub &'a dyn Estimator);
 
 impl Estimator for ImputeFirst<'_> {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let x = data.features().to_dense();
-        let rows = Rows { x: &x, weights: data.weights(), errors: None };
-        let features = FeatureModel::learn(rows, Shrinkage::default(), control)?;
-        let filled = features.posterior(&x, None)?.mean;
-        let mut fitted = self.0.fit(&data.replace_features(filled.into()), control)?;
+        let (features, filled) = Self::fill(data, control)?;
+        let mut fitted = self.0.fit(&filled, control)?;
         fitted.model = match fitted.model {
             Model::Linear(linear) => {
                 let rates = base_rates(data, &linear);
@@ -34,6 +31,18 @@ impl Estimator for ImputeFirst<'_> {
             }
         };
         Ok(fitted)
+    }
+}
+
+impl ImputeFirst<'_> {
+    /// The model of the features, and the rows with every missing cell at its conditional mean under it. Labels are not
+    /// looked at.
+    pub fn fill(data: &Dataset, control: &Control) -> Result<(FeatureModel, Dataset)> {
+        let x = data.features().to_dense();
+        let rows = Rows { x: &x, weights: data.weights(), errors: None };
+        let features = FeatureModel::learn(rows, Shrinkage::default(), control)?;
+        let filled = features.posterior(&x, None)?.mean;
+        Ok((features, data.replace_features(filled.into())))
     }
 }
 

@@ -72,9 +72,7 @@ pub(super) fn p_values(
                 control.check()?;
                 let model = refit.fit(&data.select_rows(&split.train), &quiet)?.model;
                 let holdout = data.select_rows(&split.holdout);
-                let held = model.decision(
-                    &refit.method.nan_rule(refit.params).apply(holdout.features().clone()),
-                )?;
+                let held = model.decision(&refit.nan_rule().apply(holdout.features().clone()))?;
                 Ok(fold_counts(&held, holdout.labels(), &model.decision(x)?, classes))
             })
             .collect::<Result<_>>()

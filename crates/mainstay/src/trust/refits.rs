@@ -5,11 +5,11 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{Dataset, NanRule};
 use crate::error::{Error, Result};
 use crate::folds::generator;
 use crate::methods::Method;
-use crate::model::{Estimator, Fitted, Model, StandardizeFirst};
+use crate::model::{Estimator, Fitted, ImputeFirst, Model, StandardizeFirst};
 
 /// How a model was fitted, to do it again.
 #[derive(Debug, Clone, Copy)]
@@ -20,16 +20,33 @@ pub struct Refit<'a> {
     pub params: &'a Value,
     /// Whether features are standardised first.
     pub standardized: bool,
+    /// Whether cells are filled from the other features first.
+    pub imputed: bool,
 }
 
-impl Refit<'_> {
+impl<'a> Refit<'a> {
+    /// How `model` was fitted. A method that refuses missing cells and yet has a model that fills them was fitted to
+    /// filled rows.
+    pub fn of(model: &Model, method: &'a Method, params: &'a Value, standardized: bool) -> Self {
+        let refuses = method.nan_rule(params) == NanRule::Refuse;
+        let imputed = refuses && model.fills_cells();
+        Self { method, params, standardized, imputed }
+    }
+
+    /// What becomes of missing cells.
+    pub fn nan_rule(&self) -> NanRule {
+        if self.imputed { NanRule::Keep } else { self.method.nan_rule(self.params) }
+    }
+
     /// Fits to other rows.
     pub fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let plain = self.method.estimator(self.params)?;
+        let filling = ImputeFirst(plain.as_ref());
+        let inner: &dyn Estimator = if self.imputed { &filling } else { plain.as_ref() };
         if self.standardized {
-            StandardizeFirst(plain.as_ref()).fit(data, control)
+            StandardizeFirst(inner).fit(data, control)
         } else {
-            plain.fit(data, control)
+            inner.fit(data, control)
         }
     }
 }
