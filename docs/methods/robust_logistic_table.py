@@ -285,6 +285,11 @@ def ratio(rows):
     return float(np.exp(np.log(rows[:, 1]).mean()))
 
 
+def ratio_error(rows):
+    """Return the standard error over sets of that mean: sets differ by factors, so of the logarithm."""
+    return ratio(rows) * error(np.log(rows[:, 1]))
+
+
 def bars_table(report):
     """Every bar with what was found on the half `report`."""
     lines = ["| bar | wanted | found | |", "|---|---|---|---|"]
@@ -298,8 +303,9 @@ def bars_table(report):
             verdicts.append("met" if mean >= gain else "within" if mean + spread >= gain else "no")
         if loss is not None:
             wanted.append(f"log loss ≤ {loss:.2f}")
-            seen.append(f"{ratio(rows):.3f}")
-            verdicts.append("met" if ratio(rows) <= loss else "no")
+            part, margin = ratio(rows), ratio_error(rows)
+            seen.append(f"{part:.3f} ± {margin:.3f}")
+            verdicts.append("met" if part <= loss else "within" if part - margin <= loss else "no")
         if accuracy is not None:
             wanted.append(f"accuracy ≥ {accuracy:.3f}")
             seen.append(f"accuracy {rows[:, 2].mean():.3f}")
@@ -342,7 +348,7 @@ def scores_table(dev, report):
         other = "" if own is None else f"{own[:, 0].mean():+.3f}, {ratio(own):.3f}"
         lines.append(
             f"| {threat} | {method} | {rows[:, 2].mean():.3f} | {gain} | {better} / {worse} | "
-            f"{ratio(rows):.3f} | {other} |"
+            f"{ratio(rows):.3f} ± {ratio_error(rows):.3f} | {other} |"
         )
     return lines
 

@@ -12,12 +12,12 @@ pub(crate) struct Sample {
     columns: usize,
     sparse: bool,
     /// Rows kept: hash, place, and the row itself. Twice as many as wanted at most.
-    kept: Vec<(u64, u64, Kept)>,
+    kept: Vec<(u64, u64, SampledRow)>,
     /// Rows with a larger hash are out.
     limit: u64,
 }
 
-struct Kept {
+struct SampledRow {
     indices: Vec<u32>,
     values: Vec<f64>,
     label: usize,
@@ -47,7 +47,7 @@ impl Sample {
                 Matrix::Sparse(x) => (x.row(i).0.to_vec(), x.row(i).1.to_vec()),
             };
             let weight = rows.weights.as_ref().map(|w| w[i]);
-            let row = Kept { indices, values, label, weight, place: rows.places[i] };
+            let row = SampledRow { indices, values, label, weight, place: rows.places[i] };
             self.kept.push((hash, place, row));
             if self.kept.len() >= 2 * self.count.max(1) {
                 self.shrink();
@@ -67,7 +67,7 @@ impl Sample {
     pub(crate) fn finish(mut self) -> mainstay::Result<LearnedRows> {
         self.shrink();
         self.kept.sort_by_key(|(_, place, _)| *place);
-        let rows: Vec<Kept> = self.kept.into_iter().map(|(.., row)| row).collect();
+        let rows: Vec<SampledRow> = self.kept.into_iter().map(|(.., row)| row).collect();
         let labels = rows.iter().map(|row| row.label).collect();
         let weights = rows.iter().map(|row| row.weight).collect();
         let places = rows.iter().map(|row| row.place).collect();

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use mainstay::Error;
-use mainstay::data::{Column, NanRule, Table};
+use mainstay::data::{Column, Dataset, NanRule, Table};
 use mainstay::folds::Together;
 use mainstay::methods;
 use mainstay::metrics::{Interval, Metric};
 use mainstay::model::{Estimator, ImputeFirst, StandardizeFirst};
-use mainstay::validate::{Outcome as Found, RowInstability, Validation, ValidationPlan};
+use mainstay::validate::{Outcome as Found, Refit, RowInstability, Validation, ValidationPlan};
 use serde_json::{Value, json};
 
 use crate::args::ImputeRule;
@@ -47,14 +47,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     let output = input::named(args.output.as_deref());
     let journal =
         Journal::open_as(output, &identity, console, "refits", |refit| validation.is_sound(refit))?;
-    journal.known().iter().try_for_each(|refit| validation.add(refit.clone()))?;
-    let control = console.control("refits");
-    let keep = |refit: &_| journal.add(std::slice::from_ref(refit));
-    let ended = validation.run(&StandardizeFirst(estimator), data, &control, &keep);
-    ended.map_err(|error| match error {
-        Error::Interrupted => journal.resume_hint("interrupted"),
-        other => other.into(),
-    })?;
+    run_refits(&validation, &journal, estimator, data, console)?;
     let mut found = validation.finish()?;
     found.notes.extend(together.note);
     let told = Told { found: &found, labelled: &labelled, method: method.name, metric };
@@ -64,6 +57,24 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     console.print(&told.text(), &told.json())?;
     journal.close();
     Ok(Ending::Done)
+}
+
+/// Does every refit that the journal does not know, and keeps it there.
+fn run_refits(
+    validation: &Validation,
+    journal: &Journal<Refit>,
+    estimator: &dyn Estimator,
+    data: &Dataset,
+    console: &Console,
+) -> Outcome<()> {
+    journal.known().iter().try_for_each(|refit| validation.add(refit.clone()))?;
+    let control = console.control("refits");
+    let keep = |refit: &_| journal.add(std::slice::from_ref(refit));
+    let ended = validation.run(&StandardizeFirst(estimator), data, &control, &keep);
+    ended.map_err(|error| match error {
+        Error::Interrupted => journal.resume_hint("interrupted"),
+        other => other.into(),
+    })
 }
 
 /// The labelled rows, and which of them stay together.

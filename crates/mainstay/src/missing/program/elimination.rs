@@ -219,6 +219,7 @@ impl Block {
         rhs: &mut [f64],
         residual: bool,
     ) -> f64 {
+        // Long because the sides of a row's equations are made and eliminated in one pass over its entries.
         let Room { mut values, mut w, mut one, .. } = Room::default();
         let mut trial = std::mem::take(&mut self.trial);
         let step = &self.step;

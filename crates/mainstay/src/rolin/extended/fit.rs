@@ -265,15 +265,11 @@ impl Extended {
             .collect();
         let sum: f64 = judged.iter().map(|j| j.weight).sum();
         let left = 1.0 - chosen.as_ref().map_or(0.0, |c| c.weight);
-        for j in &mut judged {
-            j.weight *= left / sum;
-        }
+        scale_weights(&mut judged, left / sum);
         judged.extend(chosen);
         for raw in fixed {
             let weight = self.constants.fixed;
-            for j in &mut judged {
-                j.weight *= 1.0 - weight;
-            }
+            scale_weights(&mut judged, 1.0 - weight);
             let calibration = Calibration::none(self.loss, &raw.scores, y, weights);
             judged.push(Weighted { raw, calibration, weight });
         }
@@ -303,4 +299,10 @@ impl Extended {
 /// The sum of squares of a row on average, by the singular values of all rows; 1 where every row is zero.
 fn mean_square(d: &[f64], total: f64) -> f64 {
     if d.is_empty() { 1.0 } else { vector::norm_sq(d) / total }
+}
+
+fn scale_weights(candidates: &mut [Weighted], factor: f64) {
+    for candidate in candidates {
+        candidate.weight *= factor;
+    }
 }
