@@ -35,7 +35,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 
 from mainstay import _core, _dask, _scan
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
-from mainstay._config import wants_proof
+from mainstay._config import tries_remedies, wants_proof
 from mainstay._dask import is_dask
 from mainstay._partitioned import coded
 from mainstay._scan import is_scan
@@ -218,6 +218,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
                 n_jobs=self._n_jobs(),
                 progress=progress,
                 proof=wants_proof(),
+                remedies=tries_remedies(),
                 **extra,
             )
         self._set_fitted(core)

@@ -11,10 +11,11 @@ _CHECKPOINT = contextvars.ContextVar("mainstay_checkpoint", default=None)
 _CURVATURE_ROWS = contextvars.ContextVar("mainstay_curvature_rows", default=None)
 _KEEP = contextvars.ContextVar("mainstay_keep", default="auto")
 _PROOF = contextvars.ContextVar("mainstay_proof", default=False)
+_REMEDIES = contextvars.ContextVar("mainstay_remedies", default=True)
 
 
 @contextlib.contextmanager
-def config(*, checkpoint=None, curvature_rows=None, keep="auto", proof=False):
+def config(*, checkpoint=None, curvature_rows=None, keep="auto", proof=False, remedies=True):
     """Change settings for the fits inside a ``with`` block.
 
     Parameters
@@ -38,6 +39,11 @@ def config(*, checkpoint=None, curvature_rows=None, keep="auto", proof=False):
         Whether fits in memory keep the dual point behind their certificate, for :func:`verify` and
         ``save(..., proof=True)``: a few numbers per row, and for `MissingFeatureSVC` as many as
         the rows have nonzeros.
+    remedies : bool, default=True
+        Whether a fit that calls all rows one class tries what helps (other class weights, another
+        `k`, `kappa`, `budget`, ...) before its warning names it: up to six more fits to the same
+        rows. Switch it off where many such fits are expected, as in a search over parameters; the
+        warning then names what helps this method in general. It never changes a model.
 
     Returns
     -------
@@ -62,6 +68,7 @@ def config(*, checkpoint=None, curvature_rows=None, keep="auto", proof=False):
         _CURVATURE_ROWS: curvature_rows,
         _KEEP: keep,
         _PROOF: bool(proof),
+        _REMEDIES: bool(remedies),
     }
     tokens = {variable: variable.set(value) for variable, value in settings.items()}
     try:
@@ -85,6 +92,11 @@ def keeps(part):
 def wants_proof():
     """Whether ``config(proof=True)`` is in force."""
     return _PROOF.get()
+
+
+def tries_remedies():
+    """Whether ``config(remedies=True)``, the default, is in force."""
+    return _REMEDIES.get()
 
 
 class Checkpoint:

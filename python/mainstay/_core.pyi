@@ -180,6 +180,7 @@ def fit(
     n_jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     proof: bool = False,
+    remedies: bool = True,
 ) -> Fitted: ...
 def fit_path(
     method: str,

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import mainstay
 from mainstay import (
     ConicSVC,
     ConicSVCCV,
@@ -106,6 +107,24 @@ def test_a_constant_fit_is_told_with_a_remedy_that_works(estimator):
         assert estimator.set_params(**remedy).fit(X, y).predict(X)[y == 1].mean() > 0.5
     else:
         assert "one class" not in said, said
+
+
+def test_remedies_are_tried_unless_switched_off():
+    X, y = rare()
+    trying = "on these rows"
+
+    def told(**settings):
+        with mainstay.config(**settings), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = MissingFeatureSVC().fit(X, y)
+        return " ".join(str(w.message) for w in caught), model.coef_
+
+    tried, one = told()
+    untried, other = told(remedies=False)
+    assert trying in tried
+    assert trying not in untried
+    assert "balanced" in untried
+    np.testing.assert_array_equal(one, other)
 
 
 def test_streams_take_weights():

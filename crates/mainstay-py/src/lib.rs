@@ -47,7 +47,7 @@ use run::{run, threads, to_python};
 /// `0..n_classes`. `n_jobs` is scikit-learn's; it never changes a result. `progress(done, total)`
 /// is called now and then from the calling thread.
 #[pyfunction]
-#[pyo3(signature = (method, params, x, y, n_classes, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None, proof=false))]
+#[pyo3(signature = (method, params, x, y, n_classes, *, sample_weight=None, uncertainty=None, n_jobs=None, progress=None, proof=false, remedies=true))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -65,6 +65,7 @@ fn fit(
     n_jobs: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
     proof: bool,
+    remedies: bool,
 ) -> PyResult<Fitted> {
     let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
     let params = convert::dict_to_json(params)?;
@@ -73,7 +74,7 @@ fn fit(
         .with_nan(method.nan_rule(&params));
     let fitted = run(py, threads(n_jobs)?, progress, move |control| {
         let data = rows.dataset()?;
-        let control = control.clone().with_proof(proof).with_checked_remedies();
+        let control = control.clone().with_proof(proof).with_checked_remedies(remedies);
         estimator.fit(&data, &control)?.remember(&data, false)
     })?;
     Ok(Fitted::new(fitted))

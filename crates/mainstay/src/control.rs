@@ -94,8 +94,8 @@ impl Control {
 
     /// Asks a fit that turns out constant to try what might help before it names a remedy: a few more fits.
     #[must_use]
-    pub fn with_checked_remedies(mut self) -> Self {
-        self.remedies = true;
+    pub fn with_checked_remedies(mut self, wanted: bool) -> Self {
+        self.remedies = wanted;
         self
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     let plain = method.estimator(&Value::Object(params.clone()))?;
     let (fitted, folds) = asked.layered(plain.as_ref(), |estimator| {
         let control = console.control("fitting").with_proof(args.proof);
-        let asked = control.clone().with_checked_remedies();
+        let asked = control.clone().with_checked_remedies(true);
         let fitted = estimator.fit(&labelled.data, &asked)?.remember(&labelled.data, !args.raw)?;
         let held_out = |k: usize| {
             let (folds, seed) = ((k, groups.as_deref()), console.seed.unwrap_or(0));

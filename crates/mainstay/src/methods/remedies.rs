@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_remedy_is_said_to_help_only_where_it_was_tried_and_did() {
-        let control = Control::new().with_checked_remedies();
+        let control = Control::new().with_checked_remedies(true);
         let text = told(&control, &rare());
         assert!(
             text.ends_with("try `class_weight` = \"balanced\": on these rows that helps"),
