@@ -189,7 +189,9 @@ fn factor_panel(columns: &mut [f64], n: usize, first: usize, last: usize) -> boo
             return false;
         }
         let inverse = 1.0 / pivot.sqrt();
-        column.iter_mut().for_each(|v| *v *= inverse);
+        for v in column {
+            *v *= inverse;
+        }
     }
     true
 }

@@ -21,7 +21,9 @@ pub(super) fn distances(z: &Dense) -> Measured {
     let mut unit = z.clone();
     for i in 0..n {
         let length = vector::norm(z.row(i)).max(TINY);
-        unit.row_mut(i).iter_mut().for_each(|v| *v /= length);
+        for v in unit.row_mut(i) {
+            *v /= length;
+        }
     }
     let count = COMPONENTS.min(n / 5).min(p).max(1);
     let axes = leading(&unit, count).unwrap_or_else(|_| Dense::zeros(0, p));
