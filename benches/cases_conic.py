@@ -118,7 +118,10 @@ def alone(title, run, gap, limit, rounds=3):
 
 def promised(folder):
     """Fits whose time on one thread has a limit; on real data too where there are files."""
-    few = {"clustered, sigma = 0.5": make_outliers(200, 60, 0.5, "clustered", random_state=1)}
+    few = {
+        "clustered, sigma = 0.5": make_outliers(200, 60, 0.5, "clustered", random_state=1),
+        "spread, sigma = 0.5": make_outliers(200, 60, 0.5, "spread", random_state=0),
+    }
     kernel = {"wrong labels, 10 features": make_label_noise(1000, 10, 0.1, random_state=1)}
     if folder is not None:
         few["sonar, standardised"] = standardised(folder, "sonar")

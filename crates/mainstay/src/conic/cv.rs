@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::estimator::{ConicParams, ConicSvc, Gamma, GammaRule, KernelKind, check_kappa};
+use super::setup::Guide;
+use super::strategy::is_crowded;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
 use crate::error::{Error, Result, require};
@@ -11,6 +13,10 @@ use crate::linalg::Dense;
 use crate::model::{Estimator, Fitted, Model};
 use crate::optim::grid::TIE;
 use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
+
+/// Up to this many kappas are so far apart that answers for one predict those for the next badly: all of them are solved on all
+/// rows first, and folds start there. Of more only the largest is.
+const FEW_KAPPAS: usize = 10;
 
 /// Which budgets compete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,12 +131,41 @@ impl ConicSvcCv {
         }
     }
 
+    /// Answers on all rows, from which the fits to those of the `splits` start; none where fits cannot use them.
+    fn guide(
+        &self,
+        one: &ConicSvc,
+        data: &Dataset,
+        splits: &[Split],
+        control: &Control,
+    ) -> Result<Option<Guide>> {
+        let kappas = self.kappas();
+        let rows = splits.iter().map(|split| split.train.len()).min().unwrap_or(0);
+        let columns = data.n_features() + usize::from(self.params.fit_intercept);
+        let open = |k: &usize| kappas[*k] > 0.0 && kappas[*k] < 1.0;
+        let mut chosen: Vec<usize> = (0..kappas.len()).filter(open).collect();
+        if self.params.kernel != KernelKind::Linear || is_crowded(rows, columns) {
+            return Ok(None);
+        }
+        if chosen.len() > FEW_KAPPAS {
+            chosen.sort_by(|&a, &b| kappas[b].total_cmp(&kappas[a]));
+            chosen.truncate(1);
+        }
+        let quiet = control.without_progress();
+        match Guide::new(one.params(), data, (&kappas, &chosen), &quiet) {
+            Ok(guide) => Ok(Some(guide)),
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            // What is wrong with the rows will be said where it matters.
+            Err(_) => Ok(None),
+        }
+    }
+
     /// One model for every kappa from the training rows of a split, and its held-out rows.
     fn models(
         &self,
         one: &ConicSvc,
         data: &Dataset,
-        split: &Split,
+        (split, guide): (&Split, Option<&Guide>),
         control: &Control,
     ) -> Result<(Vec<Model>, Dataset)> {
         let (train, holdout) = if self.params.kernel == KernelKind::Precomputed {
@@ -146,7 +181,7 @@ impl ConicSvcCv {
             (data.select_rows(&split.train), data.select_rows(&split.holdout))
         };
         let quiet = control.without_progress();
-        Ok((one.path_models(&train, &self.kappas(), &quiet)?, holdout))
+        Ok((one.path_models(&train, &self.kappas(), guide, &quiet)?, holdout))
     }
 
     /// How every kappa does on the held-out rows.
@@ -191,7 +226,9 @@ impl Estimator for ConicSvcCv {
         let class_weight = self.params.class_weight.settled(data)?;
         let one = ConicParams { class_weight, ..self.one.params().clone() }.check()?;
         let collapsed = Collapsed::new(kappas.len());
+        let guide = self.guide(&one, data, &splits, control)?;
         let scores = Scores::cross_validate(&splits, control, |split| {
+            let split = (split, guide.as_ref());
             let (models, holdout) = self.models(&one, data, split, control)?;
             self.judge(&models, &holdout, &one, &collapsed).map(Some)
         })?;
@@ -205,8 +242,16 @@ impl Estimator for ConicSvcCv {
                 scores.take(Rule::OneSe, lively, |a, b| kappas[a].total_cmp(&kappas[b]))?
             }
         };
-        let chosen = ConicParams { kappa: Some(kappas[best]), ..one.params().clone() };
-        let fitted = chosen.check()?.fit(data, control)?;
+        let known = match &guide {
+            Some(guide) => guide.fitted((best, kappas[best]), data, control)?,
+            None => None,
+        };
+        let fitted = if let Some(fitted) = known {
+            fitted
+        } else {
+            let chosen = ConicParams { kappa: Some(kappas[best]), ..one.params().clone() };
+            chosen.check()?.fit(data, control)?
+        };
         let table = scores.table(Candidates::new(kappas.len()).with("kappa", kappas.clone()));
         Ok(fitted.with("kappa", kappas[best]).with("cv_results", table))
     }
@@ -215,6 +260,8 @@ impl Estimator for ConicSvcCv {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{Outliers, make_outliers};
+    use crate::linalg::vector;
 
     #[test]
     fn ties_go_to_the_middle_in_ascending_order() {
@@ -226,5 +273,45 @@ mod tests {
         assert_eq!(choose(&[0.1, 0.2], &[0.8, 0.9], |_| false), Some(1));
         assert_eq!(choose(&[0.1, 0.2], &[f64::NAN, 0.5], all), Some(1));
         assert_eq!(choose(&[0.1, 0.2], &[f64::NAN, f64::NAN], all), None);
+    }
+
+    /// Folds that start from answers on all rows end where those that start from nothing end: few kappas and many, wide
+    /// and narrow gaps.
+    #[test]
+    fn guided_folds_have_the_same_models() {
+        let kappas: Vec<f64> = (1..=12).map(|k| 0.04 * f64::from(k)).collect();
+        let control = Control::new();
+        for (kind, seed) in [(Outliers::Spread, 0), (Outliers::Clustered, 5)] {
+            let data = make_outliers(90, 8, 0.5, kind, 0.1, seed).unwrap();
+            for kappas in [Kappas::Values(vec![0.4, 0.2, 0.05]), Kappas::Values(kappas.clone())] {
+                let params = ConicCvParams { kappas, tol: 1e-8, ..Default::default() };
+                let cv = params.check().unwrap();
+                let splits = Cv::Folds(3).splits(&data, 0).unwrap();
+                let guide = cv.guide(&cv.one, &data, &splits, &control).unwrap();
+                assert!(guide.is_some());
+                for split in &splits {
+                    let models = |guide| cv.models(&cv.one, &data, (split, guide), &control);
+                    let (guided, alone) = (models(guide.as_ref()).unwrap(), models(None).unwrap());
+                    for (a, b) in guided.0.iter().zip(&alone.0) {
+                        let (a, b) = (a.linear().unwrap(), b.linear().unwrap());
+                        let size = vector::norm(&b.coef[0]);
+                        for (a, b) in a.coef[0].iter().zip(&b.coef[0]) {
+                            assert!((a - b).abs() <= 1e-4 * size, "{kind:?}: {a} {b}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Kernels have no features to start in, and with nearly as many columns as rows the solver takes no start.
+    #[test]
+    fn there_is_no_guide_where_fits_cannot_use_one() {
+        let data = make_outliers(20, 8, 0.5, Outliers::Spread, 0.1, 0).unwrap();
+        let splits = Cv::Folds(3).splits(&data, 0).unwrap();
+        for kernel in [KernelKind::Linear, KernelKind::Rbf] {
+            let cv = ConicCvParams { kernel, ..Default::default() }.check().unwrap();
+            assert!(cv.guide(&cv.one, &data, &splits, &Control::new()).unwrap().is_none());
+        }
     }
 }

@@ -82,6 +82,11 @@ impl Design {
         Self { x, wide, damping, unit, intercept }
     }
 
+    /// Whether the coordinates are the features, up to the unit.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.wide.is_none()
+    }
+
     /// Rows divided by `unit`, in the user's coordinates.
     pub(super) fn user_rows(&self) -> &Dense {
         self.wide.as_ref().map_or(&self.x, |w| &w.rows)

@@ -3,19 +3,14 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::path::solve_path;
 use super::problem::{Form, Rows};
-use super::space::{Space, first_rows};
-use super::strategy::{Solution, Task, solve};
-use super::suspects::suspects;
+use super::setup::{Guide, Setup};
+use super::strategy::{Task, solve};
 use crate::control::Control;
-use crate::data::{ClassWeight, Dataset, Merged};
+use crate::data::{ClassWeight, Dataset};
 use crate::error::{Error, Result, require};
-use crate::linalg::{Dense, Matrix};
-use crate::model::{
-    BinaryFit, Estimator, Fitted, KernelFunction, Model, PathPoint, assemble, each_class,
-};
-use crate::optim::Budget;
+use crate::linalg::Matrix;
+use crate::model::{Estimator, Fitted, Model, PathPoint, each_class};
 
 /// Share of wrong labels allowed for where neither `kappa` nor `C` is given.
 pub const DEFAULT_KAPPA: f64 = 0.1;
@@ -197,22 +192,23 @@ impl ConicSvc {
         let setup = Setup::new(&self.0, data)?;
         // One fit after the other, but their certificates and findings side by side.
         control.install(|| -> Result<Vec<Fitted>> {
-            let fits = setup
-                .path(kappas, control, |rows, form, found| setup.space.finish(rows, form, found))?;
+            let finish = |rows: &Rows<'_>, form, found: &_| setup.space.finish(rows, form, found);
+            let fits = setup.path(kappas, None, control, finish)?;
             fits.par_iter().map(|fits| setup.assemble(data, fits)).collect()
         })
     }
 
     /// The models of [`ConicSvc::path`] without certificates and findings: what cross-validation needs. The solver has
-    /// proven the gap of each all the same.
+    /// proven the gap of each all the same. Fits may start from a `guide` for the same kappas.
     pub(super) fn path_models(
         &self,
         data: &Dataset,
         kappas: &[f64],
+        guide: Option<&Guide>,
         control: &Control,
     ) -> Result<Vec<Model>> {
         let setup = Setup::new(&self.0, data)?;
-        let fits = setup.path(kappas, control, |_, _, found| setup.space.unjudged(found))?;
+        let fits = setup.path(kappas, guide, control, |_, _, found| setup.space.unjudged(found))?;
         Ok(fits.iter().map(|fits| setup.space.model(&setup.merged, fits)).collect())
     }
 
@@ -220,127 +216,6 @@ impl ConicSvc {
     pub fn params(&self) -> &ConicParams {
         &self.0
     }
-}
-
-/// What all fits to the same data share.
-struct Setup {
-    merged: Merged,
-    /// Total weight of the rows before class weights: what `kappa` is a share of.
-    total: f64,
-    space: Space,
-    tol: f64,
-    max_iter: usize,
-}
-
-/// The gap that the solver aims at as a part of the one asked for: the recomputed one differs by rounding.
-const AIM: f64 = 0.5;
-
-impl Setup {
-    fn new(params: &ConicParams, data: &Dataset) -> Result<Self> {
-        if params.kernel == KernelKind::Precomputed {
-            check_precomputed(data.features())?;
-        }
-        let merged = Merged::new(&params.class_weight.apply(data.clone())?);
-        let total = match params.class_weight {
-            ClassWeight::None => total_weight(&merged),
-            _ => total_weight(&Merged::new(data)),
-        };
-        let space = match kernel_function(params, &merged) {
-            None => Space::linear(&merged, params.fit_intercept),
-            Some(function) => Space::kernel(&merged, function, params.fit_intercept)?,
-        };
-        Ok(Self { merged, total, space, tol: params.tol, max_iter: params.max_iter })
-    }
-
-    /// One fit per class for every kappa, in the order given; `finish` makes a fit of an answer.
-    fn path(
-        &self,
-        kappas: &[f64],
-        control: &Control,
-        finish: impl Fn(&Rows<'_>, Form, &Solution) -> Result<BinaryFit> + Sync,
-    ) -> Result<Vec<Vec<BinaryFit>>> {
-        for &kappa in kappas {
-            check_kappa(kappa)?;
-        }
-        // Progress counts kappas with two classes, classes with more.
-        let two = self.merged.data.n_classes() == 2;
-        let one_path = if two { control } else { &control.without_progress() };
-        let paths: Vec<Vec<BinaryFit>> = each_class(&self.merged, control, |binary| {
-            let rows = self.space.rows(&binary.y, binary.weights);
-            let targets: Vec<f64> = kappas.iter().map(|k| k * self.total).collect();
-            let (floor, budget) = (self.space.floor(), self.budget(control));
-            let found = solve_path(&rows, &targets, floor, &budget, one_path)?;
-            let one =
-                |(found, target): (&Solution, &f64)| finish(&rows, Form::Budget(*target), found);
-            found.par_iter().zip(&targets).map(one).collect()
-        })?;
-        Ok((0..kappas.len()).map(|k| paths.iter().map(|path| path[k].clone()).collect()).collect())
-    }
-
-    fn budget<'b>(&self, control: &'b Control) -> Budget<'b> {
-        Budget::new(AIM * self.tol, self.max_iter, control)
-    }
-
-    fn assemble(&self, data: &Dataset, fits: &[BinaryFit]) -> Result<Fitted> {
-        let model = self.space.model(&self.merged, fits);
-        let mut fitted = assemble(&self.merged, model, self.tol, fits);
-        if let Model::Kernel(kernel) = &fitted.model {
-            // Copies of a row share one coefficient: the first copy holds it.
-            let first = first_rows(&self.merged);
-            let mut dual = Dense::zeros(data.len(), fits.len());
-            for (k, f) in fits.iter().enumerate() {
-                for (i, v) in f.weights.iter().enumerate() {
-                    dual[(first[i], k)] = *v;
-                }
-            }
-            let support = kernel.indices.iter().map(|&i| i64::try_from(i).unwrap_or(i64::MAX));
-            let support: Vec<i64> = support.collect();
-            fitted = match fits {
-                [_] => fitted.with("dual_coef", dual.into_data()),
-                _ => fitted.with("dual_coef", &dual),
-            };
-            fitted = fitted.with("support", support);
-        }
-        fitted.suspects = Some(suspects(&fitted, data)?);
-        Ok(fitted)
-    }
-}
-
-fn total_weight(merged: &Merged) -> f64 {
-    merged.data.weights().map_or(merged.data.len() as f64, |w| w.iter().sum())
-}
-
-fn kernel_function(params: &ConicParams, merged: &Merged) -> Option<KernelFunction> {
-    let gamma = || match params.gamma {
-        Gamma::Fixed(gamma) => gamma,
-        Gamma::Rule(GammaRule::Auto) => 1.0 / merged.data.n_features() as f64,
-        Gamma::Rule(GammaRule::Scale) => scale_gamma(merged),
-    };
-    match params.kernel {
-        KernelKind::Linear => None,
-        KernelKind::Rbf => Some(KernelFunction::Rbf { gamma: gamma() }),
-        KernelKind::Poly => Some(KernelFunction::Poly {
-            gamma: gamma(),
-            degree: params.degree,
-            coef0: params.coef0,
-        }),
-        KernelKind::Precomputed => Some(KernelFunction::Precomputed),
-    }
-}
-
-/// 1 / (p * variance over all entries, rows weighted); 1 where all entries are equal.
-fn scale_gamma(merged: &Merged) -> f64 {
-    let data = &merged.data;
-    let p = data.n_features() as f64;
-    let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
-    let total: f64 = p * (0..data.len()).map(weight).sum::<f64>();
-    let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
-        let x = data.features().to_dense();
-        (0..x.nrows()).map(|i| weight(i) * x.row(i).iter().map(|v| f(*v)).sum::<f64>()).sum()
-    };
-    let mean = sum(&|v| v) / total;
-    let variance = sum(&|v| (v - mean) * (v - mean)) / total;
-    if variance > 0.0 && variance.is_finite() { 1.0 / (p * variance) } else { 1.0 }
 }
 
 /// Part of the largest entry by which a kernel matrix may differ from its transpose: single precision leaves 1e-7.
@@ -382,7 +257,7 @@ mod tests {
                 let svc = params.check()?;
                 Ok((
                     svc.path(&data, &kappas, &control)?,
-                    svc.path_models(&data, &kappas, &control)?,
+                    svc.path_models(&data, &kappas, None, &control)?,
                 ))
             });
             let Ok((fits, models)) = models else { unreachable!("ordinary data") };

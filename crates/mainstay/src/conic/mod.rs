@@ -22,6 +22,7 @@ mod newton;
 mod partitioned;
 mod path;
 mod problem;
+mod setup;
 mod space;
 mod spectrum;
 mod strategy;

@@ -1,6 +1,6 @@
 //! Whole paths of budgets, each fit started from what the ones before it predict.
 
-use super::newton::Kept;
+use super::newton::{Kept, objective};
 use super::problem::{Form, Hyperplane, Rows};
 use super::strategy::{Solution, Task, Warm, leading, solve_warm};
 use crate::control::Control;
@@ -18,15 +18,25 @@ const FAR: f64 = 2.0;
 /// An answer on the path: its budget and its hyperplane.
 type Place = (f64, Hyperplane);
 
-/// Solves for every budget $\kappa\sum c_i$ of `targets`, from the largest to the smallest, each from the
-/// last and with all of `budget`; answers are in the order given.
+/// What is solved along a path.
+pub(super) struct Course<'a> {
+    pub rows: Rows<'a>,
+    /// Budgets $\kappa\sum c_i$.
+    pub targets: Vec<f64>,
+    /// As in [`Task`].
+    pub floor: f64,
+    /// For every budget a point to start from, where one is known from elsewhere; may be shorter.
+    pub guides: Vec<Option<Hyperplane>>,
+}
+
+/// Solves for every budget of `course`, from the largest to the smallest, each from what the last ones predict (or from its
+/// guide, if that is better) and with all of `budget`; answers are in the order given.
 pub(super) fn solve_path(
-    rows: &Rows<'_>,
-    targets: &[f64],
-    floor: f64,
+    course: &Course<'_>,
     budget: &Budget<'_>,
     control: &Control,
 ) -> Result<Vec<Solution>> {
+    let Course { rows, targets, floor, guides } = course;
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.sort_by(|&i, &j| targets[j].total_cmp(&targets[i]));
     let mut found: Vec<Option<Solution>> = vec![None; targets.len()];
@@ -34,8 +44,10 @@ pub(super) fn solve_path(
     let mut kept = if targets.len() > 1 { Kept::along_a_path() } else { Kept::default() };
     for (done, &i) in order.iter().enumerate() {
         let target = targets[i];
-        let task = Task { rows: *rows, form: Form::Budget(target), floor };
-        let warm = Warm { plane: predict(target, &places), kept: &mut kept };
+        let task = Task { rows: *rows, form: Form::Budget(target), floor: *floor };
+        let guide = guides.get(i).cloned().flatten();
+        let plane = better(&task, predict(target, &places), guide);
+        let warm = Warm { plane, kept: &mut kept };
         let solution = solve_warm(&task, warm, &mut budget.clone())?;
         let Hyperplane { w, factor } = &solution.plane;
         if factor.nrows() > 0 && target > 0.0 {
@@ -49,6 +61,13 @@ pub(super) fn solve_path(
         control.progress(done as u64 + 1, order.len() as u64);
     }
     Ok(found.into_iter().flatten().collect())
+}
+
+/// The one of two starts with the smaller objective, if they are two.
+fn better(task: &Task<'_>, a: Option<Hyperplane>, b: Option<Hyperplane>) -> Option<Hyperplane> {
+    let (Some(one), Some(other)) = (&a, &b) else { return a.or(b) };
+    let value = |plane| objective(&task.rows, task.form, plane).unwrap_or(f64::INFINITY);
+    if value(other) < value(one) { b } else { a }
 }
 
 /// The start for `budget`: the polynomial in the logarithm of the budget through the last answers whose factors have

@@ -2,8 +2,8 @@
 
 use super::certificate::{Claim, Geometry, Verdict, verdict};
 use super::design::Design;
-use super::problem::{Form, Rows};
-use super::strategy::Solution;
+use super::problem::{Form, Hyperplane, Rows};
+use super::strategy::{Solution, leading};
 use crate::certificate::Certificate;
 use crate::data::Merged;
 use crate::error::{Error, Result};
@@ -87,6 +87,20 @@ impl Space {
     /// units, or smaller, so that tiny features do not end the fit at once.
     pub(super) fn floor(&self) -> f64 {
         (self.design.unit * self.design.unit).clamp(f64::MIN_POSITIVE, 1.0)
+    }
+
+    /// An answer in the units of the features, for fits to other rows; none where there are no features, or more than rows.
+    pub(super) fn portable(&self, plane: &Hyperplane) -> Option<Hyperplane> {
+        let known = self.kernel.is_none() && self.design.is_narrow() && plane.factor.nrows() > 0;
+        let plain = Hyperplane { w: plane.w.clone(), factor: leading(&plane.factor) };
+        known.then(|| scaled(plain, 1.0 / self.design.unit))
+    }
+
+    /// What is [`Space::portable`] elsewhere, in solver coordinates.
+    pub(super) fn import(&self, plane: &Hyperplane) -> Option<Hyperplane> {
+        let fits = plane.w.len() == self.design.x.ncols();
+        let known = self.kernel.is_none() && self.design.is_narrow() && fits;
+        known.then(|| scaled(plane.clone(), self.design.unit))
     }
 
     /// Judges an answer and turns it into the user's units.
@@ -207,6 +221,12 @@ impl Space {
             link: Link::None,
         })
     }
+}
+
+fn scaled(mut plane: Hyperplane, by: f64) -> Hyperplane {
+    vector::scale(&mut plane.w, by);
+    vector::scale(plane.factor.data_mut(), by);
+    plane
 }
 
 /// For every merged row the first given row it stands for.

@@ -9,7 +9,8 @@ use crate::linalg::{Cholesky, Dense, SymmetricEigen, thin_qr, vector};
 const SLACKS: [f64; 13] =
     [1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
-/// The same for a look without eigenvectors, which pays a Cholesky factorisation for each.
+/// The same for a look without eigenvectors, which pays a Cholesky factorisation for each and ends with the first that is
+/// good enough. The bound loses about the slack and about the squared residual over it, so that those near the residual come first.
 const GLANCE_SLACKS: [f64; 6] = [1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5];
 /// Directions of $S$ join the factor if they are this part as steep as the steepest.
 const STEEP: f64 = 0.1;
@@ -74,6 +75,15 @@ pub(super) fn dual_at(rows: &Rows<'_>, at: &RowTerms, price: f64, k: f64) -> Dua
     Dual { h, g, price }
 }
 
+/// What a look without eigenvectors is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// A bound that ends the search for a better one.
+    pub enough: f64,
+    /// Length of the gradient relative to that of the objective's.
+    pub residual: f64,
+}
+
 /// A lower bound and its $k$ without eigenvectors; `None` where $S$ has a negative direction outside the span of `factor`.
 ///
 /// At the optimum the null space of $S$ is the span of $F$, so the largest eigenvalue of $\sum g x x^\top$ is looked for there
@@ -84,6 +94,7 @@ pub(super) fn glance(
     factor: &Dense,
     price: f64,
     form: Form,
+    wanted: Wanted,
 ) -> Result<Option<(f64, f64)>> {
     let sums = DualSums::new(rows, at, price);
     if price < 0.0 || !vector::all_finite(sums.gram.data()) || factor.nrows() == 0 {
@@ -92,23 +103,33 @@ pub(super) fn glance(
     let basis = thin_qr(&sums.gram.mul(&thin_qr(&factor.transpose()).0)).0;
     let inside = basis.tr_mul(&sums.gram.mul(&basis));
     let top = SymmetricEigen::values(&inside)?.last().copied().unwrap_or(0.0).max(1.0);
+    let away = |slack: &f64| (slack / wanted.residual).log10().abs();
+    let mut slacks = GLANCE_SLACKS;
+    slacks.sort_by(|a, b| away(a).total_cmp(&away(b)));
     let mut best: Option<(f64, f64)> = None;
-    for slack in GLANCE_SLACKS {
+    for slack in slacks {
         let k2 = 1.0 / (top * (1.0 + slack));
         let k = k2.sqrt();
-        let mut s = sums.gram.clone();
-        vector::scale(s.data_mut(), -k2);
-        s.add_diagonal(1.0);
-        let Some(root) = Cholesky::symmetric(&s) else { continue };
+        let Some(root) = without(&sums.gram, k2) else { continue };
         let b: Vec<f64> = sums.hx.iter().zip(&sums.gx).map(|(h, g)| k * h - k2 * g).collect();
         let value =
             2.0 * k * sums.h - k2 * sums.g - paid(price, form) - vector::dot(&b, &root.solve(&b));
-        match best {
-            Some((lower, _)) if value <= lower => break,
-            _ => best = Some((value, k)),
+        if best.is_none_or(|(lower, _)| value > lower) {
+            best = Some((value, k));
+        }
+        if value >= wanted.enough {
+            break;
         }
     }
     Ok(best.filter(|(lower, _)| lower.is_finite()))
+}
+
+/// The factor of $I - k^2 G$, if that is positive definite.
+fn without(gram: &Dense, k2: f64) -> Option<Cholesky> {
+    Cholesky::from_columns(gram.nrows(), |j, column| {
+        column.iter_mut().zip(&gram.row(j)[j..]).for_each(|(v, g)| *v = -k2 * g);
+        column[0] += 1.0;
+    })
 }
 
 impl Spectrum {
@@ -187,7 +208,9 @@ mod tests {
                 let objective = vector::norm_sq(&w)
                     + vector::norm_sq(factor.data())
                     + price * at.z.iter().sum::<f64>();
-                let Ok(glanced) = glance(&rows, &at, &factor, price, Form::Price(price)) else {
+                let wanted = Wanted { enough: f64::INFINITY, residual: 1e-7 };
+                let form = Form::Price(price);
+                let Ok(glanced) = glance(&rows, &at, &factor, price, form, wanted) else {
                     unreachable!("numbers are finite");
                 };
                 if let Some((lower, k)) = glanced {

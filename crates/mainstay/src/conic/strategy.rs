@@ -117,7 +117,7 @@ fn plan(task: &Task<'_>) -> Result<Vec<Stage>> {
     }
     // Nearly as many columns as rows: pinned rows are frequent, and an interior point is not slow. With very many
     // columns it is, and newton's products are worth a try.
-    let crowded = 2 * rows.x.ncols() > rows.x.nrows() && !is_wide(rows);
+    let crowded = is_crowded(rows.x.nrows(), rows.x.ncols()) && !is_wide(rows);
     // Where less than one row may be disbelieved, rows are pinned from wherever Newton starts.
     let lightest = rows.c.iter().copied().fold(f64::INFINITY, f64::min);
     let pinned = matches!(*form, Form::Budget(target) if target < lightest);
@@ -126,6 +126,11 @@ fn plan(task: &Task<'_>) -> Result<Vec<Stage>> {
         (_, true) => vec![NEWTON, INTERIOR],
         _ => vec![NEWTON, NEWTON_AGAIN, INTERIOR],
     })
+}
+
+/// Whether there are nearly as many columns as rows.
+pub(super) fn is_crowded(rows: usize, columns: usize) -> bool {
+    2 * columns > rows
 }
 
 /// Whether the budget allows for no row at all; an error where it does not even allow for the rows that

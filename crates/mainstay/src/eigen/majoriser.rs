@@ -19,7 +19,7 @@ pub(super) enum Majoriser {
 
 pub(super) enum Factor {
     Tall(Cholesky),
-    Wide(DiagonalPlusRows),
+    Wide(Box<DiagonalPlusRows>),
 }
 
 impl Factor {
@@ -122,7 +122,7 @@ impl Majoriser {
                 let mut weights: Vec<f64> = weights.iter().map(|w| tau * w).collect();
                 weights.push(-top);
                 let rows = Dense::from_rows(weights.len(), last + 1, data);
-                DiagonalPlusRows::new(diagonal, rows, weights).map(Factor::Wide)
+                DiagonalPlusRows::new(diagonal, rows, weights).map(Box::new).map(Factor::Wide)
             }
         }
     }

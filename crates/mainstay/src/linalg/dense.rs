@@ -7,6 +7,8 @@ use std::sync::Arc;
 use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, MatMut, MatRef, Par};
 
+use super::factor::clear_registers;
+use super::stacked::scale;
 use super::storage::Storage;
 use super::vector;
 
@@ -196,17 +198,20 @@ impl Dense {
         const BLOCK: usize = 256;
         let mut scaled = Vec::with_capacity(BLOCK * self.ncols);
         let mut kept = Vec::with_capacity(BLOCK * self.ncols);
+        let mut weights = Vec::with_capacity(BLOCK);
         let mut rows = rows.filter(|&i| d[i] != 0.0);
         loop {
             kept.clear();
-            scaled.clear();
+            weights.clear();
             for i in rows.by_ref().take(BLOCK) {
                 kept.extend_from_slice(self.row(i));
-                scaled.extend(self.row(i).iter().map(|v| d[i] * v));
+                weights.push(d[i]);
             }
             if kept.is_empty() {
                 return clear_registers();
             }
+            scaled.resize(kept.len(), 0.0);
+            vector::vectorized!(scale(&kept, self.ncols, weights.chunks(1), &mut scaled));
             let height = kept.len() / self.ncols;
             let left = MatRef::from_row_major_slice(&scaled, height, self.ncols);
             let right = MatRef::from_row_major_slice(&kept, height, self.ncols);
@@ -266,11 +271,17 @@ impl Dense {
 
     /// Copies the lower triangle of a square matrix onto the upper one.
     pub fn mirror_lower(&mut self) {
+        /// Rows and columns that are copied together, so that what is written column by column stays in cache.
+        const TILE: usize = 8;
         let ncols = self.ncols;
         let data = self.data.make_own();
-        for i in 0..self.nrows {
-            for j in 0..i {
-                data[j * ncols + i] = data[i * ncols + j];
+        for first in (0..self.nrows).step_by(TILE) {
+            for left in (0..=first).step_by(TILE) {
+                for i in first..self.nrows.min(first + TILE) {
+                    for j in left..i.min(left + TILE) {
+                        data[j * ncols + i] = data[i * ncols + j];
+                    }
+                }
             }
         }
     }
@@ -318,16 +329,6 @@ fn product(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Dense {
     matmul(out.view_mut(), Accum::Replace, left, right, 1.0, Par::Seq);
     clear_registers();
     out
-}
-
-/// Leaves the vector registers as the rest of the program expects them.
-///
-/// The kernels behind a matrix product end without `vzeroupper`; until one is executed every
-/// scalar instruction compiled for plain x86-64, `exp` and `ln` above all, runs several times slower
-/// (measured: a logistic fit took four times as long). A factorisation of order one executes it
-/// and costs next to nothing; an intrinsic would need unsafe code.
-fn clear_registers() {
-    std::hint::black_box(super::Cholesky::new(&Dense::identity(1)));
 }
 
 /// Adds the lower triangle of `rows' * rows` to that of `out`.

@@ -5,6 +5,7 @@
 //! lives in the outer loops, which keeps results independent of the number of threads).
 
 mod accurate;
+mod cholesky;
 mod compensated;
 mod csr;
 mod dense;
@@ -23,10 +24,11 @@ mod storage;
 pub mod vector;
 
 pub use accurate::{Accurate, ColumnSums, Scores};
+pub use cholesky::Cholesky;
 pub use compensated::Compensated;
 pub use csr::Csr;
 pub use dense::Dense;
-pub use factor::{Cholesky, Lq, Lu, Svd, SymmetricEigen, psd_factor, qr_triangle, thin_qr};
+pub use factor::{Lq, Lu, Svd, SymmetricEigen, psd_factor, qr_triangle, thin_qr};
 pub use gram::GramSum;
 pub use growing::GrowingCholesky;
 pub use low_rank::DiagonalPlusRows;

@@ -1,9 +1,11 @@
 //! Many weighted Gram matrices of the same rows at once.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatRef, Par};
 
-use super::Dense;
+use super::factor::clear_registers;
+use super::{Dense, vector};
 
 /// Rows scaled per block, and columns of the scaled block: together they fit the second-level cache.
 const ROWS: usize = 256;
@@ -28,6 +30,7 @@ impl Dense {
             block.clear();
             block.extend(used.by_ref().take(ROWS));
             if block.is_empty() || p == 0 {
+                clear_registers();
                 return out;
             }
             kept.clear();
@@ -37,18 +40,30 @@ impl Dense {
             let right = MatRef::from_row_major_slice(&kept, block.len(), p);
             for first in (0..m).step_by(per_panel) {
                 let last = m.min(first + per_panel);
-                scaled.clear();
-                for (b, &i) in block.iter().enumerate() {
-                    let row = &kept[b * p..(b + 1) * p];
-                    for c in &weights.row(i)[first..last] {
-                        scaled.extend(row.iter().map(|v| c * v));
-                    }
-                }
                 let width = (last - first) * p;
+                scaled.resize(block.len() * width, 0.0);
+                let own = block.iter().map(|&i| &weights.row(i)[first..last]);
+                vector::vectorized!(scale(&kept, p, own, &mut scaled));
                 let left = MatRef::from_row_major_slice(&scaled, block.len(), width);
                 let target = out.view_mut().subrows_mut(first * p, width);
                 matmul(target, Accum::Add, left.transpose(), right, 1.0, Par::Seq);
             }
+        }
+    }
+}
+
+/// Every row of `rows` (`p` columns) times each of its `weights`, one after the other.
+#[inline(always)]
+pub(super) fn scale<'a>(
+    rows: &[f64],
+    p: usize,
+    weights: impl Iterator<Item = &'a [f64]>,
+    out: &mut [f64],
+) {
+    let mut places = out.chunks_exact_mut(p);
+    for (row, weights) in rows.chunks_exact(p).zip(weights) {
+        for (c, place) in weights.iter().zip(&mut places) {
+            place.iter_mut().zip(row).for_each(|(out, v)| *out = c * v);
         }
     }
 }

@@ -115,10 +115,11 @@ fn unstacked(grams: &Dense, p: usize, r: usize) -> Dense {
             for i in 0..p {
                 let from = grams.row(block * p + i);
                 hessian.row_mut(k * p + i)[l * p..(l + 1) * p].copy_from_slice(from);
+                // A block is its own transpose.
+                hessian.row_mut(l * p + i)[k * p..(k + 1) * p].copy_from_slice(from);
             }
             block += 1;
         }
     }
-    hessian.mirror_lower();
     hessian
 }

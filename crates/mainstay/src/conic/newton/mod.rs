@@ -93,7 +93,8 @@ pub(super) fn newton(
             last_look = budget.spent();
             let gap = |lower: f64| (state.value - lower) / state.value.abs().max(floor);
             if quick {
-                state.glance(rows, form, slope.price, &mut bracket)?;
+                let enough = state.value - budget.tol() * state.value.abs().max(floor);
+                state.glance(rows, form, &slope, enough, &mut bracket)?;
             }
             if quick && (spent_all || gap(bracket.lower()) <= budget.tol()) {
                 break;
@@ -127,6 +128,12 @@ pub(super) fn newton(
     let State { w, factor, value, .. } = state;
     bracket.offer_primal(value, || Hyperplane { w, factor });
     Ok(bracket)
+}
+
+/// The objective at `plane`, scaled to the budget; none if that cannot be reached.
+pub(super) fn objective(rows: &Rows<'_>, form: Form, plane: &Hyperplane) -> Option<f64> {
+    let state = State::new(rows, form, plane.w.clone(), plane.factor.clone());
+    state.map(|state| state.value)
 }
 
 /// Whether there are too many columns for the Hessian to be formed, or for a factor of full rank.

@@ -1,7 +1,7 @@
 //! Feasible iterates of the low-rank Newton method: value, slope, curvature, and how their rank changes.
 
 use crate::conic::problem::{Dual, Form, Hyperplane, RowTerms, Rows, retraction};
-use crate::conic::spectrum::{Spectrum, dual_at, glance};
+use crate::conic::spectrum::{Spectrum, Wanted, dual_at, glance};
 use crate::error::Result;
 use crate::linalg::{Dense, Svd, vector};
 use crate::optim::Bracket;
@@ -83,15 +83,18 @@ impl State {
         Ok(spectrum)
     }
 
-    /// Offers a bound that costs no eigenvectors, if there is one.
+    /// Offers a bound that costs no eigenvectors, if there is one; `enough` needs no better one.
     pub(super) fn glance(
         &self,
         rows: &Rows<'_>,
         form: Form,
-        price: f64,
+        slope: &Slope,
+        enough: f64,
         bracket: &mut Bracket<Hyperplane, Dual>,
     ) -> Result<()> {
-        if let Some((lower, shrink)) = glance(rows, &self.terms, &self.factor, price, form)? {
+        let (price, wanted) = (slope.price, Wanted { enough, residual: slope.residual });
+        let found = glance(rows, &self.terms, &self.factor, price, form, wanted)?;
+        if let Some((lower, shrink)) = found {
             bracket.offer_dual(lower, || dual_at(rows, &self.terms, price, shrink));
         }
         Ok(())

@@ -104,8 +104,7 @@ impl<'a> Stepper<'a> {
     ) -> Option<State> {
         let hessian = state.hessian(rows, slope.price);
         for _ in 0..MOST_TRIALS {
-            let matrix = damped(&hessian, rows, slope, self.damping);
-            let Some(factor) = Cholesky::symmetric(&matrix) else {
+            let Some(factor) = damped(&hessian, rows, slope, self.damping) else {
                 self.damp_more(FIRST_DAMPING[0]);
                 continue;
             };
@@ -203,18 +202,18 @@ fn preconditioned(
     (state.value - next.value >= enough).then_some(next)
 }
 
-/// The Hessian with damping, the ridge against rotations and the normal of the budget.
-fn damped(hessian: &Dense, rows: &Rows<'_>, slope: &Slope, damping: f64) -> Dense {
+/// The factor of the Hessian with damping, the ridge against rotations and the normal of the budget; `None` if that is not
+/// positive definite.
+fn damped(hessian: &Dense, rows: &Rows<'_>, slope: &Slope, damping: f64) -> Option<Cholesky> {
     let (order, p) = (hessian.nrows(), rows.x.ncols());
     let largest = (0..order).fold(2.0, |m, i| f64::max(m, hessian[(i, i)].abs()));
-    let mut matrix = hessian.clone();
-    for i in 0..order {
-        matrix[(i, i)] += damping * rows.damping[i % p] + ROTATION_RIDGE * largest;
-        if let Some(&normal) = slope.normal.get(i) {
-            vector::axpy(NORMAL_WEIGHT * largest * normal, &slope.normal, matrix.row_mut(i));
+    Cholesky::from_columns(order, |j, column| {
+        column.copy_from_slice(&hessian.row(j)[j..]);
+        column[0] += damping * rows.damping[j % p] + ROTATION_RIDGE * largest;
+        if let Some(&normal) = slope.normal.get(j) {
+            vector::axpy(NORMAL_WEIGHT * largest * normal, &slope.normal[j..], column);
         }
-    }
-    matrix
+    })
 }
 
 /// Newton's direction; in the budget form the one that stays tangent to the manifold.

@@ -70,7 +70,7 @@ pub(super) fn calibrate(
     let loss = PaperLoss::of(loss).on(shares.as_deref());
     let rows = weights.total() / loss.factor();
     let mut best: Option<(f64, Calibration)> = None;
-    let mut shift = 0.0;
+    let (mut shift, mut last) = (0.0, f64::INFINITY);
     for point in 0..POINTS {
         let away = SPACING * f64::from(point) + FIRST;
         let scale = (prior.centre + away * prior.spread).exp();
@@ -80,12 +80,19 @@ pub(super) fn calibrate(
             (first * rows, second * rows)
         });
         let total = loss.mean_along(&base, &labels, shift) * rows;
-        let penalty = if away > 1.0 { away - 0.5 } else { 0.5 * away * away };
-        let objective = total + penalty + 0.5 * (shift / prior.shift).powi(2);
+        let fitted = total + 0.5 * (shift / prior.shift).powi(2);
+        let objective = fitted + penalty(away);
         if best.as_ref().is_none_or(|(least, _)| objective < *least) {
             let loss = total / weights.total();
             best = Some((objective, Calibration { scale, shift, loss, error: 0.0 }));
         }
+        // Without the prior of the scale, the least over shifts is convex in the scale: where it rises it goes on rising. That
+        // prior rises from the centre on, and losses are not negative.
+        let least = best.as_ref().map_or(f64::INFINITY, |(least, _)| *least);
+        if away >= 0.0 && (fitted > last || penalty(away + SPACING) >= least) {
+            break;
+        }
+        last = fitted;
     }
     let mut found = best.map_or(
         Calibration { scale: 0.0, shift: 0.0, loss: f64::INFINITY, error: 1.0 },
@@ -95,6 +102,11 @@ pub(super) fn calibrate(
         signed.iter().zip(&labels).map(|(s, y)| found.scale * s + y * found.shift).collect();
     found.error = loss.wrong_along(&margins, &margins, 0.0);
     found
+}
+
+/// $\rho$.
+fn penalty(away: f64) -> f64 {
+    if away > 1.0 { away - 0.5 } else { 0.5 * away * away }
 }
 
 /// The zero of a slope that increases at least as fast as t/h^2: Newton's method with a bracket.

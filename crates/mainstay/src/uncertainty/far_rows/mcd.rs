@@ -82,8 +82,8 @@ fn starts(z: &Dense) -> Vec<Vec<f64>> {
         order.sort_by(|&a, &b| z[(a, j)].total_cmp(&z[(b, j)]));
         order.iter().enumerate().for_each(|(r, &i)| ranks[(i, j)] = r as f64 / n as f64 - 0.5);
     }
-    let signs = Dense::from_fn(n, p, |i, j| z[(i, j)] / vector::norm(z.row(i)).max(1e-12));
     let lengths: Vec<f64> = (0..n).map(|i| vector::norm(z.row(i))).collect();
+    let signs = Dense::from_fn(n, p, |i, j| z[(i, j)] / lengths[i].max(1e-12));
     let by_shape = |shape: &Dense| along(z, shape);
     let mut found: Vec<Vec<f64>> = [bent, ranks, signs].iter().filter_map(by_shape).collect();
     found.push(lengths);

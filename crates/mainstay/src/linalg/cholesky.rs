@@ -1,0 +1,252 @@
+//! Cholesky factors of dense matrices, and solutions with them.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
+
+use faer::linalg::matmul::matmul;
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::{Accum, MatMut, MatRef, Par};
+
+use super::{Dense, vector};
+
+/// Columns that are factored together. What earlier columns take from them is one matrix product.
+const PANEL: usize = 32;
+
+/// Cholesky factor of a symmetric positive definite matrix.
+///
+/// For the orders of Newton systems, some tens to some hundreds, a product per panel and loops over whole columns take half as
+/// long as faer's recursion, and solutions for one vector a fifth.
+#[derive(Debug, Clone)]
+pub struct Cholesky {
+    order: usize,
+    /// Column after column; only what is on and below the diagonal counts.
+    columns: Vec<f64>,
+}
+
+impl Cholesky {
+    /// Factors `a` (its lower triangle is read); `None` if it is not numerically positive definite.
+    pub fn new(a: &Dense) -> Option<Self> {
+        Self::from_columns(a.nrows(), |j, out| {
+            for (i, v) in out.iter_mut().enumerate() {
+                *v = a[(i + j, j)];
+            }
+        })
+    }
+
+    /// [`Cholesky::new`] of a matrix with both triangles filled alike: the copy is one of whole rows, which are columns.
+    pub fn symmetric(a: &Dense) -> Option<Self> {
+        Self::from_columns(a.nrows(), |j, out| out.copy_from_slice(&a.row(j)[j..]))
+    }
+
+    /// Factors the matrix of which `fill` writes column `j` from the diagonal on.
+    pub fn from_columns(order: usize, mut fill: impl FnMut(usize, &mut [f64])) -> Option<Self> {
+        let mut columns = vec![0.0; order * order];
+        for (j, column) in columns.chunks_exact_mut(order.max(1)).enumerate() {
+            fill(j, &mut column[j..]);
+        }
+        for first in (0..order).step_by(PANEL) {
+            let last = order.min(first + PANEL);
+            take_earlier(&mut columns, order, first, last);
+            if !vector::vectorized!(factor_panel(&mut columns, order, first, last)) {
+                return None;
+            }
+        }
+        Some(Self { order, columns })
+    }
+
+    /// Overwrites `b` with the solution of `a x = b`.
+    pub fn solve_in_place(&self, b: &mut [f64]) {
+        vector::vectorized!({
+            self.forward(b);
+            self.backward(b);
+        });
+    }
+
+    /// Solves `a x = b`.
+    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
+        let mut x = b.to_vec();
+        self.solve_in_place(&mut x);
+        x
+    }
+
+    /// Solves `a X = B`.
+    #[must_use]
+    pub fn solve_matrix(&self, b: &Dense) -> Dense {
+        let mut x = b.clone();
+        solve_lower_triangular_in_place(self.view(), x.view_mut(), Par::Seq);
+        solve_upper_triangular_in_place(self.view().transpose(), x.view_mut(), Par::Seq);
+        x
+    }
+
+    /// `l^-1 d l^-T` for symmetric `d`, with `a = l l'`: `d` seen in the metric of `a`.
+    #[must_use]
+    pub fn whiten(&self, d: &Dense) -> Dense {
+        let mut half = d.clone();
+        solve_lower_triangular_in_place(self.view(), half.view_mut(), Par::Seq);
+        let mut whole = half.transpose();
+        solve_lower_triangular_in_place(self.view(), whole.view_mut(), Par::Seq);
+        whole
+    }
+
+    /// The lower triangular factor; entries above the diagonal are zero.
+    pub fn lower(&self) -> Dense {
+        let n = self.order;
+        let entry = |i: usize, j: usize| if j <= i { self.columns[j * n + i] } else { 0.0 };
+        Dense::from_fn(n, n, entry)
+    }
+
+    fn view(&self) -> MatRef<'_, f64> {
+        MatRef::from_column_major_slice(&self.columns, self.order, self.order)
+    }
+
+    /// What column `j` holds below row `from`, that row included.
+    #[inline(always)]
+    fn below(&self, j: usize, from: usize) -> &[f64] {
+        &self.columns[j * self.order + from..(j + 1) * self.order]
+    }
+
+    /// Overwrites `x` with the solution of `l z = x`, four columns at a time.
+    #[inline(always)]
+    fn forward(&self, x: &mut [f64]) {
+        let n = self.order;
+        for j in (0..n).step_by(4) {
+            let end = n.min(j + 4);
+            for k in j..end {
+                let column = self.below(k, k);
+                x[k] /= column[0];
+                let known = x[k];
+                vector::axpy(-known, &column[1..end - k], &mut x[k + 1..end]);
+            }
+            if end < n {
+                let known = [x[j], x[j + 1], x[j + 2], x[j + 3]];
+                let four = [0, 1, 2, 3].map(|k| self.below(j + k, end));
+                take_four(known, four, &mut x[end..]);
+            }
+        }
+    }
+
+    /// Overwrites `x` with the solution of `l' z = x`, four columns at a time.
+    #[inline(always)]
+    fn backward(&self, x: &mut [f64]) {
+        let n = self.order;
+        for j in (0..n).step_by(4).rev() {
+            let end = n.min(j + 4);
+            if end < n {
+                let sums =
+                    vector::four_dots([0, 1, 2, 3].map(|k| self.below(j + k, end)), &x[end..]);
+                x[j..end].iter_mut().zip(sums).for_each(|(x, sum)| *x -= sum);
+            }
+            for k in (j..end).rev() {
+                let column = self.below(k, k);
+                let rest = column[1..end - k].iter().zip(&x[k + 1..end]);
+                x[k] = (x[k] - rest.map(|(l, x)| l * x).sum::<f64>()) / column[0];
+            }
+        }
+    }
+}
+
+/// `y` minus the sum of four columns, each times its factor.
+#[inline(always)]
+fn take_four(by: [f64; 4], columns: [&[f64]; 4], y: &mut [f64]) {
+    let [a, b, c, d] = columns.map(|column| &column[..y.len()]);
+    for (i, y) in y.iter_mut().enumerate() {
+        *y -= (by[0] * a[i] + by[1] * b[i]) + (by[2] * c[i] + by[3] * d[i]);
+    }
+}
+
+/// Takes what the columns before `first` contribute from the columns `first..last`.
+fn take_earlier(columns: &mut [f64], n: usize, first: usize, last: usize) {
+    if first == 0 {
+        return;
+    }
+    let (done, rest) = columns.split_at_mut(first * n);
+    let width = last - first;
+    let known = MatRef::from_column_major_slice(done, n, first).subrows(first, n - first);
+    let panel = MatMut::from_column_major_slice_mut(&mut rest[..width * n], n, width);
+    let target = panel.subrows_mut(first, n - first);
+    let own = known.subrows(0, width).transpose();
+    matmul(target, Accum::Add, known, own, -1.0, Par::Seq);
+}
+
+/// Factors the columns `first..last`, from which all earlier ones are taken already; `false` if a pivot is not positive.
+/// Entries that are not finite lead to such a pivot.
+#[inline(always)]
+fn factor_panel(columns: &mut [f64], n: usize, first: usize, last: usize) -> bool {
+    for j in first..last {
+        let (done, rest) = columns.split_at_mut(j * n);
+        let column = &mut rest[j..n];
+        let below = |k: usize| &done[k * n + j..(k + 1) * n];
+        let whole = first + (j - first) / 4 * 4;
+        for k in (first..whole).step_by(4) {
+            let four = [below(k), below(k + 1), below(k + 2), below(k + 3)];
+            take_four(four.map(|column| column[0]), four, column);
+        }
+        for k in whole..j {
+            vector::axpy(-below(k)[0], below(k), column);
+        }
+        let pivot = column[0];
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return false;
+        }
+        let inverse = 1.0 / pivot.sqrt();
+        for v in column {
+            *v *= inverse;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Orders around those of panels and of four columns; the product of the factors, and solutions, tell.
+    #[test]
+    fn factors_multiply_back_and_solve_whatever_the_order() {
+        for n in [0, 1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 63, 64, 65, 97, 130] {
+            let rows = Dense::from_fn(n + 3, n, |i, j| ((i * 37 + j * 11 + i * j) as f64).sin());
+            let mut a = rows.tr_mul(&rows);
+            a.add_diagonal(0.5);
+            let factor = Cholesky::symmetric(&a).unwrap();
+            let lower = factor.lower();
+            let again = lower.mul_tr(&lower);
+            let size = a.max_abs().max(1.0);
+            for (x, y) in again.data().iter().zip(a.data()) {
+                assert!((x - y).abs() <= 1e-13 * size, "{n}: {x} {y}");
+            }
+            let b: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).cos()).collect();
+            let found = factor.solve(&b);
+            let wanted = factor.solve_matrix(&Dense::from_rows(n, 1, b.clone()));
+            for (x, y) in found.iter().zip(wanted.data()) {
+                assert!((x - y).abs() <= 1e-11 * (1.0 + y.abs()), "{n}: {x} {y}");
+            }
+            for (x, y) in a.mul_vec(&found).iter().zip(&b) {
+                assert!((x - y).abs() <= 1e-10, "{n}: {x} {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_symmetric_matrix_has_one_factor_whichever_triangle_is_read() {
+        let rows = Dense::from_fn(49, 45, |i, j| ((i * 7 + j * 5) % 11) as f64 - 4.0);
+        let mut a = rows.tr_mul(&rows);
+        a.add_diagonal(1.0);
+        let (by_lower, by_both) = (Cholesky::new(&a).unwrap(), Cholesky::symmetric(&a).unwrap());
+        assert_eq!(by_lower.lower(), by_both.lower());
+    }
+
+    /// One entry that is not finite, wherever it is, or one negative eigenvalue.
+    #[test]
+    fn an_indefinite_or_broken_matrix_has_no_factor() {
+        assert!(Cholesky::new(&Dense::from_rows(2, 2, vec![1.0, 2.0, 2.0, 1.0])).is_none());
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e-3] {
+            for at in [(0, 0), (20, 20), (39, 39), (39, 0), (35, 33), (20, 3)] {
+                let mut a = Dense::identity(40);
+                if at.0 == at.1 || !(-1.0..1.0).contains(&bad) {
+                    a[at] = bad;
+                    assert!(Cholesky::new(&a).is_none(), "{bad} {at:?}");
+                }
+            }
+        }
+    }
+}
