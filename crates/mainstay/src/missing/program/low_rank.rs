@@ -116,9 +116,8 @@ impl LowRank {
         vector::axpy(-1.0, &self.multiply(&x), &mut residual);
         let enough = ENOUGH * vector::norm(rhs);
         let mut best = (vector::norm(&residual), x.clone());
-        // Mostly the first solution is good enough.
-        let first = if best.0 <= enough { vec![0.0; x.len()] } else { self.invert(&residual) };
-        let mut along = first;
+        // Where the first solution is good enough nothing is done along it.
+        let mut along = if best.0 <= enough { vec![0.0; x.len()] } else { self.invert(&residual) };
         let mut power = vector::dot(&residual, &along);
         for _ in 0..STEPS {
             if best.0 <= enough {
