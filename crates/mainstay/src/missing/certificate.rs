@@ -32,10 +32,14 @@ impl Dual {
 /// that fall short of $P\sigma_i$ moved towards $\tau = \sigma$. What rounding leaves of $\sum y\sigma$ is charged
 /// at the largest intercept an optimum can need, $\gamma V/P + C\max_i\|x_i\|_1$.
 pub fn certify(problem: &RobustHinge<'_>, w: &[f64], intercept: f64, dual: &Dual) -> Certificate {
-    let primal = problem.accurate_value(w, intercept);
+    Certificate { primal: problem.accurate_value(w, intercept), dual: bound(problem, dual) }
+}
+
+/// The lower bound of [`certify`] alone.
+pub(super) fn bound(problem: &RobustHinge<'_>, dual: &Dual) -> f64 {
     let bound = lower_bound(problem, dual);
     // The objective is never negative.
-    Certificate { primal, dual: if bound.is_nan() { 0.0 } else { bound.max(0.0) } }
+    if bound.is_nan() { 0.0 } else { bound.max(0.0) }
 }
 
 fn lower_bound(problem: &RobustHinge<'_>, dual: &Dual) -> f64 {

@@ -1,7 +1,7 @@
 //! Some consecutive rows of the program with their variables, and what can be done to them at once.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
-use crate::linalg::vector::{axpy, dot};
+use crate::linalg::vector::{axpy, dot, vectorized};
 use crate::uncertainty::{Deletions, Gain};
 
 /// Some consecutive rows of the program, with their variables: the unit of parallel work.
@@ -123,6 +123,8 @@ pub(super) enum PendingStep {
     Nothing,
     /// Start again from no step.
     FromZero,
+    /// `step` and `trial` changed places.
+    Swapped,
     /// `step` += weight * `trial` was done for the weights, with a weight of its own for either side.
     Trial { primal: f64, dual: f64 },
 }
@@ -196,12 +198,13 @@ impl Block {
     /// Gives `step` what it is still to be given.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, pending: PendingStep) {
-        let (one, two) = (&mut self.step, &self.trial);
         let (primal, dual) = match pending {
             PendingStep::Nothing => return,
-            PendingStep::FromZero => return one.clear(),
+            PendingStep::FromZero => return self.step.clear(),
+            PendingStep::Swapped => return std::mem::swap(&mut self.step, &mut self.trial),
             PendingStep::Trial { primal, dual } => (primal, dual),
         };
+        let (one, two) = (&mut self.step, &self.trial);
         let add = |x: &mut [f64], y: &[f64], weight: f64| {
             if weight != 0.0 {
                 axpy(weight, y, x);
@@ -254,16 +257,37 @@ impl Block {
         (&self.inactive[row.clone()], &self.all_columns[row])
     }
 
+    /// The active entries of row `i`: their columns and $a_e$.
+    #[inline(always)]
+    pub(super) fn active(&self, i: usize) -> (&[u32], &[f64]) {
+        let row = self.starts[i]..self.starts[i + 1];
+        (&self.columns[row.clone()], &self.a[row])
+    }
+
+    /// Whether every nonzero of row `i` has variables.
+    #[inline(always)]
+    pub(super) fn all_active(&self, i: usize) -> bool {
+        self.starts[i + 1] - self.starts[i] == self.all_starts[i + 1] - self.all_starts[i]
+    }
+
     /// Adds $\sum_e a_e\tau_e$ to the columns and returns ($\sum_i\omega_i\xi_i$, $\sum_e v_j\tau_e + \sum_i V^0_i\sigma_i$,
     /// $\sum_i y_i\sigma_i$).
     #[inline(always)]
     pub(super) fn totals(&self, values: &[f64], gradient: &mut [f64]) -> [f64; 3] {
         let mut kept = dot(&self.zeros, &self.sigma);
         for (i, bounds) in self.starts.windows(2).enumerate() {
-            let (inactive, columns) = self.inactive(i);
-            add(self.sigma[i], inactive, columns, gradient);
             let row = bounds[0]..bounds[1];
             let (columns, a) = (&self.columns[row.clone()], &self.a[row.clone()]);
+            if row.len() == gradient.len() {
+                let tau = &self.tau[row];
+                for ((sum, a), tau) in gradient.iter_mut().zip(a).zip(tau) {
+                    *sum += a * tau;
+                }
+                kept += dot(values, tau);
+                continue;
+            }
+            let (inactive, all) = self.inactive(i);
+            add(self.sigma[i], inactive, all, gradient);
             for ((&j, a), tau) in columns.iter().zip(a).zip(&self.tau[row]) {
                 gradient[j as usize] += a * tau;
                 kept += values[j as usize] * tau;
@@ -274,19 +298,29 @@ impl Block {
 
     /// The rows' losses at `w` before intercept and hinge, by the fractional adversary itself.
     pub(super) fn shortfalls(&self, w: &[f64], set: &Deletions, items: &mut Vec<Gain>) -> Vec<f64> {
-        let row = |i: usize, items: &mut Vec<Gain>| {
+        let mut room = Vec::new();
+        let mut row = |i: usize, items: &mut Vec<Gain>| {
             items.clear();
-            let mut score = 0.0;
-            let row = self.starts[i]..self.starts[i + 1];
-            let active = self.columns[row.clone()].iter().zip(&self.a[row]);
-            let (inactive, columns) = self.inactive(i);
-            for (&j, a) in active.chain(columns.iter().zip(inactive)) {
+            let (columns, a) = self.active(i);
+            let whole = self.all_active(i);
+            let mut score =
+                if whole { vectorized!(dot(a, pick(w, columns, &mut room))) } else { 0.0 };
+            let mut see = |j: u32, aw: f64| {
                 let feature = j as usize;
-                let aw = a * w[feature];
-                score += aw;
                 let gain = aw - set.values()[feature];
                 if gain > 0.0 {
                     items.push(Gain { feature, gain });
+                }
+            };
+            if whole {
+                columns.iter().zip(a).for_each(|(&j, a)| see(j, a * w[j as usize]));
+            } else {
+                let (inactive, all) = self.inactive(i);
+                let active = columns.iter().zip(a);
+                for (&j, a) in active.chain(all.iter().zip(inactive)) {
+                    let aw = a * w[j as usize];
+                    score += aw;
+                    see(j, aw);
                 }
             }
             set.total() - score + set.fractional(items)

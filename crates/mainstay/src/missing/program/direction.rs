@@ -203,10 +203,7 @@ impl Interior {
 
 /// The right-hand sides of Gondzio's corrector: products that steps of these lengths would leave far from `goal` are moved
 /// towards it.
-pub(super) fn towards(
-    goal: f64,
-    (primal, dual): (f64, f64),
-) -> impl Fn(f64, f64, f64, f64) -> f64 + Sync {
+fn towards(goal: f64, (primal, dual): (f64, f64)) -> impl Fn(f64, f64, f64, f64) -> f64 + Sync {
     move |x, dx, z, dz| {
         let product = (x + primal * dx) * (z + dual * dz);
         let (low, high) = (LOWEST_PRODUCT * goal, HIGHEST_PRODUCT * goal);

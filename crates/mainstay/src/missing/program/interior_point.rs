@@ -33,7 +33,7 @@ const CLOSING: f64 = 0.5;
 /// The weights with their box, and the rows in blocks.
 pub(in crate::missing) struct Interior {
     pub(super) scaled: Scaled,
-    intercept: bool,
+    pub(super) intercept: bool,
     /// Gondzio correctors per factorisation, at most.
     pub(super) correctors: usize,
     pub(super) w: Vec<f64>,

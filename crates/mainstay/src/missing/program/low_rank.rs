@@ -1,9 +1,12 @@
 //! The normal equations with many more columns than rows.
+#![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
-use super::block::Block;
+use super::block::{Block, pick};
 use super::normal_equations::{RowTerms, regularised};
+use super::row_stack::RowStack;
 use crate::error::Result;
-use crate::linalg::{Cholesky, Csr, Dense, Matrix, vector};
+use crate::linalg::vector::{self, vectorized};
+use crate::linalg::{Cholesky, Dense, Matrix};
 
 /// $S = D - UU^\top + QQ^\top$ with one column of $U$ and $Q$ per row of data, and the intercept as a border.
 ///
@@ -113,12 +116,16 @@ impl LowRank {
         vector::axpy(-1.0, &self.multiply(&x), &mut residual);
         let enough = ENOUGH * vector::norm(rhs);
         let mut best = (vector::norm(&residual), x.clone());
-        let mut along = self.invert(&residual);
+        // Where the first solution is good enough nothing is done along it.
+        let mut along = if best.0 <= enough { vec![0.0; x.len()] } else { self.invert(&residual) };
         let mut power = vector::dot(&residual, &along);
         for _ in 0..STEPS {
+            if best.0 <= enough {
+                break;
+            }
             let image = self.multiply(&along);
             let curvature = vector::dot(&along, &image);
-            if best.0 <= enough || !(curvature > 0.0 && power > 0.0) {
+            if !(curvature > 0.0 && power > 0.0) {
                 break;
             }
             let length = power / curvature;
@@ -195,13 +202,10 @@ impl ColumnSums {
         let mut terms = RowTerms::default();
         for block in blocks {
             for i in 0..block.rows() {
-                block.terms(i, values, &mut terms);
-                let columns = block.all_columns(i);
-                for (&j, &ea2) in columns.iter().zip(&terms.ea2) {
-                    let top = &mut top[j as usize];
-                    rest[j as usize] += ea2.min(*top);
-                    *top = ea2.max(*top);
-                }
+                vectorized!({
+                    block.terms(i, values, &mut terms);
+                    take_in(block.all_columns(i), &terms.ea2, &mut top, &mut rest);
+                });
             }
         }
         let total = top.iter().zip(&rest).map(|(a, b)| a + b).collect();
@@ -209,9 +213,48 @@ impl ColumnSums {
     }
 
     /// $1 - E a^2/D_j$.
+    #[inline(always)]
     fn without(&self, j: usize, ea2: f64) -> f64 {
         let rest = if ea2 >= self.top[j] { self.rest[j] } else { self.total[j] - ea2 };
         rest / self.total[j]
+    }
+
+    /// The diagonal entry of $T$ of a row: its `own` share and what columns leave of the shares of its entries.
+    #[inline(always)]
+    fn left(&self, at: &[u32], terms: &RowTerms, own: f64) -> f64 {
+        let entries = terms.share.iter().zip(&terms.ea2);
+        if at.len() < self.total.len() {
+            let each = at.iter().zip(entries);
+            return each.fold(own, |left, (&j, (share, ea2))| {
+                left + share * self.without(j as usize, *ea2)
+            });
+        }
+        let columns = self.top.iter().zip(&self.rest).zip(&self.total);
+        let each: Vec<f64> = entries
+            .zip(columns)
+            .map(|((share, ea2), ((top, rest), total))| {
+                share * (if ea2 >= top { *rest } else { total - ea2 }) / total
+            })
+            .collect();
+        own + vector::sum(&each)
+    }
+}
+
+/// Adds the $Ea^2$ of a row to the columns' largest and to the sums of the others.
+#[inline(always)]
+fn take_in(at: &[u32], ea2: &[f64], top: &mut [f64], rest: &mut [f64]) {
+    let one = |ea2: f64, top: &mut f64, rest: &mut f64| {
+        *rest += ea2.min(*top);
+        *top = ea2.max(*top);
+    };
+    if at.len() == top.len() {
+        for ((ea2, top), rest) in ea2.iter().zip(top).zip(rest) {
+            one(*ea2, top, rest);
+        }
+    } else {
+        for (&j, ea2) in at.iter().zip(ea2) {
+            one(*ea2, &mut top[j as usize], &mut rest[j as usize]);
+        }
     }
 }
 
@@ -223,37 +266,38 @@ fn stack(
     columns: &ColumnSums,
     root: &[f64],
 ) -> Result<(Matrix, Vec<f64>, Vec<f64>)> {
+    let rows: usize = blocks.iter().map(Block::rows).sum();
+    let entries: usize = blocks.iter().map(|block| block.all_columns.len()).sum();
+    let mut stack = RowStack::new(2 * rows, root.len(), 2 * entries);
     let mut terms = RowTerms::default();
     let (mut diagonal, mut beta) = (Vec::new(), Vec::new());
-    let (mut starts, mut indices) = (vec![0], Vec::new());
-    let (mut of_u, mut of_q) = (Vec::new(), Vec::new());
+    let mut room = Vec::new();
     for block in blocks {
         for i in 0..block.rows() {
             let pivot = &block.pivots[i];
-            let mut left = if block.rigid { 1.0 } else { block.l[i] / block.lambda[i] / pivot.a };
-            block.terms(i, values, &mut terms);
-            for (k, &j) in block.all_columns(i).iter().enumerate() {
-                left += terms.share[k] * columns.without(j as usize, terms.ea2[k]);
-            }
-            diagonal.push(left.max(f64::MIN_POSITIVE));
+            let at = block.all_columns(i);
+            let own = if block.rigid { 1.0 } else { block.l[i] / block.lambda[i] / pivot.a };
             let weight = (pivot.a / pivot.det).sqrt();
+            vectorized!({
+                block.terms(i, values, &mut terms);
+                let left = columns.left(at, &terms, own);
+                diagonal.push(left.max(f64::MIN_POSITIVE));
+                let root = pick(root, at, &mut room);
+                scale_both(&mut terms.u, 1.0 / pivot.a.sqrt(), root);
+                scale_both(&mut terms.q, weight, root);
+            });
+            stack.set(beta.len(), at, &terms.u);
+            stack.set(rows + beta.len(), at, &terms.q);
             beta.push(block.y[i] * weight);
-            let scale = 1.0 / pivot.a.sqrt();
-            for (k, &j) in block.all_columns(i).iter().enumerate() {
-                of_u.push(terms.u[k] * scale * root[j as usize]);
-                of_q.push(terms.q[k] * weight * root[j as usize]);
-                indices.push(j);
-            }
-            starts.push(indices.len());
         }
     }
-    let entries = indices.len();
-    let lower: Vec<usize> = starts[1..].iter().map(|s| s + entries).collect();
-    starts.extend(lower);
-    indices.extend_from_within(..);
-    of_u.append(&mut of_q);
-    let sparse = Csr::new(root.len(), starts, indices, of_u)?;
-    let matrix = Matrix::from(sparse);
-    let dense = 2 * entries > diagonal.len() * root.len();
-    Ok((if dense { matrix.to_dense().into() } else { matrix }, diagonal, beta))
+    Ok((stack.finish()?, diagonal, beta))
+}
+
+/// Every entry times `by` and its own factor.
+#[inline(always)]
+fn scale_both(x: &mut [f64], by: f64, factors: &[f64]) {
+    for (x, factor) in x.iter_mut().zip(factors) {
+        *x = *x * by * factor;
+    }
 }

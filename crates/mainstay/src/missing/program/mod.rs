@@ -25,6 +25,8 @@ mod elimination;
 mod interior_point;
 mod low_rank;
 mod normal_equations;
+mod projection;
+mod row_stack;
 mod scaled;
 mod step_lengths;
 

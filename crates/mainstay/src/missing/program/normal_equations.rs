@@ -13,7 +13,7 @@
 
 use rayon::prelude::*;
 
-use super::block::{Block, add, place};
+use super::block::{Block, add, pick, place};
 use super::low_rank::LowRank;
 use crate::error::{Error, Result};
 use crate::linalg::vector::{self, vectorized};
@@ -161,6 +161,8 @@ pub(super) struct RowTerms {
     /// Share of the entry in $A_i$, and that of all the others.
     pub share: Vec<f64>,
     pub rest: Vec<f64>,
+    /// Values of the features, where they must be collected.
+    values: Vec<f64>,
 }
 
 impl Block {
@@ -169,15 +171,18 @@ impl Block {
     pub(super) fn terms(&self, i: usize, values: &[f64], terms: &mut RowTerms) {
         let pivot = &self.pivots[i];
         let ratio = pivot.g / pivot.a;
+        if self.all_active(i) {
+            return self.terms_of_all(i, values, terms);
+        }
         let (inactive, columns) = self.inactive(i);
-        let RowTerms { u, q, ea2, share, rest } = terms;
+        let RowTerms { u, q, ea2, share, rest, .. } = terms;
         for (part, fill) in [(&mut *u, 0.0), (ea2, 0.0), (share, 0.0), (rest, 1.0)] {
             part.clear();
             part.resize(columns.len(), fill);
         }
         q.clear();
         q.extend_from_slice(inactive);
-        let RowTerms { u, q, ea2, share, rest } = terms;
+        let RowTerms { u, q, ea2, share, rest, .. } = terms;
         for e in self.starts[i]..self.starts[i + 1] {
             let k = self.places[e] as usize;
             let (a, v) = (self.a[e], values[self.columns[e] as usize]);
@@ -187,6 +192,36 @@ impl Block {
             ea2[k] = curvature * a * a;
             share[k] = curvature * v * v / pivot.a;
             rest[k] = if e == pivot.top { pivot.rest / pivot.a } else { 1.0 - share[k] };
+        }
+    }
+
+    /// The same where every entry is active: nothing to sort in.
+    #[inline(always)]
+    fn terms_of_all(&self, i: usize, values: &[f64], terms: &mut RowTerms) {
+        let row = self.starts[i]..self.starts[i + 1];
+        let n = row.len();
+        let pivot = &self.pivots[i];
+        let (ratio, inverse_a) = (pivot.g / pivot.a, 1.0 / pivot.a);
+        let RowTerms { u, q, ea2, share, rest, values: room } = terms;
+        let v = &pick(values, &self.columns[row.clone()], room)[..n];
+        for part in [&mut *u, q, ea2, share, rest] {
+            part.resize(n, 0.0);
+        }
+        let (u, q, ea2) = (&mut u[..n], &mut q[..n], &mut ea2[..n]);
+        let (share, rest) = (&mut share[..n], &mut rest[..n]);
+        let (a, f) = (&self.a[row.clone()][..n], &self.f[row.clone()][..n]);
+        let (tau, deleted) = (&self.tau[row.clone()][..n], &self.q[row.clone()][..n]);
+        let inverse = &self.inverse[row.clone()][..n];
+        for k in 0..n {
+            let curvature = tau[k] * deleted[k] * inverse[k];
+            u[k] = v[k] * curvature * a[k];
+            q[k] = f[k] * a[k] - ratio * u[k];
+            ea2[k] = curvature * a[k] * a[k];
+            share[k] = curvature * v[k] * v[k] * inverse_a;
+            rest[k] = 1.0 - share[k];
+        }
+        if row.contains(&pivot.top) {
+            rest[pivot.top - row.start] = pivot.rest / pivot.a;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::block::Block;
 use crate::error::Result;
+use crate::missing::certificate::Dual;
 use crate::missing::problem::RobustHinge;
 use crate::optim::design::power_of_two;
 use crate::uncertainty::Deletions;
@@ -106,6 +107,24 @@ impl Scaled {
             norm: problem.y.len() as f64 * units.kept,
             boxes: units.boxes,
             deletions: units.deletions,
+        }
+    }
+
+    /// A dual point with $\tau$ at all nonzeros, in the user's units.
+    pub(super) fn dual_point(&self, sigma: &[f64], tau: &[f64]) -> Dual {
+        let user = |part: &[f64]| part.iter().map(|v| v * self.dual_unit).collect();
+        Dual { sigma: user(sigma), tau: user(tau) }
+    }
+
+    /// Keeps such a point as the best one.
+    pub(super) fn keep(&mut self, mut sigma: &[f64], mut tau: &[f64]) {
+        for block in &mut self.blocks {
+            let (first, rest) = sigma.split_at(block.rows());
+            block.best_sigma = first.to_vec();
+            sigma = rest;
+            let (first, rest) = tau.split_at(block.all_columns.len());
+            block.best_tau = first.to_vec();
+            tau = rest;
         }
     }
 }
