@@ -59,7 +59,7 @@ def test_every_classifier_ranks_wrong_labels_first(model):
     assert (suspects["predicted"] == model.predict(X)[suspects["row"]]).all()
 
 
-def test_the_posterior_is_the_mode_of_the_same_model_found_by_scipy():
+def test_suspicion_is_the_log_odds_by_the_mode_of_the_same_model_found_by_scipy():
     X, y, _ = planted(share=0.15)
     s = X[:, 1] - X[:, 0]
     unit = s.std()
@@ -78,8 +78,8 @@ def test_the_posterior_is_the_mode_of_the_same_model_found_by_scipy():
         r[0] * (1 - p) / (r[0] * (1 - p) + (1 - r[1]) * p),
         r[1] * p / (r[1] * p + (1 - r[0]) * (1 - p)),
     )
-    found = _core.wrong_labels(s.reshape(-1, 1), y.astype(np.int64))
-    np.testing.assert_allclose(found, wrong, atol=2e-3)
+    odds = _core.wrong_labels(s.reshape(-1, 1), y.astype(np.int64))
+    np.testing.assert_allclose(expit(odds), wrong, atol=2e-3)
 
 
 def test_rankings_other_than_the_posterior_can_be_asked_for():

@@ -60,7 +60,7 @@ impl Default for ConicCvParams {
         Self {
             kappas: Kappas::Count(100),
             cv: Cv::Folds(5),
-            scoring: Scoring::default(),
+            scoring: Scoring::Accuracy,
             rule: Rule::default(),
             kernel: one.kernel,
             gamma: Gamma::Rule(GammaRule::Scale),

@@ -80,7 +80,11 @@ impl Guarded {
         };
         match (said, found) {
             (Some(at), Some(found)) => {
-                fitted.warnings[at] = format!("{}; {found}", fitted.warnings[at]);
+                // A remedy that was tried takes the place of what the method advises untried.
+                let said = fitted.warnings[at].as_str();
+                let finding = said.split("; ").next().unwrap_or(said);
+                let kept = if found.starts_with("try ") { finding } else { said };
+                fitted.warnings[at] = format!("{kept}; {found}");
             }
             (Some(_), None) => {}
             (None, found) => {

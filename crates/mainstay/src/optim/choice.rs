@@ -6,9 +6,10 @@ use std::sync::atomic::{self, AtomicUsize};
 use serde::{Deserialize, Serialize};
 
 use super::grid::Scores;
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::Dense;
-use crate::metrics::{Judged, Metric, Predictions};
+use crate::metrics::{DOMINANT, Judged, Metric, Predictions};
 use crate::model::choose;
 
 /// Which of the candidates is taken.
@@ -36,6 +37,17 @@ pub enum Scoring {
 }
 
 impl Scoring {
+    /// What is measured unless the user says it, each row counting as often as its weight says: the accuracy, but where one class
+    /// has most of the rows the area under the curve, by which no constant answer wins.
+    pub fn usual(data: &Dataset, weights: Option<&[f64]>) -> Self {
+        let mut totals = vec![0.0; data.n_classes()];
+        for (i, &label) in data.labels().iter().enumerate() {
+            totals[label] += weights.map_or(1.0, |w| w[i]);
+        }
+        let (sum, most) = totals.iter().fold((0.0, 0.0_f64), |(s, m), t| (s + t, m.max(*t)));
+        if most < DOMINANT * sum { Self::Accuracy } else { Self::RocAuc }
+    }
+
     /// How good `scores` (one column, or one for each class) are, each row counting as often as its weight says; `None`
     /// where the rows cannot tell (an area under the curve needs both classes).
     pub fn of(self, truth: &[usize], scores: Dense, weights: Option<&[f64]>) -> Option<f64> {
@@ -130,6 +142,19 @@ mod tests {
         assert_eq!(take(Rule::OneSe, 3), Some(1));
         assert_eq!(take(Rule::Min, 1), Some(0));
         assert_eq!(take(Rule::Min, 0), Some(2));
+    }
+
+    /// Seven of ten rows are of one class; with weights it is 5.5 of 8.5.
+    #[test]
+    fn where_one_class_has_most_of_the_rows_accuracy_does_not_decide() {
+        let labels = vec![0, 0, 0, 0, 0, 0, 0, 1, 1, 1];
+        let data = Dataset::new(Dense::zeros(10, 1).into(), labels, 2);
+        let data = data.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(Scoring::usual(&data, None), Scoring::RocAuc);
+        let mut weights = vec![1.0; 10];
+        weights[0] = 0.0;
+        weights[1] = 0.5;
+        assert_eq!(Scoring::usual(&data, Some(&weights)), Scoring::Accuracy);
     }
 
     /// Three of four right, but one of two of the rarer class; its scores are ranked below one other.
