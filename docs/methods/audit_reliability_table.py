@@ -147,7 +147,10 @@ def run(args):
         own, counts = [], []
         for most, number, planted, audit in audits(args, name):
             stated, rows = np.asarray(audit.table["wrong"]), np.asarray(audit.table["row"])
-            own += [[round(float(q), 4), int(planted[i])] for q, i in zip(stated, rows, strict=True)]
+            own += [
+                [round(float(q), 4), int(planted[i]), number]
+                for q, i in zip(stated, rows, strict=True)
+            ]
             counts.append([int(planted.sum()), audit.count, *audit.interval, number, most])
         found[name] = {"labels": own, "counts": counts}
         path.write_text(json.dumps(found))
@@ -155,18 +158,28 @@ def run(args):
 
 
 def lines(found):
-    """Give the table: labels by stated probability, what was stated and what was planted."""
-    all_labels = np.array([pair for own in found.values() for pair in own["labels"]], float)
-    stated, planted = all_labels[:, 0], all_labels[:, 1]
-    out = ["| stated probability | labels | stated on average | planted |", "|---|---|---|---|"]
+    """Give the tables: labels by stated probability, what was stated and what was planted."""
+    all_labels = np.array([row for own in found.values() for row in own["labels"]], float)
+    stated, planted, number = all_labels.T
+    many = np.array([max(rates) > 0.1 for rates in NOISES])[number.astype(int)]
+    out = [
+        "| stated probability | labels | stated | planted | labels | stated | planted |",
+        "|---|---|---|---|---|---|---|",
+        "| | up to 10 % flipped | | | 20 % flipped | | |",
+    ]
+
+    def line(what, here):
+        cells = []
+        for part in (here & ~many, here & many):
+            counted = f"{part.sum():,}"
+            empty = not part.any()
+            means = ["", ""] if empty else [f"{v[part].mean():.2f}" for v in (stated, planted)]
+            cells += [counted, *means]
+        out.append(f"| {what} | " + " | ".join(cells) + " |")
+
     for low, high in itertools.pairwise(EDGES):
-        here = (stated >= low) & ((stated < high) | (high == 1.0))
-        if here.any():
-            mean, share = f"{stated[here].mean():.2f}", f"{planted[here].mean():.2f}"
-            out.append(f"| {low:g} to {high:g} | {here.sum():,} | {mean} | {share} |")
-    flagged = stated >= 0.5
-    said, share = stated[flagged].mean(), planted[flagged].mean()
-    out.append(f"| at least 0.5 | {flagged.sum():,} | {said:.2f} | {share:.2f} |")
+        line(f"{low:g} to {high:g}", (stated >= low) & ((stated < high) | (high == 1.0)))
+    line("at least 0.5", stated >= 0.5)
     return [*out, "", *spread(found), "", *coverage(found)]
 
 
@@ -174,7 +187,7 @@ def spread(found):
     """Say how far single sets are from that."""
     shares = {}
     for name, own in found.items():
-        stated, planted = np.array(own["labels"], float).T
+        stated, planted, _ = np.array(own["labels"], float).T
         if np.sum(stated >= 0.5) >= 10:
             shares[name] = planted[stated >= 0.5].mean()
     order = sorted(shares, key=shares.get)

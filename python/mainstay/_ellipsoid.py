@@ -169,9 +169,9 @@ class EllipsoidSVCCV(CrossValidated, UncertainClassifier):
         Number of folds, stratified, a scikit-learn splitter, or pairs of (rows to fit on, rows to
         judge on). Folds are dealt over distinct rows: copies of a row are never on both sides.
     scoring : {"accuracy", "balanced_accuracy", "roc_auc"} or None, default=None
-        What is measured on the noisy held-out rows. None: the accuracy, but the area under the curve
-        where one class has 65 % of the weight or more, since there a constant answer has an
-        accuracy that is hard to beat.
+        What is measured on the noisy held-out rows. None: the accuracy, but the balanced
+        accuracy where one class has 65 % of the weight or more, since there a constant answer has
+        an accuracy that is hard to beat.
     rule : {"min", "one_se"}, default="min"
         The best pair, or the simplest (smallest ``C``, then smallest scale) within one standard
         error of it.

@@ -488,9 +488,9 @@ class MissingFeatureCV(CrossValidated, _Missing, WeightedClassifier):
     budgets : array-like or None, default=None
         Candidates for the budget of the fit; None is 0, a quarter, half and all of ``budget``.
     scoring : {"accuracy", "balanced_accuracy", "roc_auc"} or None, default=None
-        What is measured on the damaged held-out rows. None: the accuracy, but the area under the curve
-        where one class has 65 % of the weight or more, since there a constant answer has an
-        accuracy that is hard to beat. The model has no probabilities, so there
+        What is measured on the damaged held-out rows. None: the accuracy, but the balanced
+        accuracy where one class has 65 % of the weight or more, since there a constant answer has
+        an accuracy that is hard to beat. The model has no probabilities, so there
         is no log loss.
     rule : {"min", "one_se"}, default="min"
         The best candidate, or the simplest (smallest budget, then smallest ``C``) within one

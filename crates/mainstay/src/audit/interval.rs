@@ -104,3 +104,65 @@ fn seen(responses: &[f64], rng: &mut impl Rng) -> f64 {
     let sum: f64 = (0..n).map(|_| responses[rng.random_range(0..n)]).sum();
     (sum / n as f64).clamp(LEAST_RESPONSE, 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::flips::sigmoid;
+    use super::super::scores::Scores;
+    use super::*;
+
+    /// Labels along a score: classes by a curve of this slope, labels exchanged at this rate.
+    fn sample(n: usize, slope: f64, rate: f64, seed: u64) -> (Scores, Vec<usize>, f64) {
+        let mut rng = generator(seed);
+        let (mut scores, mut labels, mut wrong) = (Vec::new(), Vec::new(), 0.0);
+        for _ in 0..n {
+            let s: f64 = rng.random_range(-3.0..3.0);
+            let class = rng.random_range(0.0..1.0) < sigmoid(slope * s);
+            let flip = rng.random_range(0.0..1.0) < rate;
+            scores.push(s);
+            labels.push(usize::from(class != flip));
+            wrong += f64::from(u8::from(flip));
+        }
+        let table = Dense::from_rows(n, 1, scores);
+        (Scores { seen: table.clone(), held_out: vec![table] }, labels, wrong)
+    }
+
+    fn estimate(scores: &Scores, labels: &[usize]) -> Estimate {
+        let mean = scores.mean();
+        let curves = scores.curves(&mean, labels).unwrap();
+        Counting { scores: &mean, labels, curves: &curves }.estimate(&[1.0, 1.0], 0).unwrap()
+    }
+
+    /// The test errs in one clean sample of forty at most; three of twenty would be a chance of one in a hundred.
+    #[test]
+    fn clean_labels_may_all_be_right() {
+        let excluded = (0..20).filter(|&seed| {
+            let (scores, labels, _) = sample(150, 2.0, 0.0, seed);
+            estimate(&scores, &labels).low > 0.0
+        });
+        assert!(excluded.count() <= 2);
+    }
+
+    /// Fifteen of a hundred labels wrong and classes far apart: odd rows alone, one in twenty, do not explain that.
+    #[test]
+    fn many_wrong_labels_of_separate_classes_are_not_all_right() {
+        for seed in 0..5 {
+            let (scores, labels, wrong) = sample(1500, 6.0, 0.15, seed);
+            let found = estimate(&scores, &labels);
+            assert!(found.low > 0.0, "{found:?}");
+            assert!(found.low <= wrong && wrong <= found.high, "{wrong} {found:?}");
+        }
+    }
+
+    /// A rate of one in ten, drawn anew each time: the number itself lies in the interval in 95 of 100 samples, not only what is
+    /// expected of it. Among 40 samples five misses have a chance of one in twenty.
+    #[test]
+    fn the_number_of_wrong_labels_lies_in_the_interval() {
+        let missed = (0..40).filter(|&seed| {
+            let (scores, labels, wrong) = sample(100, 3.0, 0.1, seed);
+            let found = estimate(&scores, &labels);
+            wrong < found.low || wrong > found.high
+        });
+        assert!(missed.count() <= 5);
+    }
+}

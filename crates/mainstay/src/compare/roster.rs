@@ -218,7 +218,8 @@ fn few_rows_and_wrong_labels() -> Vec<Recipe> {
 }
 
 /// By what searches without probabilities choose.
-const FEWEST: &str = "fewest errors (where one class has most of the rows: largest AUC)";
+const FEWEST: &str =
+    "fewest errors (where one class has most of the rows: largest balanced accuracy)";
 
 /// Methods that guard against unlucky subsets.
 fn stable() -> Vec<Recipe> {

@@ -117,11 +117,11 @@ impl Estimator for EllipsoidSvcCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let class_weight = self.0.class_weight.settled(data)?;
         let weights = class_weight.weights_of(data)?;
-        let usual = || Scoring::usual(data, weights.as_deref());
+        let splits = self.0.cv.splits(data, self.0.random_state.unwrap_or(0))?;
+        let usual = || Scoring::usual(data, weights.as_deref(), &splits);
         let scoring = Some(self.0.scoring.unwrap_or_else(usual));
         let params = &EllipsoidCvParams { class_weight, scoring, ..self.0.clone() };
         let points = params.points();
-        let splits = params.cv.splits(data, params.random_state.unwrap_or(0))?;
         let (quiet, collapsed) = (control.without_progress(), Collapsed::new(points.len()));
         // Every split has noise of its own, whatever the order in which they are judged.
         let number = |split: &Split| splits.iter().position(|other| other == split).unwrap_or(0);

@@ -133,7 +133,7 @@ impl Scores {
             self.means[a].total_cmp(&self.means[b]).then_with(|| prefer(a, b))
         };
         let best = usable.max_by(order);
-        best.ok_or_else(|| Error::Numerical("no setting could be scored".into()))
+        best.ok_or_else(super::choice::nothing_scored)
     }
 
     /// `cv_results_` in scikit-learn's words: `param_*`, `split*_test_score`, `mean_test_score`,

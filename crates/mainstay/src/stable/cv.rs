@@ -72,8 +72,8 @@ impl StableSvcCvParams {
     }
 }
 
-/// [`super::StableSvc`] with `k` and `C` chosen by cross-validated accuracy, where one class has most of the rows by the area under the
-/// curve ([`Scoring::usual`]). Candidates that give one class to all held-out
+/// [`super::StableSvc`] with `k` and `C` chosen by cross-validated accuracy, where one class has most of the rows by the balanced
+/// accuracy ([`Scoring::usual`]). Candidates that give one class to all held-out
 /// rows in half of the splits are taken only if all do.
 #[derive(Debug, Clone)]
 pub struct StableSvcCv(StableSvcCvParams);
@@ -215,7 +215,7 @@ impl Search<'_> {
             grid.iter().map(|&(k, strength)| Setting { k: K::Fraction(k), strength }).collect();
         let (quiet, collapsed) = (control.without_progress(), Collapsed::new(grid.len()));
         let all = self.path_spec.class_weight.weights_of(data)?;
-        let scoring = Scoring::usual(data, all.as_deref());
+        let scoring = Scoring::usual(data, all.as_deref(), splits);
         let scores = Scores::cross_validate(splits, control, |split| {
             let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
             let holdout = data.select_rows(&split.holdout);

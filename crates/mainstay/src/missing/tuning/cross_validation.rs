@@ -143,18 +143,18 @@ impl Estimator for MissingFeatureCv {
         // The factors of all rows hold in every part.
         let class_weight = self.0.class_weight.settled(data)?;
         let weights = class_weight.weights_of(data)?;
-        let usual = || Scoring::usual(data, weights.as_deref());
+        let splits = self.0.cv.splits(data, self.0.random_state.unwrap_or(0))?;
+        let usual = || Scoring::usual(data, weights.as_deref(), &splits);
         let scoring = Some(self.0.scoring.unwrap_or_else(usual));
         let settled = Self(MissingFeatureCvParams { class_weight, scoring, ..self.0.clone() });
-        control.install(|| settled.fit_here(data, &control.clone().with_threads(0)))
+        control.install(|| settled.fit_here(data, &splits, &control.clone().with_threads(0)))
     }
 }
 
 impl MissingFeatureCv {
-    fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+    fn fit_here(&self, data: &Dataset, splits: &[Split], control: &Control) -> Result<Fitted> {
         let params = &self.0;
         let candidates = params.candidates();
-        let splits = params.cv.splits(data, params.random_state.unwrap_or(0))?;
         let one = |c: &Candidate, split: &Split| self.judge(data, *c, split, control);
         let collapsed = Collapsed::new(candidates.len());
         let score = |(k, c): (usize, &Candidate), split: &Split| {
@@ -164,7 +164,7 @@ impl MissingFeatureCv {
         };
         // One fit after the other where several at once would multiply the memory.
         let scores = if side_by_side(data) {
-            Scores::cross_validate(&splits, control, |split| {
+            Scores::cross_validate(splits, control, |split| {
                 let all = candidates.par_iter().enumerate();
                 all.map(|c| score(c, split)).collect::<Result<_>>().map(Some)
             })?
