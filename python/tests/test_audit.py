@@ -173,7 +173,7 @@ def test_the_interval_of_few_rows_begins_at_none():
 
 
 def test_suspicion_is_no_probability():
-    X, y, wrong = planted(300)
+    X, y, _ = planted(300)
     suspects = PenalizedClassifier().fit(X, y).suspicious_labels()
     assert suspects["score"].max() > 1
     assert suspects["score"].min() < 0
