@@ -82,8 +82,11 @@ impl Guarded {
             (Some(at), Some(found)) => {
                 // A remedy that was tried takes the place of what the method advises untried.
                 let said = fitted.warnings[at].as_str();
-                let finding = said.split("; ").next().unwrap_or(said);
-                let kept = if found.starts_with("try ") { finding } else { said };
+                let untried = said.find("try ").and_then(|at| said[..at].rfind("; "));
+                let kept = match untried {
+                    Some(end) if found.starts_with("try ") => &said[..end],
+                    _ => said,
+                };
                 fitted.warnings[at] = format!("{kept}; {found}");
             }
             (Some(_), None) => {}
