@@ -120,7 +120,7 @@ impl Estimator for EllipsoidSvcCv {
         let splits = self.0.cv.splits(data, self.0.random_state.unwrap_or(0))?;
         let usual = || Scoring::usual(data, weights.as_deref(), &splits);
         let scoring = Some(self.0.scoring.unwrap_or_else(usual));
-        let params = &EllipsoidCvParams { class_weight, scoring, ..self.0.clone() };
+        let params = &EllipsoidCvParams { scoring, class_weight, ..self.0.clone() };
         let points = params.points();
         let (quiet, collapsed) = (control.without_progress(), Collapsed::new(points.len()));
         // Every split has noise of its own, whatever the order in which they are judged.

@@ -146,7 +146,7 @@ impl Estimator for MissingFeatureCv {
         let splits = self.0.cv.splits(data, self.0.random_state.unwrap_or(0))?;
         let usual = || Scoring::usual(data, weights.as_deref(), &splits);
         let scoring = Some(self.0.scoring.unwrap_or_else(usual));
-        let settled = Self(MissingFeatureCvParams { class_weight, scoring, ..self.0.clone() });
+        let settled = Self(MissingFeatureCvParams { scoring, class_weight, ..self.0.clone() });
         control.install(|| settled.fit_here(data, &splits, &control.clone().with_threads(0)))
     }
 }
