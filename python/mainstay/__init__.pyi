@@ -253,7 +253,7 @@ class EllipsoidSVCCV(ClassifierMixin, BaseEstimator):
     scales: npt.ArrayLike
     Cs: npt.ArrayLike
     cv: Any
-    scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"]
+    scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] | None
     rule: Literal["min", "one_se"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     tol: float
@@ -276,7 +276,7 @@ class EllipsoidSVCCV(ClassifierMixin, BaseEstimator):
         scales: npt.ArrayLike = ...,
         Cs: npt.ArrayLike = ...,
         cv: Any = ...,
-        scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] = ...,
+        scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] | None = ...,
         rule: Literal["min", "one_se"] = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         tol: float = ...,
@@ -373,7 +373,7 @@ class MissingFeatureCV(ClassifierMixin, BaseEstimator):
     corrupt: bool
     Cs: npt.ArrayLike | None
     budgets: npt.ArrayLike | None
-    scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"]
+    scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] | None
     rule: Literal["min", "one_se"]
     cv: Any
     fit_intercept: bool
@@ -401,7 +401,7 @@ class MissingFeatureCV(ClassifierMixin, BaseEstimator):
         corrupt: bool = ...,
         Cs: npt.ArrayLike | None = ...,
         budgets: npt.ArrayLike | None = ...,
-        scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] = ...,
+        scoring: Literal["accuracy", "balanced_accuracy", "roc_auc"] | None = ...,
         rule: Literal["min", "one_se"] = ...,
         cv: Any = ...,
         fit_intercept: bool = ...,

@@ -28,7 +28,7 @@ class LabelAudit:
     count : float
         How many labels are wrong.
     interval : tuple of float
-        95 % interval of ``count``.
+        95 % interval of the number of wrong labels.
     n_flagged : int
         Rows that are worth a look.
     details : dict
@@ -154,8 +154,9 @@ def audit_labels(
     classes, of each against the rest): overlap bends the curve, wrong labels keep its ends away
     from 0 and 1. Fitted to the labels, it gives each of them a probability of being wrong. Labels
     are then flipped on purpose, and the upper end of the interval is raised by what the estimate
-    misses of them. Where no row is
-    sure to belong to its class, overlap and wrong labels cannot be told apart; a note says so.
+    misses of them; the lower end is 0 where labels without a single wrong one could look the same.
+    Where no row is sure to belong to its class, overlap and wrong labels cannot be told apart; a
+    note says so.
 
     Parameters
     ----------

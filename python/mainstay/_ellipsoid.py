@@ -168,8 +168,10 @@ class EllipsoidSVCCV(CrossValidated, UncertainClassifier):
     cv : int, splitter or iterable, default=5
         Number of folds, stratified, a scikit-learn splitter, or pairs of (rows to fit on, rows to
         judge on). Folds are dealt over distinct rows: copies of a row are never on both sides.
-    scoring : {"accuracy", "balanced_accuracy", "roc_auc"}, default="accuracy"
-        What is measured on the noisy held-out rows.
+    scoring : {"accuracy", "balanced_accuracy", "roc_auc"} or None, default=None
+        What is measured on the noisy held-out rows. None: the accuracy, but the balanced
+        accuracy where one class has 65 % of the weight or more, since there a constant answer has
+        an accuracy that is hard to beat.
     rule : {"min", "one_se"}, default="min"
         The best pair, or the simplest (smallest ``C``, then smallest scale) within one standard
         error of it.
@@ -228,7 +230,7 @@ class EllipsoidSVCCV(CrossValidated, UncertainClassifier):
         scales=(0.0, 0.1, 0.25, 0.5, 1.0),
         Cs=(0.001, 0.01, 0.1, 1.0, 10.0),
         cv=5,
-        scoring="accuracy",
+        scoring=None,
         rule="min",
         class_weight=None,
         tol=1e-6,

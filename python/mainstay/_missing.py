@@ -487,9 +487,11 @@ class MissingFeatureCV(CrossValidated, _Missing, WeightedClassifier):
         Candidates for ``C / margin``, positive; None is 0.3, 3, 30.
     budgets : array-like or None, default=None
         Candidates for the budget of the fit; None is 0, a quarter, half and all of ``budget``.
-    scoring : {"accuracy", "balanced_accuracy", "roc_auc"}, default="accuracy"
-        What is measured on the damaged held-out rows. The model has no probabilities, so there is
-        no log loss.
+    scoring : {"accuracy", "balanced_accuracy", "roc_auc"} or None, default=None
+        What is measured on the damaged held-out rows. None: the accuracy, but the balanced
+        accuracy where one class has 65 % of the weight or more, since there a constant answer has
+        an accuracy that is hard to beat. The model has no probabilities, so there
+        is no log loss.
     rule : {"min", "one_se"}, default="min"
         The best candidate, or the simplest (smallest budget, then smallest ``C``) within one
         standard error of it.
@@ -558,7 +560,7 @@ class MissingFeatureCV(CrossValidated, _Missing, WeightedClassifier):
         corrupt=False,
         Cs=None,
         budgets=None,
-        scoring="accuracy",
+        scoring=None,
         rule="min",
         cv=5,
         fit_intercept=True,

@@ -333,9 +333,10 @@ class RobustLogisticRegression(WeightedClassifier):
         if ranking == "posterior" and own and np.any(self.label_posterior_ < 1):
             right = np.reshape(self.label_posterior_, (len(codes), -1))
             column = codes if right.shape[1] > 1 else 0
-            return 1.0 - right[np.arange(len(codes)), column], self._model.predict(
-                self._check_rows(X), self._n_jobs()
-            )
+            right = right[np.arange(len(codes)), column]
+            least = np.finfo(float).tiny
+            odds = np.log(np.maximum(1.0 - right, least)) - np.log(np.maximum(right, least))
+            return odds, self._model.predict(self._check_rows(X), self._n_jobs())
         return super()._suspicion(X, codes, ranking, own)
 
     def _core_params(self):

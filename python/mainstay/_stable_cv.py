@@ -7,8 +7,10 @@ from mainstay._splits import CrossValidated
 class StableSVCCV(CrossValidated, WeightedClassifier):
     """`StableSVC` with ``k`` and ``C`` chosen by cross-validated accuracy.
 
-    Among equal scores the largest ``k`` wins (closest to the classical fit), then the smallest
-    ``C``. Fits are started one from another along the grid and run in parallel over folds.
+    Where one class has 65 % of the weight or more, the balanced accuracy decides instead, since
+    there a constant answer has an accuracy that is hard to beat. Among equal scores the largest
+    ``k`` wins (closest to the classical fit), then the smallest ``C``. Fits are started one from
+    another along the grid and run in parallel over folds.
 
     Parameters
     ----------

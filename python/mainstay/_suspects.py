@@ -1,4 +1,4 @@
-"""Training rows by how probably their label is wrong: what every classifier can be asked."""
+"""Training rows by how suspicious their label is: what every classifier can be asked."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -19,10 +19,11 @@ class SuspiciousLabels:
         return {name: value for name, value in state.items() if name != "_training"}
 
     def suspicious_labels(self, feature_names=None, *, X=None, y=None, ranking="posterior"):
-        r"""Rank the training rows by how probably their label is wrong.
+        r"""Rank the training rows by how suspicious their label is.
 
-        Uses the scores of the fitted model; nothing is fitted again. :func:`mainstay.audit_labels`
-        asks refits too, and says how many labels to expect to be wrong.
+        Uses the scores of the fitted model; nothing is fitted again. It is a ranking: a fit that
+        has seen a label takes its side, so no probability is stated. :func:`mainstay.audit_labels`
+        asks refits too, states probabilities and says how many labels to expect to be wrong.
 
         Parameters
         ----------
@@ -35,8 +36,8 @@ class SuspiciousLabels:
         y : array-like of shape (n_samples,), default=None
             Their labels; given together with ``X``.
         ranking : {"posterior", "margin"}, default="posterior"
-            ``"posterior"``: the probability that the label is wrong when a row with score
-            :math:`s` is labelled positive with probability :math:`r_0 + (1 - r_0 - r_1)\,
+            ``"posterior"``: the logarithm of the odds that the label is wrong when a row with
+            score :math:`s` is labelled positive with probability :math:`r_0 + (1 - r_0 - r_1)\,
             \sigma(a s + b)`, rates and curve fitted to the scores; a model that was told
             ``wrong_labels`` takes these. ``"margin"``: the score against the label. For the conic
             SVM also ``"z"``, its indicators.
@@ -45,8 +46,8 @@ class SuspiciousLabels:
         -------
         suspects : pandas.DataFrame (a dict of columns without pandas)
             The most suspicious row first: ``row`` (position in the data, from 0), ``label``,
-            ``score`` and ``predicted``, what the model calls it. Rows of a pandas frame keep their
-            index.
+            ``score`` (by the ranking; larger is more suspicious) and ``predicted``, what the model
+            calls it. Rows of a pandas frame keep their index.
         """
         check_is_fitted(self)
         own = X is None and y is None

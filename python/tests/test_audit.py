@@ -59,7 +59,7 @@ def test_every_classifier_ranks_wrong_labels_first(model):
     assert (suspects["predicted"] == model.predict(X)[suspects["row"]]).all()
 
 
-def test_the_posterior_is_the_mode_of_the_same_model_found_by_scipy():
+def test_suspicion_is_the_log_odds_by_the_mode_of_the_same_model_found_by_scipy():
     X, y, _ = planted(share=0.15)
     s = X[:, 1] - X[:, 0]
     unit = s.std()
@@ -78,8 +78,8 @@ def test_the_posterior_is_the_mode_of_the_same_model_found_by_scipy():
         r[0] * (1 - p) / (r[0] * (1 - p) + (1 - r[1]) * p),
         r[1] * p / (r[1] * p + (1 - r[0]) * (1 - p)),
     )
-    found = _core.wrong_labels(s.reshape(-1, 1), y.astype(np.int64))
-    np.testing.assert_allclose(found, wrong, atol=2e-3)
+    odds = _core.wrong_labels(s.reshape(-1, 1), y.astype(np.int64))
+    np.testing.assert_allclose(expit(odds), wrong, atol=2e-3)
 
 
 def test_rankings_other_than_the_posterior_can_be_asked_for():
@@ -156,3 +156,28 @@ def test_the_plot_shows_the_cut_off():
     X, y, _ = planted()
     ax = mainstay.audit_labels(X, y, repeats=2, planted=2).plot()
     assert any("cut-off" in line.get_label() for line in ax.get_lines())
+
+
+def test_an_audit_that_flags_says_how_far_to_believe_it():
+    X, y, _ = planted(300)
+    audit = audit_labels(X, y, repeats=2, planted=2)
+    assert audit.n_flagged > 0
+    assert any("on average over data sets" in note for note in audit.details["notes"])
+
+
+def test_the_interval_of_few_rows_begins_at_none():
+    X, y, _ = planted(60, share=0.05, apart=1.5)
+    low, high = audit_labels(X, y, repeats=2, planted=2).interval
+    assert low == 0.0
+    assert high > 3
+
+
+def test_suspicion_is_no_probability():
+    X, y, _ = planted(300)
+    suspects = PenalizedClassifier().fit(X, y).suspicious_labels()
+    assert suspects["score"].max() > 1
+    assert suspects["score"].min() < 0
+    told = RobustLogisticRegression(wrong_labels=0.1).fit(X, y)
+    odds = told.suspicious_labels()
+    right = told.label_posterior_[odds["row"]]
+    np.testing.assert_allclose(odds["score"], np.log((1 - right) / right), rtol=1e-6, atol=1e-9)

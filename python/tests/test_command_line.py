@@ -69,3 +69,22 @@ def test_the_command_line_predicts_with_what_python_saved(demo, tmp_path):
     answers = [written[name] for name in written if set(written[name]) <= set(model.classes_)]
     assert answers
     assert_array_equal(answers[0], model.predict(frame))
+
+
+def test_what_is_said_where_one_class_has_most_of_the_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(100) < 12
+    table = pd.DataFrame({"a": rng.normal(size=100) + y, "b": rng.normal(size=100)})
+    table["sick"] = np.where(y, "yes", "no")
+    path = tmp_path / "rare.csv"
+    table.to_csv(path, index=False)
+    told = "always answering `no` is right for 88.0 % of the rows"
+    rows = ("--target", "sick", "--method", "l2")
+    assert told in run("fit", path, *rows, "--cv", "4", "-o", tmp_path / "m.json").stdout
+    said = run("validate", path, *rows, "--bootstrap", "20", "--repeats", "2").stdout
+    assert told in said
+    assert "`yes` is the positive class" in said
+    assert "l1_ratio" not in run("show", tmp_path / "m.json").stdout
+    table.loc[3, "sick"] = ""
+    table.to_csv(path, index=False)
+    assert "1 row has no label" in run("check", path, "--target", "sick").stdout

@@ -41,6 +41,21 @@ impl Labelled {
     pub(crate) fn row_number(&self, i: usize) -> usize {
         self.kept.as_ref().map_or(i, |kept| kept[i]) + 1
     }
+
+    /// What to say where a constant answer has an accuracy that is hard to beat.
+    pub(crate) fn constant_note(&self) -> Option<String> {
+        let mut counts = vec![0_usize; self.data.n_classes()];
+        self.data.labels().iter().for_each(|&k| counts[k] += 1);
+        let (largest, rows) = counts.into_iter().enumerate().max_by_key(|(_, rows)| *rows)?;
+        let share = rows as f64 / self.data.len().max(1) as f64;
+        let name = self.classes.names().get(largest)?.to_string();
+        (share >= mainstay::metrics::DOMINANT).then(|| {
+            format!(
+                "always answering `{name}` is right for {:.1} % of the rows: read every accuracy against that",
+                100.0 * share
+            )
+        })
+    }
 }
 
 /// What `fit` was told about the data.

@@ -1,6 +1,6 @@
 //! Which labels are wrong.
 
-use mainstay::audit::{AuditPlan, tuned_logistic, wrong_probabilities};
+use mainstay::audit::{AuditPlan, suspicions, tuned_logistic};
 use mainstay::data::NanRule;
 use mainstay::linalg::Dense;
 use mainstay::model::StandardizeFirst;
@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use crate::run::{run, threads, to_python};
 use crate::{Rows, class_indices, convert};
 
-/// The probability that each label is wrong, from scores of shape (rows, 1) or (rows, classes).
+/// How suspicious each label is, as the logarithm of odds, from scores of shape (rows, 1) or (rows, classes).
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as PyO3 hands arguments over")]
 pub(crate) fn wrong_labels<'py>(
@@ -27,7 +27,7 @@ pub(crate) fn wrong_labels<'py>(
         return Err(PyValueError::new_err("scores and labels do not fit together"));
     }
     let scores = Dense::from_rows(table.nrows(), table.ncols(), table.iter().copied().collect());
-    let wrong = wrong_probabilities(&scores, &labels, None).map_err(|e| to_python(&e))?;
+    let wrong = suspicions(&scores, &labels, None).map_err(|e| to_python(&e))?;
     Ok(PyArray1::from_vec(py, wrong))
 }
 

@@ -252,7 +252,7 @@ fn scoreboard(found: &Comparison) -> String {
             let _ = write!(text, " {shown:>11}");
         }
         if found.constant.contains(&method.name) {
-            text.push_str("  constant: calls all rows the same");
+            text.push_str("  constant: calls all rows the same in most splits");
         }
         text.push('\n');
     }

@@ -39,6 +39,9 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
         Ok::<_, Failure>((fitted, args.cv.map(held_out).transpose()?))
     })?;
     labelled.notes.extend(folds.as_ref().and_then(|found| found.note.clone()));
+    if folds.is_some() {
+        labelled.notes.extend(labelled.constant_note());
+    }
     if let Some(path) = &args.suspects {
         table::write(&suspects(&fitted, &labelled)?, Some(path), console)?;
     }

@@ -50,6 +50,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Outcome {
     run_refits(&validation, &journal, estimator, data, console)?;
     let mut found = validation.finish()?;
     found.notes.extend(together.note);
+    found.notes.extend(labelled.constant_note());
     let told = Told { found: &found, labelled: &labelled, method: method.name, metric };
     if let Some(path) = &args.output {
         table::write(&told.table()?, Some(path), console)?;
@@ -149,13 +150,14 @@ impl Told<'_> {
     fn text(&self) -> String {
         let found = self.found;
         let mut text = format!(
-            "{}: {}\n\n{} rows, {} bootstrap refits, {} times {}-fold cross-validation\n\n",
+            "{}: {}\n\n{} rows, {} bootstrap refits, {} times {}-fold cross-validation{}\n\n",
             self.method,
             found.headline(self.metric),
             found.rows,
             found.bootstrap,
             found.repeats,
-            found.folds
+            found.folds,
+            self.positive()
         );
         let _ = writeln!(
             text,
@@ -180,6 +182,14 @@ impl Told<'_> {
             let _ = writeln!(text, "note: {note}");
         }
         text
+    }
+
+    /// The class that sensitivity, PPV and the like speak of, where there are two.
+    fn positive(&self) -> String {
+        match self.labelled.classes.names() {
+            [_, positive] => format!("; `{positive}` is the positive class"),
+            _ => String::new(),
+        }
     }
 
     /// What refits say of the model as a whole.

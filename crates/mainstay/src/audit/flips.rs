@@ -12,6 +12,8 @@ const CAP: f64 = 0.49;
 const PRIOR: [f64; 2] = [0.2, 7.0];
 /// Steps of the fit, at most.
 const STEPS: usize = 100;
+/// Logit of a rate that is as good as zero.
+const NEVER: f64 = -30.0;
 
 /// How labels come about along a score $s$: a row is positive with probability $p(s) = \sigma(a s + b)$, and then
 /// labels are exchanged at a rate for each class,
@@ -34,8 +36,23 @@ pub struct Flips {
 pub(super) struct Rows<'a> {
     pub(super) scores: Vec<f64>,
     pub(super) positive: &'a [bool],
+    /// How often each row counts; once where absent.
     pub(super) counts: Option<&'a [f64]>,
     pub(super) slope: SlopePrior,
+    pub(super) rates: RateRule,
+    /// Share of the rows whose features say nothing about their class.
+    pub(super) odd: f64,
+}
+
+/// What is known of the rates before any row is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RateRule {
+    /// They are small.
+    Few,
+    /// Nothing.
+    Any,
+    /// They are zero: no label is wrong.
+    Zero,
 }
 
 /// Logits of the rates over the cap, logarithm of the slope, offset.
@@ -44,14 +61,9 @@ pub(super) type Parameters = [f64; 4];
 impl Flips {
     /// The most likely curve for labels `positive` along `scores`, with a weak prior for few wrong labels.
     ///
-    /// `counts` says how often each row counts (once where absent), `start` where to begin.
-    pub fn fit(
-        scores: &[f64],
-        positive: &[bool],
-        counts: Option<&[f64]>,
-        start: Option<&Self>,
-    ) -> Result<Self> {
-        Self::fit_near(USUAL, scores, positive, counts, start)
+    /// `counts` says how often each row counts (once where absent).
+    pub fn fit(scores: &[f64], positive: &[bool], counts: Option<&[f64]>) -> Result<Self> {
+        Self::fit_near(USUAL, scores, positive, counts)
     }
 
     /// The same with a prior for the slope.
@@ -60,7 +72,6 @@ impl Flips {
         scores: &[f64],
         positive: &[bool],
         counts: Option<&[f64]>,
-        start: Option<&Self>,
     ) -> Result<Self> {
         let unit = deviation(scores);
         if !(unit.is_finite() && unit > 0.0) {
@@ -68,18 +79,8 @@ impl Flips {
             return Err(Error::BadData(text.into()));
         }
         let scores = scores.iter().map(|s| s / unit).collect();
-        let rows = Rows { scores, positive, counts, slope };
-        let starts = match start {
-            Some(flips) => vec![flips.point(unit)],
-            None => vec![[-3.0, -3.0, slope.centre, 0.0], [-1.0, -1.0, slope.centre, 0.0]],
-        };
-        let best = starts
-            .into_iter()
-            .map(|start| descend(&rows, start))
-            .min_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((point, _)) = best else {
-            return Err(Error::Numerical("no start for the curve of labels".into()));
-        };
+        let rows = Rows { scores, positive, counts, slope, rates: RateRule::Few, odd: 0.0 };
+        let (point, _) = rows.most_likely();
         let slope = exponential(point[2].min(60.0)) / unit;
         Ok(Self { rates: [rate(point[0]), rate(point[1])], slope, offset: point[3] })
     }
@@ -94,6 +95,15 @@ impl Flips {
             (r1 * p, (1.0 - r0) * (1.0 - p))
         };
         if wrong + right > 0.0 { wrong / (wrong + right) } else { 0.5 }
+    }
+
+    /// The logarithm of the odds that it is wrong: finite, and it tells rows apart whose probability is 1 in floating point.
+    pub fn suspicion(&self, score: f64, positive: bool) -> f64 {
+        let [r0, r1] = self.rates.map(|r| r.max(f64::MIN_POSITIVE));
+        let against = self.slope * score + self.offset;
+        let (odds, against) =
+            if positive { (r0 / (1.0 - r1), against) } else { (r1 / (1.0 - r0), -against) };
+        odds.ln() - against
     }
 
     pub(super) fn point(&self, unit: f64) -> Parameters {
@@ -157,6 +167,16 @@ fn descend(rows: &Rows<'_>, start: Parameters) -> (Parameters, f64) {
 }
 
 impl Rows<'_> {
+    /// The best point from two starts, and minus the logarithm of its likelihood and prior.
+    pub(super) fn most_likely(&self) -> (Parameters, f64) {
+        let from = |rate: f64| descend(self, [rate, rate, self.slope.centre, 0.0]);
+        if self.rates == RateRule::Zero {
+            return from(NEVER);
+        }
+        let (few, many) = (from(-3.0), from(-1.0));
+        if many.1 < few.1 { many } else { few }
+    }
+
     /// Minus the logarithm of likelihood and prior, its gradient and the information matrix.
     pub(super) fn expand(&self, at: &Parameters) -> (f64, Vec<f64>, Dense) {
         let (r0, r1) = (rate(at[0]), rate(at[1]));
@@ -170,9 +190,10 @@ impl Rows<'_> {
             if count == 0.0 {
                 continue;
             }
-            let p = sigmoid(slope * s + at[3]);
+            let sure = sigmoid(slope * s + at[3]);
+            let p = self.odd + (1.0 - 2.0 * self.odd) * sure;
             let q = (r0 + kept * p).clamp(1e-12, 1.0 - 1e-12);
-            let bend = kept * p * (1.0 - p);
+            let bend = kept * (1.0 - 2.0 * self.odd) * sure * (1.0 - sure);
             let along = [(1.0 - p) * chain[0], -p * chain[1], bend * slope * s, bend];
             value -= count * if positive { q.ln() } else { (1.0 - q).ln() };
             let pull = count * (q - f64::from(u8::from(positive))) / (q * (1.0 - q));
@@ -184,12 +205,18 @@ impl Rows<'_> {
                 }
             }
         }
-        for (j, r) in [r0, r1].into_iter().enumerate() {
-            let [low, high] = PRIOR;
-            value -= low * r.ln() + high * (1.0 - r).ln();
-            gradient[j] += chain[j] * (high / (1.0 - r) - low / r);
-            let curve = low / (r * r) + high / ((1.0 - r) * (1.0 - r));
-            information[(j, j)] += chain[j] * chain[j] * curve;
+        match self.rates {
+            RateRule::Few => {
+                for (j, r) in [r0, r1].into_iter().enumerate() {
+                    let [low, high] = PRIOR;
+                    value -= low * r.ln() + high * (1.0 - r).ln();
+                    gradient[j] += chain[j] * (high / (1.0 - r) - low / r);
+                    let curve = low / (r * r) + high / ((1.0 - r) * (1.0 - r));
+                    information[(j, j)] += chain[j] * chain[j] * curve;
+                }
+            }
+            RateRule::Any => {}
+            RateRule::Zero => gradient[..2].fill(0.0),
         }
         let SlopePrior { centre, spread } = self.slope;
         let off = (at[2] - centre) / (spread * spread);
@@ -231,7 +258,7 @@ mod tests {
     fn rates_that_made_the_labels_are_found_again() {
         for (rates, seed) in [([0.05, 0.2], 1), ([0.2, 0.02], 2), ([0.1, 0.1], 3)] {
             let (scores, labels, wrong) = sample(4000, rates, 2.0, seed);
-            let found = Flips::fit(&scores, &labels, None, None).unwrap();
+            let found = Flips::fit(&scores, &labels, None).unwrap();
             for (r, truth) in found.rates.iter().zip(rates) {
                 assert!((r - truth).abs() < 0.03, "{found:?}");
             }
@@ -262,15 +289,26 @@ mod tests {
                 signs.push(labels[i]);
             }
         }
-        let start = Flips { rates: [0.1, 0.1], slope: 1.0, offset: 0.0 };
-        let a = Flips::fit(&scores, &labels, Some(&counts), Some(&start)).unwrap();
-        let b = Flips::fit(&all, &signs, None, Some(&start)).unwrap();
+        let a = Flips::fit(&scores, &labels, Some(&counts)).unwrap();
+        let b = Flips::fit(&all, &signs, None).unwrap();
         // Units differ, and with them the prior of the slope, whose pull on 300 rows is small.
         assert!((a.rates[0] - b.rates[0]).abs() < 2e-3 && (a.rates[1] - b.rates[1]).abs() < 2e-3);
     }
 
+    /// The same ranking as the probabilities, and numbers where these are 1 in floating point.
+    #[test]
+    fn suspicion_is_the_logit_of_the_probability() {
+        let flips = Flips { rates: [0.2, 0.1], slope: 2.0, offset: 0.5 };
+        for (score, positive) in [(0.3, true), (-1.5, true), (0.9, false), (-2.0, false)] {
+            let q = flips.wrong(score, positive);
+            assert!((flips.suspicion(score, positive) - (q / (1.0 - q)).ln()).abs() < 1e-12);
+        }
+        assert!(flips.suspicion(-90.0, true) > flips.suspicion(-80.0, true));
+        assert!(Flips { rates: [0.0; 2], ..flips }.suspicion(0.0, true).is_finite());
+    }
+
     #[test]
     fn equal_scores_are_refused() {
-        assert!(Flips::fit(&[1.0; 4], &[true, false, true, false], None, None).is_err());
+        assert!(Flips::fit(&[1.0; 4], &[true, false, true, false], None).is_err());
     }
 }

@@ -5,6 +5,7 @@
 //! how many are found, and a cut-off that follows from it. `docs/decisions/0064-label-audit.md` says why.
 
 mod flips;
+mod interval;
 mod outcome;
 mod planted;
 mod posterior;
@@ -14,4 +15,4 @@ mod slope;
 
 pub use flips::Flips;
 pub use outcome::{Audit, AuditRow, ClassShare, Estimate, Planted, TopRows};
-pub use run::{AuditPlan, flip_aware, tuned_logistic, wrong_probabilities};
+pub use run::{AuditPlan, flip_aware, suspicions, tuned_logistic};

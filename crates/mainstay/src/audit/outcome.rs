@@ -24,7 +24,7 @@ pub struct AuditRow {
 pub struct Estimate {
     /// Sum of the probabilities of the rows. Flips that overlapping classes could explain are not in it.
     pub count: f64,
-    /// Lower end of the 95 % interval.
+    /// Lower end of the 95 % interval of the number; 0 where labels without a wrong one could look the same.
     pub low: f64,
     /// Upper end of the 95 % interval, raised by what is missed of planted flips.
     pub high: f64,

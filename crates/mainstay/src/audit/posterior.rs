@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::flips::{Flips, Parameters, Rows, deviation, rate, sigmoid};
+use super::flips::{Flips, Parameters, RateRule, Rows, deviation, rate, sigmoid};
 use super::slope::SlopePrior;
 use crate::error::Result;
 use crate::folds::generator;
@@ -21,7 +21,7 @@ const WIDER: f64 = 1.2;
 const LIFT: f64 = 1e-6;
 /// Share of the rows that are odd without being labelled wrongly, so that no score is proof of a wrong label. Chosen by
 /// reliability on planted flips in seven small sets (docs/decisions/0090-how-sure-an-audit-is.md).
-const ODD: f64 = 0.05;
+pub(super) const ODD: f64 = 0.05;
 
 /// Curves with their weights, in scores of unit deviation.
 pub(super) struct Posterior {
@@ -37,8 +37,22 @@ struct Draw {
 }
 
 impl Posterior {
-    /// Curves around the most likely one `mode`, weighted by likelihood and prior over the density they were drawn from.
+    /// Curves around the most likely one `mode`; of many rows that one alone.
     pub(super) fn new(
+        mode: &Flips,
+        slope: SlopePrior,
+        scores: &[f64],
+        positive: &[bool],
+    ) -> Result<Self> {
+        if scores.len() > MANY_ROWS {
+            let unit = deviation(scores);
+            return Ok(Self { unit, draws: vec![Draw::new(mode.point(unit), 1.0)] });
+        }
+        Self::all(mode, slope, scores, positive)
+    }
+
+    /// Curves around the most likely one, weighted by likelihood and prior over the density they were drawn from.
+    pub(super) fn all(
         mode: &Flips,
         slope: SlopePrior,
         scores: &[f64],
@@ -46,11 +60,8 @@ impl Posterior {
     ) -> Result<Self> {
         let unit = deviation(scores);
         let at = mode.point(unit);
-        if scores.len() > MANY_ROWS {
-            return Ok(Self { unit, draws: vec![Draw::new(at, 1.0)] });
-        }
         let scores = scores.iter().map(|s| s / unit).collect();
-        let rows = Rows { scores, positive, counts: None, slope };
+        let rows = Rows { scores, positive, counts: None, slope, rates: RateRule::Few, odd: 0.0 };
         let (_, _, mut information) = rows.expand(&at);
         information.add_diagonal(LIFT);
         let eigen = SymmetricEigen::new(&information)?;
@@ -71,6 +82,17 @@ impl Posterior {
     /// The probability that the label of a row with this score is wrong.
     pub(super) fn wrong(&self, score: f64, positive: bool) -> f64 {
         self.draws.iter().map(|d| d.weight * d.wrong(score / self.unit, positive)).sum()
+    }
+
+    /// By one of the curves, the one at the quantile `at` of their weights, the probability that a label is wrong.
+    pub(super) fn one_curve(&self, at: f64) -> impl Fn(f64, bool) -> f64 + '_ {
+        let mut left = at;
+        let drawn = self.draws.iter().find(|d| {
+            left -= d.weight;
+            left < 0.0
+        });
+        let drawn = drawn.or(self.draws.last());
+        move |score, positive| drawn.map_or(0.0, |d| d.wrong(score / self.unit, positive))
     }
 }
 
@@ -141,7 +163,7 @@ mod tests {
                 labels.push(class != wrong);
                 flipped.push(wrong);
             }
-            let mode = Flips::fit(&scores, &labels, None, None).unwrap();
+            let mode = Flips::fit(&scores, &labels, None).unwrap();
             let all = Posterior::new(&mode, USUAL, &scores, &labels).unwrap();
             for i in 0..70 {
                 let q = all.wrong(scores[i], labels[i]);
@@ -164,7 +186,7 @@ mod tests {
     fn the_odds_of_the_farthest_row_are_bounded() {
         let scores: Vec<f64> = (0..400).map(|i| f64::from(i % 40) - 19.5).collect();
         let labels: Vec<bool> = scores.iter().map(|s| *s > 0.0).collect();
-        let mode = Flips::fit(&scores, &labels, None, None).unwrap();
+        let mode = Flips::fit(&scores, &labels, None).unwrap();
         let all = Posterior::new(&mode, USUAL, &scores, &labels).unwrap();
         let worst = all.draws.iter().map(|d| d.rates[0]).fold(0.0, f64::max);
         let most = worst * (1.0 - ODD) / (worst * (1.0 - ODD) + (1.0 - 0.49) * ODD);

@@ -2,24 +2,21 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rand::RngExt;
 use serde_json::json;
 
-use super::outcome::{Audit, AuditRow, ClassShare, Estimate, Planted, TopRows};
+use super::flips::Flips;
+use super::interval::{Counting, LEAST_RESPONSE};
+use super::outcome::{Audit, AuditRow, ClassShare, Planted, TopRows};
 use super::planted::{Round, plant};
-use super::scores::{Curves, Scores, Splits, looks_like};
+use super::scores::{Curves, Scores, Splits, each_label, looks_like};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result, require};
-use crate::folds::{fold_warning, generator};
+use crate::folds::fold_warning;
 use crate::linalg::Dense;
 use crate::methods;
 use crate::model::{Estimator, Fitted, Output, StandardizeFirst, Suspects};
 
-/// Redraws behind the interval.
-const DRAWS: usize = 200;
-/// What the estimate sees of a planted flip is trusted within these bounds.
-const RESPONSE: [f64; 2] = [0.2, 1.0];
 /// Places of the list of which is told what to expect.
 const TOPS: [usize; 6] = [5, 10, 20, 50, 100, 200];
 
@@ -58,42 +55,46 @@ pub fn tuned_logistic(data: &Dataset, control: &Control) -> Result<Box<dyn Estim
     }
 }
 
-/// Training rows by the probability that their label is wrong, most suspicious first, from the scores of one fit.
+/// Training rows, most suspicious label first, from the scores of one fit. The scores of the list are the logarithms of the odds
+/// that [`Flips`] fitted to them gives a wrong label.
 ///
-/// The ranking of [`AuditPlan::run`] without its refits: [`Flips`](super::Flips) is fitted to the scores that the model gives the rows.
+/// They rank and are no probabilities to rely on: a fit that has seen a label takes its side, and nothing was held out to
+/// say how far. [`AuditPlan::run`] states probabilities.
 pub fn flip_aware(fitted: &Fitted, data: &Dataset) -> Result<Suspects> {
     let scores = fitted.model.decision(data.features())?;
-    let wrong = match stated_rates(fitted, data) {
-        Some(wrong) => wrong,
-        None => wrong_probabilities(&scores, data.labels(), data.weights())?,
+    let odds = match stated_rates(fitted, data) {
+        Some(odds) => odds,
+        None => suspicions(&scores, data.labels(), data.weights())?,
     };
-    let order = by_suspicion(&wrong);
+    let order = by_suspicion(&odds);
     let predicted = crate::model::choose(&scores);
     Ok(Suspects {
         label: order.iter().map(|&i| data.labels()[i]).collect(),
-        score: order.iter().map(|&i| wrong[i]).collect(),
+        score: order.iter().map(|&i| odds[i]).collect(),
         predicted: order.iter().map(|&i| predicted[i]).collect(),
         row: order,
     })
 }
 
-/// The probability that each label is wrong, from scores of the rows: one column for two classes, else one per class.
-pub fn wrong_probabilities(
-    scores: &Dense,
-    labels: &[usize],
-    weights: Option<&[f64]>,
-) -> Result<Vec<f64>> {
-    Ok(Curves::fit(scores, labels, weights, None)?.wrong(scores, labels))
+/// How suspicious each label is, as the logarithm of odds, from scores of the rows: one column for two classes, else one per class.
+pub fn suspicions(scores: &Dense, labels: &[usize], weights: Option<&[f64]>) -> Result<Vec<f64>> {
+    let curve =
+        |k: usize| Flips::fit(&scores.column(k), &Curves::positive(scores, labels, k), weights);
+    let curves = (0..scores.ncols()).map(curve).collect::<Result<Vec<Flips>>>()?;
+    Ok(each_label(scores, labels, |k, score, positive| curves[k].suspicion(score, positive)))
 }
 
-/// The probabilities of a fit that was told how many labels are wrong.
+/// The same of a fit that was told how many labels are wrong.
 fn stated_rates(fitted: &Fitted, data: &Dataset) -> Option<Vec<f64>> {
     let right: Vec<f64> = match fitted.outputs.get("label_posterior")? {
         Output::Vector(right) => right.clone(),
         Output::Matrix(rows) => data.labels().iter().zip(rows).map(|(&k, row)| row.0[k]).collect(),
         _ => return None,
     };
-    right.iter().any(|p| *p < 1.0).then(|| right.iter().map(|p| 1.0 - p).collect())
+    let odds = |p: &f64| {
+        ((1.0 - p).max(f64::MIN_POSITIVE) / p.max(f64::MIN_POSITIVE)).ln().clamp(-700.0, 700.0)
+    };
+    right.iter().any(|p| *p < 1.0).then(|| right.iter().map(odds).collect())
 }
 
 /// Rows by falling probability, equal ones in row order.
@@ -152,7 +153,8 @@ impl AuditPlan {
         // Where nothing is flagged, the row at the top says what would have been.
         let bar = wrong[order[flagged.saturating_sub(1)]];
         let responses = responses(scores, rounds, labels)?;
-        let estimate = self.estimate(&mean, labels, &curves, &responses)?;
+        let estimate =
+            Counting { scores: &mean, labels, curves: &curves }.estimate(&responses, self.seed)?;
         let found = recall(rounds, bar);
         let response = responses.iter().sum::<f64>() / responses.len() as f64;
         let planted = Planted {
@@ -177,7 +179,7 @@ impl AuditPlan {
             .collect();
         let top = top_rows(&order, &wrong, rounds, flagged);
         let classes = shares(&rows, data.n_classes());
-        let notes = self.notes(data, response);
+        let notes = self.notes(data, flagged, response);
         let precision = self.precision;
         Ok(Audit { rows, estimate, flagged, precision, planted, top, classes, notes })
     }
@@ -196,51 +198,18 @@ impl AuditPlan {
         best
     }
 
-    /// The number of wrong labels: the sum of the probabilities. The interval redraws the rows behind the curve; its upper
-    /// end is raised by what the estimate misses of planted flips, and is at most half the rows.
-    fn estimate(
-        &self,
-        scores: &Dense,
-        labels: &[usize],
-        curves: &Curves,
-        responses: &[f64],
-    ) -> Result<Estimate> {
-        let n = labels.len();
-        let count: f64 = curves.wrong(scores, labels).iter().sum();
-        // Redraws fit the most likely curve alone, which counts too few: by the same factor as here.
-        let likely: f64 = curves.most_likely(scores, labels).iter().sum();
-        let factor = if likely > 0.0 { count / likely } else { 1.0 };
-        let seen = |values: &[f64]| {
-            (values.iter().sum::<f64>() / values.len() as f64).clamp(RESPONSE[0], RESPONSE[1])
-        };
-        let mut rng = generator(self.seed ^ 0x6175_6469_7400);
-        let (mut totals, mut raised) = (Vec::with_capacity(DRAWS), Vec::with_capacity(DRAWS));
-        for _ in 0..DRAWS {
-            let mut counts = vec![0.0; n];
-            for _ in 0..n {
-                counts[rng.random_range(0..n)] += 1.0;
-            }
-            let redrawn: Vec<f64> = (0..responses.len())
-                .map(|_| responses[rng.random_range(0..responses.len())])
-                .collect();
-            let curves = Curves::fit(scores, labels, Some(&counts), Some(curves))?;
-            let wrong = curves.wrong(scores, labels);
-            let total = factor * wrong.iter().zip(&counts).map(|(w, c)| w * c).sum::<f64>();
-            totals.push(total);
-            raised.push((total / seen(&redrawn)).min(0.5 * n as f64));
-        }
-        totals.sort_by(f64::total_cmp);
-        raised.sort_by(f64::total_cmp);
-        let (low, high) = (totals[DRAWS / 40], raised[DRAWS - 1 - DRAWS / 40]);
-        Ok(Estimate { count, low: low.min(count), high: high.max(count) })
-    }
-
-    fn notes(&self, data: &Dataset, response: f64) -> Vec<String> {
+    fn notes(&self, data: &Dataset, flagged: usize, response: f64) -> Vec<String> {
         let mut notes: Vec<String> = fold_warning(data, self.folds).into_iter().collect();
-        if response < RESPONSE[0] {
+        if flagged > 0 {
+            // docs/guide/wrong-labels.md has the figures.
+            let text = "the probabilities hold on average over data sets: where classes overlap fewer of the flagged \
+                        labels are wrong, where they lie apart more";
+            notes.push(text.into());
+        }
+        if response < LEAST_RESPONSE {
             notes.push(format!(
                 "only {:.0} % of the labels flipped on purpose showed in the estimate: the classes overlap too much \
-                 to tell wrong labels from hard rows, and the count is a lower bound",
+                 to tell wrong labels from hard rows, and the count says little",
                 100.0 * response.max(0.0)
             ));
         }

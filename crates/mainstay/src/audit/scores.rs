@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::flips::{Flips, deviation};
 use super::posterior::Posterior;
-use super::slope::{SlopePrior, USUAL};
+use super::slope::SlopePrior;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -89,43 +89,28 @@ impl Scores {
             let held_out: Vec<f64> = (0..labels.len()).map(fresh).collect();
             let scores = mean.column(k);
             let slope = SlopePrior::supported(&held_out, &positive, deviation(&scores));
-            let mode = Flips::fit_near(slope, &scores, &positive, None, None)?;
+            let mode = Flips::fit_near(slope, &scores, &positive, None)?;
             all.push(Posterior::new(&mode, slope, &scores, &positive)?);
             modes.push(mode);
             slopes.push(slope);
         }
-        Ok(Curves { modes, slopes, all: Some(all) })
+        Ok(Curves { modes, slopes, all })
     }
 }
 
-/// The most likely curve of labels for two classes, one for each class against the rest for more; with all others that the
-/// rows leave possible where these were asked for.
+/// The curves of labels for two classes, for more those of each class against the rest.
 pub(super) struct Curves {
-    modes: Vec<Flips>,
+    /// The most likely ones.
+    pub(super) modes: Vec<Flips>,
     /// What was expected of their slopes.
-    slopes: Vec<SlopePrior>,
-    all: Option<Vec<Posterior>>,
+    pub(super) slopes: Vec<SlopePrior>,
+    /// With all others that the rows leave possible.
+    all: Vec<Posterior>,
 }
 
 impl Curves {
-    pub(super) fn fit(
-        scores: &Dense,
-        labels: &[usize],
-        counts: Option<&[f64]>,
-        start: Option<&Self>,
-    ) -> Result<Self> {
-        let slopes = start.map_or_else(|| vec![USUAL; scores.ncols()], |s| s.slopes.clone());
-        let one = |k: usize| {
-            let positive = Self::positive(scores, labels, k);
-            let near = start.map(|s| &s.modes[k]);
-            Flips::fit_near(slopes[k], &scores.column(k), &positive, counts, near)
-        };
-        let modes = (0..scores.ncols()).map(one).collect::<Result<_>>()?;
-        Ok(Self { modes, slopes, all: None })
-    }
-
     /// Whether each row is labelled with the class that is positive in column `k`.
-    fn positive(scores: &Dense, labels: &[usize], k: usize) -> Vec<bool> {
+    pub(super) fn positive(scores: &Dense, labels: &[usize], k: usize) -> Vec<bool> {
         labels.iter().map(|&l| l == Self::class(scores, k)).collect()
     }
 
@@ -136,21 +121,21 @@ impl Curves {
 
     /// The probability that each label is wrong.
     pub(super) fn wrong(&self, scores: &Dense, labels: &[usize]) -> Vec<f64> {
-        let one = |(i, &label): (usize, &usize)| {
-            let (k, positive) = if scores.ncols() == 1 { (0, label == 1) } else { (label, true) };
-            match &self.all {
-                Some(all) => all[k].wrong(scores[(i, k)], positive),
-                None => self.modes[k].wrong(scores[(i, k)], positive),
-            }
-        };
-        labels.iter().enumerate().map(one).collect()
+        each_label(scores, labels, |k, score, positive| self.all[k].wrong(score, positive))
     }
+}
 
-    /// The probability that each label is wrong, by the most likely curve alone.
-    pub(super) fn most_likely(&self, scores: &Dense, labels: &[usize]) -> Vec<f64> {
-        let likely = Self { modes: self.modes.clone(), slopes: self.slopes.clone(), all: None };
-        likely.wrong(scores, labels)
-    }
+/// What `of` says of every label: it is handed the column that speaks of it, the score there and whether the label is positive.
+pub(super) fn each_label(
+    scores: &Dense,
+    labels: &[usize],
+    mut of: impl FnMut(usize, f64, bool) -> f64,
+) -> Vec<f64> {
+    let one = |(i, &label): (usize, &usize)| {
+        let (k, positive) = if scores.ncols() == 1 { (0, label == 1) } else { (label, true) };
+        of(k, scores[(i, k)], positive)
+    };
+    labels.iter().enumerate().map(one).collect()
 }
 
 /// What each row looks like: the class of its score, or the best of the others where the label is doubted.

@@ -217,6 +217,10 @@ fn few_rows_and_wrong_labels() -> Vec<Recipe> {
     ]
 }
 
+/// By what searches without probabilities choose.
+const FEWEST: &str =
+    "fewest errors (where one class has most of the rows: largest balanced accuracy)";
+
 /// Methods that guard against unlucky subsets.
 fn stable() -> Vec<Recipe> {
     let tuned = |what: &str, judged: &str| {
@@ -240,7 +244,7 @@ fn stable() -> Vec<Recipe> {
             ..robust(
                 "stable-svm-cv",
                 "stable SVM",
-                tuned("values of C", "fewest errors"),
+                tuned("values of C", FEWEST),
                 json!({"ks": [0.3, 0.6, 1.0], "Cs": [1e-3, 1e-2, 1e-1, 1.0], "cv": 3, "tol": 1e-3}),
             )
         },
@@ -259,7 +263,7 @@ fn for_lost_features(p: usize) -> Vec<Recipe> {
                 "missing-cv",
                 "missing-feature SVM",
                 format!(
-                    "expects {budget} of {p} features to go missing in the worst way; 2 values of C, fewest errors on \
+                    "expects {budget} of {p} features to go missing in the worst way; 2 values of C, {FEWEST} on \
                      damaged rows in 3-fold cross-validation"
                 ),
                 json!({"budget": budget, "budgets": [budget], "Cs": [0.3, 3.0], "cv": 3, "tol": 1e-2}),
@@ -288,7 +292,7 @@ fn for_errors() -> Vec<Recipe> {
             "ellipsoid-svm-cv",
             "ellipsoid SVM",
             format!(
-                "allows for an error of {KNOWN_ERROR} standard deviations; 4 values of C, fewest errors on rows with \
+                "allows for an error of {KNOWN_ERROR} standard deviations; 4 values of C, {FEWEST} on rows with \
                  that noise in 3-fold cross-validation"
             ),
             json!({"uncertainty": KNOWN_ERROR, "scales": [1.0], "Cs": [0.01, 0.1, 1.0, 10.0], "cv": 3, "tol": 1e-4,

@@ -7,10 +7,11 @@ use super::setup::Guide;
 use super::strategy::is_crowded;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
-use crate::error::{Error, Result, require};
+use crate::error::{Result, require};
 use crate::folds::{Cv, Split, linear_grid};
 use crate::linalg::Dense;
 use crate::model::{Estimator, Fitted, Model};
+use crate::optim::choice::nothing_scored;
 use crate::optim::grid::TIE;
 use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
 
@@ -66,7 +67,7 @@ impl Default for ConicCvParams {
         Self {
             kappas: Kappas::Count(100),
             cv: Cv::Folds(5),
-            scoring: Scoring::default(),
+            scoring: Scoring::Accuracy,
             rule: Rule::default(),
             kernel: one.kernel,
             gamma: Gamma::Rule(GammaRule::Scale),
@@ -234,10 +235,7 @@ impl Estimator for ConicSvcCv {
         })?;
         let lively = |k: usize| collapsed.is_lively(k, splits.len());
         let best = match self.params.rule {
-            Rule::Min => choose(&kappas, scores.means(), lively).ok_or_else(|| {
-                let text = "no setting could be scored: held-out rows are of one class; use fewer folds or another scoring";
-                Error::BadData(text.into())
-            })?,
+            Rule::Min => choose(&kappas, scores.means(), lively).ok_or_else(nothing_scored)?,
             Rule::OneSe => {
                 scores.take(Rule::OneSe, lively, |a, b| kappas[a].total_cmp(&kappas[b]))?
             }

@@ -142,12 +142,18 @@ impl Survey {
             remarks.extend(column.slips());
         }
         if self.duplicate_rows > 0 {
-            remarks.push(format!("{} rows are equal to an earlier one", self.duplicate_rows));
+            remarks.push(match self.duplicate_rows {
+                1 => "1 row is equal to an earlier one".into(),
+                n => format!("{n} rows are equal to an earlier one"),
+            });
         }
         if let Some(target) = &self.target
             && target.missing > 0
         {
-            remarks.push(format!("{} rows have no label (--drop-unlabelled)", target.missing));
+            remarks.push(match target.missing {
+                1 => "1 row has no label (--drop-unlabelled)".into(),
+                n => format!("{n} rows have no label (--drop-unlabelled)"),
+            });
         }
         remarks
     }

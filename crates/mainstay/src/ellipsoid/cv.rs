@@ -29,8 +29,8 @@ pub struct EllipsoidCvParams {
     pub cs: Vec<f64>,
     /// Number of folds, or the splits.
     pub cv: Cv,
-    /// What is measured on held-out rows.
-    pub scoring: Scoring,
+    /// What is measured on held-out rows; none is [`Scoring::usual`].
+    pub scoring: Option<Scoring>,
     /// The best candidate, or the simplest within one standard error of it.
     pub rule: Rule,
     /// Weight of each class, in the fits and on held-out rows.
@@ -51,7 +51,7 @@ impl Default for EllipsoidCvParams {
             scales: vec![0.0, 0.1, 0.25, 0.5, 1.0],
             cs: vec![0.001, 0.01, 0.1, 1.0, 10.0],
             cv: Cv::Folds(5),
-            scoring: Scoring::default(),
+            scoring: None,
             rule: Rule::default(),
             class_weight: ClassWeight::None,
             tol: one.tol,
@@ -116,9 +116,12 @@ pub struct EllipsoidSvcCv(EllipsoidCvParams);
 impl Estimator for EllipsoidSvcCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let class_weight = self.0.class_weight.settled(data)?;
-        let params = &EllipsoidCvParams { class_weight, ..self.0.clone() };
+        let weights = class_weight.weights_of(data)?;
+        let splits = self.0.cv.splits(data, self.0.random_state.unwrap_or(0))?;
+        let usual = || Scoring::usual(data, weights.as_deref(), &splits);
+        let scoring = Some(self.0.scoring.unwrap_or_else(usual));
+        let params = &EllipsoidCvParams { scoring, class_weight, ..self.0.clone() };
         let points = params.points();
-        let splits = params.cv.splits(data, params.random_state.unwrap_or(0))?;
         let (quiet, collapsed) = (control.without_progress(), Collapsed::new(points.len()));
         // Every split has noise of its own, whatever the order in which they are judged.
         let number = |split: &Split| splits.iter().position(|other| other == split).unwrap_or(0);
@@ -184,7 +187,8 @@ impl EllipsoidCvParams {
             let rows = rows.into();
             for (sum, fitted) in sums.iter_mut().zip(fits) {
                 let scores = fitted.model.decision(&rows)?;
-                let score = self.scoring.of(holdout.labels(), scores, weights.as_deref());
+                let scoring = self.scoring.unwrap_or_default();
+                let score = scoring.of(holdout.labels(), scores, weights.as_deref());
                 *sum += score.unwrap_or(f64::NAN);
             }
         }

@@ -80,7 +80,14 @@ impl Guarded {
         };
         match (said, found) {
             (Some(at), Some(found)) => {
-                fitted.warnings[at] = format!("{}; {found}", fitted.warnings[at]);
+                // A remedy that was tried takes the place of what the method advises untried.
+                let said = fitted.warnings[at].as_str();
+                let untried = said.find("try ").and_then(|at| said[..at].rfind("; "));
+                let kept = match untried {
+                    Some(end) if found.starts_with("try ") => &said[..end],
+                    _ => said,
+                };
+                fitted.warnings[at] = format!("{kept}; {found}");
             }
             (Some(_), None) => {}
             (None, found) => {

@@ -47,6 +47,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result, suggest};
 use side::Side;
 
+/// From this share of the largest class on, accuracy says little: a constant answer has one that is hard to beat.
+pub const DOMINANT: f64 = 0.65;
+
 /// What a metric looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {

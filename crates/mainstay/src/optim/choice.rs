@@ -6,9 +6,11 @@ use std::sync::atomic::{self, AtomicUsize};
 use serde::{Deserialize, Serialize};
 
 use super::grid::Scores;
+use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::folds::Split;
 use crate::linalg::Dense;
-use crate::metrics::{Judged, Metric, Predictions};
+use crate::metrics::{DOMINANT, Judged, Metric, Predictions};
 use crate::model::choose;
 
 /// Which of the candidates is taken.
@@ -36,6 +38,22 @@ pub enum Scoring {
 }
 
 impl Scoring {
+    /// What is measured unless the user says it, each row counting as often as its weight says: the accuracy, but where one class has
+    /// most of the rows the balanced accuracy, by which no constant answer wins. Where no held-out rows are of two classes that says
+    /// nothing, and the accuracy stays.
+    pub fn usual(data: &Dataset, weights: Option<&[f64]>, splits: &[Split]) -> Self {
+        let labels = data.labels();
+        let tells =
+            |split: &Split| split.holdout.windows(2).any(|pair| labels[pair[0]] != labels[pair[1]]);
+        let mut totals = vec![0.0; data.n_classes()];
+        for (i, &label) in data.labels().iter().enumerate() {
+            totals[label] += weights.map_or(1.0, |w| w[i]);
+        }
+        let (sum, most) = totals.iter().fold((0.0, 0.0_f64), |(s, m), t| (s + t, m.max(*t)));
+        let lopsided = most >= DOMINANT * sum;
+        if lopsided && splits.iter().any(tells) { Self::BalancedAccuracy } else { Self::Accuracy }
+    }
+
     /// How good `scores` (one column, or one for each class) are, each row counting as often as its weight says; `None`
     /// where the rows cannot tell (an area under the curve needs both classes).
     pub fn of(self, truth: &[usize], scores: Dense, weights: Option<&[f64]>) -> Option<f64> {
@@ -89,6 +107,12 @@ impl Collapsed {
     }
 }
 
+/// Why no candidate has a score.
+pub(crate) fn nothing_scored() -> Error {
+    let text = "no setting could be scored: held-out rows are of one class; use fewer folds or another scoring";
+    Error::BadData(text.into())
+}
+
 impl Scores {
     /// The candidate that `rule` takes among those that are `allowed` (among all, if none is). `simpler` puts the
     /// simplest candidate last: it breaks ties, and decides within one standard error of the best.
@@ -105,7 +129,7 @@ impl Scores {
         let order =
             |&a: &usize, &b: &usize| means[a].total_cmp(&means[b]).then_with(|| simpler(a, b));
         let best = pool.iter().copied().max_by(order);
-        let best = best.ok_or_else(|| Error::Numerical("no setting could be scored".into()))?;
+        let best = best.ok_or_else(nothing_scored)?;
         if rule == Rule::Min {
             return Ok(best);
         }
@@ -130,6 +154,22 @@ mod tests {
         assert_eq!(take(Rule::OneSe, 3), Some(1));
         assert_eq!(take(Rule::Min, 1), Some(0));
         assert_eq!(take(Rule::Min, 0), Some(2));
+    }
+
+    /// Seven of ten rows are of one class; with weights it is 5.5 of 8.5.
+    #[test]
+    fn where_one_class_has_most_of_the_rows_accuracy_does_not_decide() {
+        let labels = vec![0, 0, 0, 0, 0, 0, 0, 1, 1, 1];
+        let data = Dataset::new(Dense::zeros(10, 1).into(), labels, 2);
+        let data = data.unwrap_or_else(|e| panic!("{e}"));
+        let splits = |holdout: Vec<usize>| [Split { train: vec![0, 9], holdout }];
+        let both = splits(vec![1, 2, 8]);
+        assert_eq!(Scoring::usual(&data, None, &both), Scoring::BalancedAccuracy);
+        assert_eq!(Scoring::usual(&data, None, &splits(vec![1, 2, 3])), Scoring::Accuracy);
+        let mut weights = vec![1.0; 10];
+        weights[0] = 0.0;
+        weights[1] = 0.5;
+        assert_eq!(Scoring::usual(&data, Some(&weights), &both), Scoring::Accuracy);
     }
 
     /// Three of four right, but one of two of the rarer class; its scores are ranked below one other.

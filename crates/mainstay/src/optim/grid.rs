@@ -88,8 +88,10 @@ impl Scores {
                            different rows of each";
             return Err(Error::BadData(message.into()));
         };
-        let count = by_split.len() as f64;
-        let column = |k: usize| by_split.iter().map(move |scores| scores[k]);
+        // A split on which nothing could be scored (its held-out rows are of one class) has no say.
+        let telling = |scores: &&Vec<f64>| scores.iter().any(|score| !score.is_nan());
+        let count = by_split.iter().filter(telling).count() as f64;
+        let column = |k: usize| by_split.iter().filter(telling).map(move |scores| scores[k]);
         let means: Vec<f64> = (0..first.len()).map(|k| column(k).sum::<f64>() / count).collect();
         let deviations = means
             .iter()
@@ -131,7 +133,7 @@ impl Scores {
             self.means[a].total_cmp(&self.means[b]).then_with(|| prefer(a, b))
         };
         let best = usable.max_by(order);
-        best.ok_or_else(|| Error::Numerical("no setting could be scored".into()))
+        best.ok_or_else(super::choice::nothing_scored)
     }
 
     /// `cv_results_` in scikit-learn's words: `param_*`, `split*_test_score`, `mean_test_score`,
@@ -208,6 +210,9 @@ mod tests {
     fn candidates_without_a_score_never_win() {
         let found = Scores::from_splits(vec![vec![f64::NAN, -3.0]]);
         assert_eq!(found.and_then(|s| s.best(|a, b| a.cmp(&b))).ok(), Some(1));
+        let silent = vec![vec![f64::NAN; 2], vec![0.5, 0.75], vec![0.7, 0.25]];
+        let found = Scores::from_splits(silent).unwrap_or_else(|e| unreachable!("{e}"));
+        assert_eq!(found.means(), [0.6, 0.5]);
         assert!(Scores::from_splits(Vec::new()).is_err());
     }
 }

@@ -13,7 +13,7 @@ use crate::error::{Result, require};
 use crate::folds::{Cv, Split};
 use crate::metrics::{Judged, Metric, Predictions};
 use crate::model::{Estimator, Fitted};
-use crate::optim::{Candidates, Collapsed, Rule, Scores};
+use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
 use crate::uncertainty::K;
 
 /// Parameters of [`StableSvcCv`]; `check` is the only door to `fit`.
@@ -72,7 +72,8 @@ impl StableSvcCvParams {
     }
 }
 
-/// [`super::StableSvc`] with `k` and `C` chosen by cross-validated accuracy. Candidates that give one class to all held-out
+/// [`super::StableSvc`] with `k` and `C` chosen by cross-validated accuracy, where one class has most of the rows by the balanced
+/// accuracy ([`Scoring::usual`]). Candidates that give one class to all held-out
 /// rows in half of the splits are taken only if all do.
 #[derive(Debug, Clone)]
 pub struct StableSvcCv(StableSvcCvParams);
@@ -213,6 +214,8 @@ impl Search<'_> {
         let settings: Vec<Setting> =
             grid.iter().map(|&(k, strength)| Setting { k: K::Fraction(k), strength }).collect();
         let (quiet, collapsed) = (control.without_progress(), Collapsed::new(grid.len()));
+        let all = self.path_spec.class_weight.weights_of(data)?;
+        let scoring = Scoring::usual(data, all.as_deref(), splits);
         let scores = Scores::cross_validate(splits, control, |split| {
             let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
             let holdout = data.select_rows(&split.holdout);
@@ -220,7 +223,7 @@ impl Search<'_> {
             let score = |(k, fitted): (usize, &Fitted)| {
                 let made = Predictions::of(&fitted.model, holdout.features())?;
                 collapsed.note(k, holdout.labels(), &made.predicted);
-                score(&made, &holdout, weights.as_deref())
+                score(made, scoring, &holdout, weights.as_deref())
             };
             path.iter().enumerate().map(score).collect::<Result<_>>().map(Some)
         })?;
@@ -257,16 +260,20 @@ impl Search<'_> {
     }
 }
 
-/// Negative log loss where there are probabilities, otherwise accuracy; rows count by their `weights`.
-fn score(made: &Predictions, holdout: &Dataset, weights: Option<&[f64]>) -> Result<f64> {
-    let mut judged = Judged::new(holdout.labels(), holdout.n_classes(), made)?;
+/// Negative log loss where there are probabilities, otherwise what `scoring` says; rows count by their `weights`.
+fn score(
+    made: Predictions,
+    scoring: Scoring,
+    holdout: &Dataset,
+    weights: Option<&[f64]>,
+) -> Result<f64> {
+    if made.probabilities.is_none() {
+        let score = made.scores.and_then(|s| scoring.of(holdout.labels(), s, weights));
+        return Ok(score.unwrap_or(f64::NAN));
+    }
+    let mut judged = Judged::new(holdout.labels(), holdout.n_classes(), &made)?;
     if let Some(weights) = weights {
         judged = judged.with_weights(weights)?;
     }
-    let (metric, sign) = if made.probabilities.is_some() {
-        (Metric::LogLoss, -1.0)
-    } else {
-        (Metric::Accuracy, 1.0)
-    };
-    Ok(metric.of(&judged).map_or(f64::NAN, |value| sign * value))
+    Ok(Metric::LogLoss.of(&judged).map_or(f64::NAN, |value| -value))
 }

@@ -195,10 +195,13 @@ pub(super) fn report_zero_weights(
             "no k helps while one class outweighs the others: try `class_weight` = \"balanced\"{other} with k = 1.0"
         )
     };
+    let k = if problem.k < problem.total() {
+        format!("k = {} is so small that", (problem.k * 1e4).round() / 1e4)
+    } else {
+        "even with every row in the sum".into()
+    };
     Ok(Some(format!(
-        "k = {} is so small that zero weights are optimal for every {strength}, so the model is \
-         constant; {advice}",
-        (problem.k * 1e4).round() / 1e4
+        "{k} zero weights are optimal for every {strength}, so the model is constant; {advice}"
     )))
 }
 

@@ -2,10 +2,7 @@
 
 use super::run::Cell;
 use crate::linalg::Dense;
-use crate::metrics::{Judged, Metric, Predictions};
-
-/// From this share of the largest class on, accuracy says little.
-const DOMINANT: f64 = 0.65;
+use crate::metrics::{DOMINANT, Judged, Metric, Predictions};
 
 /// The metrics that every cell holds: those that have a better and a worse and need no settings.
 pub const JUDGED_BY: [Metric; 14] = [

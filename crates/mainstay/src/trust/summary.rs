@@ -157,6 +157,10 @@ fn assumptions(method: &Method, params: &Value, fitted: &Fitted) -> Vec<Assumpti
     if method.name == "conic" && !settled("kappa") && !settled("C") {
         all.push(Assumption { name: "kappa".into(), value: "0.1".into(), how: "default" });
     }
+    // A share of the L1 part says nothing where the penalty has none, or nothing else.
+    if all.iter().any(|a| a.name == "penalty" && a.value != "elasticnet") {
+        all.retain(|a| a.name != "l1_ratio");
+    }
     if !all.iter().any(|a| a.how == "found by the fit") {
         all.retain(|a| !SEARCH.contains(&a.name.as_str()));
     }

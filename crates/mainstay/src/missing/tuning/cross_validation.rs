@@ -31,8 +31,8 @@ pub struct MissingFeatureCvParams {
     pub cs: Option<Vec<f64>>,
     /// Candidates for the budget of the fit; none is 0, a quarter, half and all of `budget`, which is the damage.
     pub budgets: Option<Vec<f64>>,
-    /// What is measured on the damaged rows.
-    pub scoring: Scoring,
+    /// What is measured on the damaged rows; none is [`Scoring::usual`].
+    pub scoring: Option<Scoring>,
     /// The best candidate, or the simplest within one standard error of it.
     pub rule: Rule,
     /// How rows are split.
@@ -59,7 +59,7 @@ impl Default for MissingFeatureCvParams {
             corrupt: false,
             cs: None,
             budgets: None,
-            scoring: Scoring::default(),
+            scoring: None,
             rule: Rule::default(),
             cv: Cv::Folds(5),
             fit_intercept: svc.fit_intercept,
@@ -142,16 +142,19 @@ impl Estimator for MissingFeatureCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         // The factors of all rows hold in every part.
         let class_weight = self.0.class_weight.settled(data)?;
-        let settled = Self(MissingFeatureCvParams { class_weight, ..self.0.clone() });
-        control.install(|| settled.fit_here(data, &control.clone().with_threads(0)))
+        let weights = class_weight.weights_of(data)?;
+        let splits = self.0.cv.splits(data, self.0.random_state.unwrap_or(0))?;
+        let usual = || Scoring::usual(data, weights.as_deref(), &splits);
+        let scoring = Some(self.0.scoring.unwrap_or_else(usual));
+        let settled = Self(MissingFeatureCvParams { scoring, class_weight, ..self.0.clone() });
+        control.install(|| settled.fit_here(data, &splits, &control.clone().with_threads(0)))
     }
 }
 
 impl MissingFeatureCv {
-    fn fit_here(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+    fn fit_here(&self, data: &Dataset, splits: &[Split], control: &Control) -> Result<Fitted> {
         let params = &self.0;
         let candidates = params.candidates();
-        let splits = params.cv.splits(data, params.random_state.unwrap_or(0))?;
         let one = |c: &Candidate, split: &Split| self.judge(data, *c, split, control);
         let collapsed = Collapsed::new(candidates.len());
         let score = |(k, c): (usize, &Candidate), split: &Split| {
@@ -161,7 +164,7 @@ impl MissingFeatureCv {
         };
         // One fit after the other where several at once would multiply the memory.
         let scores = if side_by_side(data) {
-            Scores::cross_validate(&splits, control, |split| {
+            Scores::cross_validate(splits, control, |split| {
                 let all = candidates.par_iter().enumerate();
                 all.map(|c| score(c, split)).collect::<Result<_>>().map(Some)
             })?
@@ -232,7 +235,8 @@ impl MissingFeatureCv {
         let truth = holdout.labels();
         let damaged = damage.apply(model, holdout.features(), truth)?;
         let scores = model.decision(&damaged.into());
-        let score = params.scoring.of(truth, scores, weights.as_deref()).unwrap_or(f64::NAN);
+        let scoring = params.scoring.unwrap_or_default();
+        let score = scoring.of(truth, scores, weights.as_deref()).unwrap_or(f64::NAN);
         let intact = fitted.model.predict(&holdout.features().clone().nan_to_zero())?;
         Ok((score, holdout.labels().to_vec(), intact))
     }
