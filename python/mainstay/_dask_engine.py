@@ -4,7 +4,9 @@ Workers import this module and the compiled one, not the estimators.
 """
 
 import os
+import pickle
 import time
+from functools import partial
 
 import numpy as np
 
@@ -31,24 +33,26 @@ _OF_DASK = ("KilledWorker", "CancelledError", "FutureCancelledError", "FuturesCa
 class Recipe:
     """A partition that a single task of Dask makes, to be made inside a task of ours.
 
-    Its frame is then gone once its numbers are taken, and never stored.
+    Its frame is then gone once its numbers are taken, and never stored. Where ``quick`` is given it makes
+    the same without a frame, or None if it cannot.
     """
 
-    def __init__(self, task):
-        self.task = task
+    def __init__(self, task, quick=None):
+        self.task, self.quick = task, quick
 
     def __call__(self):
-        return self.task()
+        found = None if self.quick is None else self.quick()
+        return self.task() if found is None else found
 
 
-class Carried:
-    """Arrays that are in memory already, as a task."""
+class Blocks:
+    """Blocks of one partition, each in memory already or made by a task of Dask, as one task."""
 
-    def __init__(self, *arrays):
-        self.arrays = arrays
+    def __init__(self, *blocks):
+        self.blocks = blocks
 
     def __call__(self):
-        return self.arrays
+        return tuple(block() if callable(block) else block for block in self.blocks)
 
 
 class Bundle:
@@ -57,12 +61,43 @@ class Bundle:
     def __init__(self, recipes):
         self.recipes = recipes
 
+    def __getstate__(self):
+        import cloudpickle
 
-def recipe(part):
-    """Turn a delayed partition into a recipe where that takes no other task."""
+        tasks = cloudpickle.dumps([recipe.task for recipe in self.recipes])
+        return [recipe.quick for recipe in self.recipes], tasks
+
+    def __setstate__(self, state):
+        quick, tasks = state[0], Packed(state[1])
+        self.recipes = [Recipe(partial(tasks, i), way) for i, way in enumerate(quick)]
+
+
+class Packed:
+    """Tasks as bytes, opened when one of them is called: that may import pandas."""
+
+    def __init__(self, content):
+        self.content, self.tasks = content, None
+
+    def __call__(self, index):
+        if self.tasks is None:
+            self.tasks = pickle.loads(self.content)
+        return self.tasks[index]()
+
+
+def recipe(part, quick=lambda task: None):
+    """Turn a delayed partition into a recipe where that takes no other task.
+
+    ``quick`` finds another way to make the partition of a task, or None.
+    """
+    node = lone_task(part)
+    return part if node is None else Recipe(node, quick(node))
+
+
+def lone_task(part):
+    """Tell the task that makes a delayed value by itself; None if there is none."""
     node = part.dask[part.key]
     alone = callable(node) and getattr(node, "dependencies", None) == frozenset()
-    return Recipe(node) if alone else part
+    return node if alone else None
 
 
 class Engine:
