@@ -33,8 +33,8 @@ _OF_DASK = ("KilledWorker", "CancelledError", "FutureCancelledError", "FuturesCa
 class Recipe:
     """A partition that a single task of Dask makes, to be made inside a task of ours.
 
-    Its frame is then gone once its numbers are taken, and never stored. Where ``quick`` is given it makes
-    the same without a frame, or None if it cannot.
+    Its frame is then gone once its numbers are taken, and never stored. Where ``quick`` is given it
+    makes the same without a frame, or None if it cannot.
     """
 
     def __init__(self, task, quick=None):
@@ -62,14 +62,19 @@ class Bundle:
         self.recipes = recipes
 
     def __getstate__(self):
+        if all(recipe.quick is None for recipe in self.recipes):
+            return {"recipes": self.recipes}
         import cloudpickle
 
         tasks = cloudpickle.dumps([recipe.task for recipe in self.recipes])
-        return [recipe.quick for recipe in self.recipes], tasks
+        return {"quick": [recipe.quick for recipe in self.recipes], "tasks": tasks}
 
     def __setstate__(self, state):
-        quick, tasks = state[0], Packed(state[1])
-        self.recipes = [Recipe(partial(tasks, i), way) for i, way in enumerate(quick)]
+        if "tasks" in state:
+            tasks = Packed(state["tasks"])
+            ways = enumerate(state["quick"])
+            state = {"recipes": [Recipe(partial(tasks, i), way) for i, way in ways]}
+        self.recipes = state["recipes"]
 
 
 class Packed:

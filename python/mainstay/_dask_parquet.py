@@ -2,14 +2,17 @@
 
 To make a frame of pandas a worker imports pandas and dask.dataframe: 0.6 s of processor time and
 130 MB for each worker, which is more than many fits take. Where a partition is nothing but columns
-of local files, pyarrow fills our arrays, as it would fill the frame. All else is left to Dask: other
-tasks, other file systems, and columns that are not plain numbers in every row.
+of local files, pyarrow fills our arrays, as it would fill the frame. All else is left to Dask:
+other tasks, other file systems, and columns that are not plain numbers in every row.
 """
 
 import contextlib
 import operator
 
 import numpy as np
+
+# Rows of a file that are held as pyarrow reads them.
+_BATCH = 16_384
 
 
 class ParquetRows:
@@ -18,8 +21,8 @@ class ParquetRows:
     def __init__(self, pieces, names):
         """``pieces`` are files with their row groups, or None for all of a file.
 
-        ``names`` are columns of features, of the label, of weights and of errors, as `_dask._arrays` takes
-        them.
+        ``names`` are columns of features, of the label, of weights and of errors, as
+        `_dask._arrays` takes them.
         """
         self.pieces, self.names = pieces, names
 
@@ -35,60 +38,52 @@ class ParquetRows:
         import pyarrow.parquet as pq
 
         with contextlib.ExitStack() as stack:
-            files = [stack.enter_context(pq.ParquetFile(path)) for path, _ in self.pieces]
-            groups = [
-                (file, group)
-                for file, (_, some) in zip(files, self.pieces, strict=True)
-                for group in (range(file.num_row_groups) if some is None else some)
-            ]
-            return self._filled(groups)
+            files = []
+            for path, groups in self.pieces:
+                file = stack.enter_context(pq.ParquetFile(path))
+                chosen = range(file.num_row_groups) if groups is None else groups
+                files.append((file, list(chosen)))
+            return self._filled(files)
 
-    def _filled(self, groups):
-        """Arrays of row groups, of which one is held at a time."""
+    def _filled(self, files):
+        """Arrays of the row groups of files, of which some rows are held at a time."""
         columns, label, weight, errors = self.names
         wanted = [*columns, label, *([] if weight is None else [weight]), *(errors or [])]
-        rows = sum(file.metadata.row_group(group).num_rows for file, group in groups)
+        rows = sum(file.metadata.row_group(i).num_rows for file, groups in files for i in groups)
         X = np.empty((rows, len(columns)))
         weights = None if weight is None else np.empty((rows, 1))
         spread = None if errors is None else np.empty((rows, len(errors)))
         labels, at = [], 0
-        for file, group in groups:
-            table = file.read_row_group(group, columns=wanted, use_threads=False)
-            part = slice(at, at + table.num_rows)
-            for out, names in ((X, columns), (weights, [weight]), (spread, errors)):
-                if out is not None:
-                    _fill(out[part], table, names)
-            labels += _labels(table.column(label))
-            at = part.stop
+        for file, groups in files:
+            options = {"batch_size": _BATCH, "row_groups": groups, "columns": wanted}
+            for batch in file.iter_batches(**options, use_threads=False):
+                part = slice(at, at + len(batch))
+                for out, names in ((X, columns), (weights, [weight]), (spread, errors)):
+                    if out is not None:
+                        _fill(out[part], batch, names)
+                labels.append(_labels(batch.column(label)))
+                at = part.stop
         y = np.concatenate(labels) if labels else np.zeros(0, dtype=np.int64)
         return X, y, None if weights is None else weights.ravel(), spread
 
 
-def _fill(out, table, names):
-    """Write columns of a table into those of an array."""
-    np.stack([_numbers(table.column(name)) for name in names], axis=1, out=out)
+def _fill(out, batch, names):
+    """Write columns of a batch of rows into those of an array."""
+    np.stack([_plain(batch.column(name)) for name in names], axis=1, out=out)
 
 
-def _numbers(column):
-    """Take the numbers of a column. Its own conversion to numpy would import pandas."""
-    found = [_plain(chunk) for chunk in column.chunks]
-    if not found:
-        return np.zeros(0)
-    return found[0] if len(found) == 1 else np.concatenate(found)
+def _plain(column):
+    """Take the numbers of a column that has one in every row.
 
-
-def _plain(chunk):
-    """Numbers of a chunk of a column where every row has one."""
+    Its own conversion to numpy would import pandas.
+    """
     import pyarrow as pa
 
-    kind, rows = chunk.type, slice(chunk.offset, chunk.offset + len(chunk))
+    kind, rows = column.type, slice(column.offset, column.offset + len(column))
     numbers = pa.types.is_integer(kind) or kind in (pa.bool_(), pa.float32(), pa.float64())
-    if chunk.null_count or not numbers:
-        raise TypeError(f"{kind} with {chunk.null_count} gaps")
-    dtype = np.dtype(kind.to_pandas_dtype())
-    if not len(chunk):
-        return np.zeros(0, dtype=dtype)
-    values = chunk.buffers()[1]
+    if column.null_count or not numbers:
+        raise TypeError(f"{kind} with {column.null_count} gaps")
+    dtype, values = np.dtype(kind.to_pandas_dtype()), column.buffers()[1]
     if kind == pa.bool_():
         bits = np.unpackbits(np.frombuffer(values, dtype=np.uint8), bitorder="little")
         return bits[rows].astype(bool)
@@ -96,17 +91,14 @@ def _plain(chunk):
 
 
 def _labels(column):
-    """Labels of a column, for each of its chunks: numbers or text."""
+    """Labels of a column: numbers or text."""
     import pyarrow as pa
 
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return [_plain(chunk) for chunk in column.chunks]
-    return [_text(chunk.dictionary_encode()) for chunk in column.chunks]
-
-
-def _text(chunk):
-    words = np.array(chunk.dictionary.to_pylist(), dtype=object)
-    return words[_plain(chunk.indices)]
+        return _plain(column)
+    coded = column.dictionary_encode()
+    words = np.array(coded.dictionary.to_pylist(), dtype=object)
+    return words[_plain(coded.indices)]
 
 
 # Functions of Dask that add columns to a frame, by its version.
@@ -120,8 +112,8 @@ class _OtherError(Exception):
 def parquet_rows(task, arrays, names):
     """Recognise a task that applies ``arrays`` to columns of local Parquet files; None for others.
 
-    ``names`` are the columns that ``arrays`` is given. A frame is followed as the files that each of its columns
-    comes from, and its name there.
+    ``names`` are the columns that ``arrays`` is given. A frame is followed as the files that each
+    of its columns comes from, and its name there.
     """
     try:
         tasks, last = task.args[0], task.args[0][task.args[1]]
@@ -195,6 +187,7 @@ _NOTHING = {
     "dtype_backend": (None,),
     "read": ({}, {"open_file_options": {}}),
 }
+_DATASET = {"partitioning", "format"}
 
 
 def _read(reader, part):
@@ -211,11 +204,8 @@ def _read(reader, part):
     return {name: (pieces, name) for name in reader.columns}
 
 
-_DATASET = {"partitioning", "format"}
-
-
 def _piece(piece):
-    """Tell the file and row groups of a piece, which must not lie in a folder of a partitioned set."""
+    """Tell file and row groups of a piece; folders of a partitioned set are Dask's."""
     path, groups, keys = piece
     if keys:
         raise _OtherError

@@ -139,7 +139,8 @@ def test_only_columns_of_files_are_read_so(folder, tmp_path_factory):
 CLUSTER = """
 def frames():
     import sys
-    return [name for name in ("pandas", "dask.dataframe", "sklearn", "scipy") if name in sys.modules]
+    heavy = "pandas", "dask.dataframe", "sklearn", "scipy"
+    return [name for name in heavy if name in sys.modules]
 
 # Workers import this file: what the client needs is not for them.
 if __name__ == "__main__":
@@ -148,7 +149,8 @@ if __name__ == "__main__":
     from distributed import Client, LocalCluster
     from mainstay import PenalizedClassifier
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as made, Client(made) as client:
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as made, Client(made) as client:
         frame = dd.read_parquet(sys.argv[1])[["a", "b", "c", "d", "label"]]
         model = PenalizedClassifier(alpha=1e-2).fit(frame, "label")
         print(*client.run(frames).values(), model.coef_.tobytes().hex())

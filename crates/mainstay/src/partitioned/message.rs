@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
 
 /// Tag and version of a message.
-const TAG: [u8; 8] = *b"msmsg\0\0\x03";
+const TAG: [u8; 8] = *b"msmsg\0\0\x04";
 
 /// The answer of one partition, or of several, to one [`Ask`].
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +68,7 @@ impl Wire for Inner {
 
     fn get(from: &mut Reader<'_>) -> Result<Self> {
         Ok(match from.byte()? {
-            0 => Self::First(FirstLook::get(from)?),
+            0 => Self::First(FirstLook::get(from)?.check()?),
             1 => Self::Kernel(KernelSums::get(from)?),
             _ => return Err(damaged("an unknown answer")),
         })

@@ -141,7 +141,12 @@ impl<T: Wire> Wire for Vec<T> {
         if length > from.0.len() {
             return Err(damaged("a list is longer than the message"));
         }
-        (0..length).map(|_| T::get(from)).collect()
+        // Asked for at once: what grows is held twice while it does.
+        let mut out = Self::with_capacity(length.min(from.0.len() / size_of::<T>().max(1)));
+        for _ in 0..length {
+            out.push(T::get(from)?);
+        }
+        Ok(out)
     }
 }
 
