@@ -77,11 +77,6 @@ impl FirstLook {
         (self.sample, self.sample_values, self.sample_spread) = (sample, values, spread);
     }
 
-    /// Gives back the memory of the sample.
-    pub(super) fn forget_sample(&mut self) {
-        (self.sample, self.sample_values, self.sample_spread) = Default::default();
-    }
-
     /// Rows with a larger draw are not in the sample of any rows to which these belong.
     pub(super) fn sample_limit(&self) -> u64 {
         let last = self.sample.last().filter(|_| self.sample.len() >= self.sample_rows);

@@ -77,11 +77,6 @@ impl<'a> WholeRows<'a> {
         }
     }
 
-    /// Gives back the memory of the sample, which no further problem starts from.
-    pub fn forget_sample(&mut self) {
-        self.look.forget_sample();
-    }
-
     /// The fit before its first pass.
     fn settled(
         &self,

@@ -7,7 +7,7 @@ use super::problem::{Hyperplanes, Problem, Target};
 use super::solution::{Iterate, Solution};
 use crate::error::Result;
 use crate::optim::Budget;
-use crate::partitioned::WholeSolution;
+use crate::partitioned::{Spec, WholeRows, WholeSolution};
 
 /// Rows, and rows per column, from which passes are the choice.
 const MANY_ROWS: usize = 50_000;
@@ -24,19 +24,20 @@ pub(super) fn suits(rows: usize, columns: usize, max_iter: usize) -> bool {
     many && columns <= MOST_COLUMNS && max_iter > 2 * MOST_PASSES
 }
 
-/// The answer to a two-class `problem`, which `find` looks for in passes, with its proof; none where the passes do not prove
-/// the gap, or zero weights may be the best.
-pub(super) fn solve<'a>(
+/// The answer to a two-class `problem`, which is `spec` for the class `positive` of `rows`, with its proof; none where the passes do not prove the gap, or zero weights may be
+/// the best.
+pub(super) fn solve(
     problem: &Problem<'_>,
-    budget: &mut Budget<'a>,
-    find: impl FnOnce(&mut Budget<'a>) -> Result<Option<WholeSolution>>,
+    (rows, spec, positive): (&WholeRows<'_>, &Spec, usize),
+    budget: &mut Budget<'_>,
 ) -> Result<Option<Solution>> {
     let Target::Signs(y) = &problem.target else { return Ok(None) };
     // Classical fits are solved further than asked, by others.
     if problem.k >= problem.total() {
         return Ok(None);
     }
-    let found = budget.stage(budget.tol(), MOST_PASSES, find)?;
+    let found = budget
+        .stage(budget.tol(), MOST_PASSES, |budget| rows.solve(spec, positive, None, budget))?;
     let Some(found) = found else { return Ok(None) };
     // In place: rows are many.
     let WholeSolution { weights, intercept, pulls: mut alpha, shares: mut share } = found;

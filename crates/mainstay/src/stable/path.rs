@@ -126,21 +126,15 @@ impl PathSpec {
         if joint || !suits || self.solver != Solver::InteriorPoint {
             return Ok(None);
         }
-        let (mut rows, spec) = (WholeRows::new(data, control)?, self.spec_of_passes(*setting));
-        let (mut pieces, targets) = (Vec::new(), self.targets(data));
-        let last = targets.len().saturating_sub(1);
-        for (class, target) in targets.into_iter().enumerate() {
+        let (rows, spec) = (WholeRows::new(data, control)?, self.spec_of_passes(*setting));
+        let mut pieces = Vec::new();
+        for (class, target) in self.targets(data).into_iter().enumerate() {
             let positive = if data.n_classes() == 2 { 1 } else { class };
             let problem = self.problem(*setting, data, target)?;
             let mut budget = Budget::new(self.tol, self.max_iter, control);
-            let find = |budget: &mut Budget<'_>| {
-                let found = rows.solve(&spec, positive, None, budget);
-                if class == last {
-                    rows.forget_sample();
-                }
-                found
-            };
-            let Some(mut solution) = passes::solve(&problem, &mut budget, find)? else {
+            let Some(mut solution) =
+                passes::solve(&problem, (&rows, &spec, positive), &mut budget)?
+            else {
                 return Ok(None);
             };
             let equals_classical = degenerate::equals_classical(&problem, &mut solution, self.tol);
