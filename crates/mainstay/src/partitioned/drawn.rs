@@ -106,3 +106,63 @@ impl FirstLook {
         data.with_weights(weights).map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ask::FirstAsk;
+    use super::super::first_look::first_look;
+    use super::super::message::{Inner, Message};
+    use super::*;
+    use crate::linalg::Matrix;
+
+    const ROWS: usize = 40;
+    const ASK: FirstAsk = FirstAsk { sample_rows: 25, sample_numbers: 1000, limit: u64::MAX };
+
+    fn cell(partition: usize, row: usize, column: usize) -> f64 {
+        (100 * partition + row) as f64 + 0.25 * column as f64
+    }
+
+    /// Rows with an error; the second partition calls its classes the other way round.
+    fn look(partition: usize) -> FirstLook {
+        let x = Dense::from_fn(ROWS, 2, |i, j| cell(partition, i, j));
+        let labels = (0..ROWS).map(|i| (i + partition) % 2).collect();
+        let names = ["a", "b"].map(String::from);
+        let names = if partition == 0 { names } else { [names[1].clone(), names[0].clone()] };
+        let radii = Dense::from_fn(ROWS, 1, |i, _| i as f64);
+        let block = Block::new(partition, Matrix::from(x), labels, None)
+            .with_names(names.to_vec())
+            .with_errors(radii);
+        first_look(&block, &ASK).unwrap()
+    }
+
+    #[test]
+    fn a_merged_sample_holds_the_rows_with_the_smallest_draws() {
+        let merged = look(0).merge(look(1)).unwrap();
+        let places = [0, 1].into_iter().flat_map(|part| (0..ROWS).map(move |row| (part, row)));
+        let mut wanted: Vec<(u64, usize, usize)> =
+            places.map(|(part, row)| (draw(part, row), part, row)).collect();
+        wanted.sort_unstable();
+        wanted.truncate(ASK.sample_rows);
+        assert_eq!(merged.sample.len(), ASK.sample_rows);
+        let (x, radii) = (merged.sample_matrix(), merged.sample_errors().unwrap());
+        for (k, &(draw, part, row)) in wanted.iter().enumerate() {
+            assert_eq!(merged.sample[k].draw, draw);
+            // Even rows are "a" in both partitions.
+            assert_eq!(merged.names[merged.sample[k].label], ["a", "b"][row % 2]);
+            assert_eq!(x.row(k), [cell(part, row, 0), cell(part, row, 1)]);
+            assert_eq!(radii.row(k), [row as f64]);
+        }
+    }
+
+    #[test]
+    fn a_sample_without_all_its_numbers_is_refused() {
+        let bytes = |look: FirstLook| Message(Inner::First(Box::new(look))).to_bytes();
+        assert!(Message::from_bytes(&bytes(look(0))).is_ok());
+        let mut short = look(0);
+        short.sample_values.pop();
+        assert!(Message::from_bytes(&bytes(short)).is_err());
+        let mut strange = look(0);
+        strange.sample[3].label = 2;
+        assert!(Message::from_bytes(&bytes(strange)).is_err());
+    }
+}
