@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 
 from mainstay import _partitioned
-from mainstay._dask_engine import _MANY, Blocks, Engine, Recipe, lone_task, recipe
+from mainstay._dask_engine import _MANY, Engine
 from mainstay._dask_parquet import parquet_rows
+from mainstay._dask_recipes import Blocks, Recipe, lone_task, recipe
 
 # Bytes of blocks in memory that travel with the tasks that look at them: a task for each would
 # cost more.

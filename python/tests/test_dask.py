@@ -31,6 +31,7 @@ from mainstay import (
     StableSVCCV,
     _dask,
     _dask_engine,
+    _dask_recipes,
     _partitioned,
 )
 
@@ -378,7 +379,7 @@ def test_blocks_that_belong_together_are_made_in_one_task():
     options = {"chunks": (lengths, (4,)), "dtype": float}
     made = da.map_blocks(block, X, **options), da.map_blocks(block, y, chunks=(lengths,), dtype=int)
     alone = _dask._array(*made, None, None)[0]
-    assert all(isinstance(part, _dask_engine.Recipe) for part in alone)
+    assert all(isinstance(part, _dask_recipes.Recipe) for part in alone)
     for part, first in zip(alone, np.cumsum((0, *lengths)), strict=False):
         numbers, labels, *rest = part()
         assert np.array_equal(numbers, X[first : first + len(numbers)])
@@ -387,7 +388,7 @@ def test_blocks_that_belong_together_are_made_in_one_task():
     # What needs other tasks is left to Dask.
     shifted = made[0] - made[0].mean(axis=0)
     joint = _dask._array(shifted, made[1], None, None)[0]
-    assert not any(isinstance(part, _dask_engine.Recipe) for part in joint)
+    assert not any(isinstance(part, _dask_recipes.Recipe) for part in joint)
     model = PenalizedClassifier(alpha=1e-2).fit(shifted, made[1])
     agree(model, PenalizedClassifier(alpha=1e-2).fit(X - X.mean(axis=0), y))
 

@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from mainstay import PenalizedClassifier, _dask  # noqa: E402
-from mainstay._dask_engine import Recipe  # noqa: E402
+from mainstay._dask_recipes import Recipe  # noqa: E402
 
 ROWS = 900
 
