@@ -5,10 +5,14 @@ do again what a lost worker had done. The current client is asked for at fit tim
 ``dask`` is imported only when its data arrive.
 """
 
+from functools import partial
+
 import numpy as np
 
 from mainstay import _partitioned
-from mainstay._dask_engine import _MANY, Carried, Engine, Recipe, recipe
+from mainstay._dask_engine import _MANY, Engine
+from mainstay._dask_parquet import parquet_rows
+from mainstay._dask_recipes import Blocks, Recipe, lone_task, recipe
 
 # Bytes of blocks in memory that travel with the tasks that look at them: a task for each would
 # cost more.
@@ -199,11 +203,11 @@ def _frame(X, y, sample_weight, uncertainty):
     _check_columns(X, columns + (errors or []))
     dtype = frame._meta[label].dtype
     dtype = dtype if isinstance(dtype, np.dtype) else np.dtype(object)
-    arrays = frame.map_partitions(
-        _arrays, columns, label, weight, errors, meta=(None, object), enforce_metadata=False
-    )
+    names = columns, label, weight, errors
+    arrays = frame.map_partitions(_arrays, *names, meta=(None, object), enforce_metadata=False)
     # The arrays of a partition come from the same task that reads it.
-    return [recipe(part) for part in arrays.to_delayed()], columns, dtype
+    quick = partial(parquet_rows, arrays=_arrays, names=names)
+    return [recipe(part, quick) for part in arrays.to_delayed()], columns, dtype
 
 
 def _arrays(part, columns, label, weight, errors):
@@ -286,13 +290,19 @@ def _array(X, y, sample_weight, uncertainty):
             )
     given = {"X": X, "y": y, "sample_weight": sample_weight, "uncertainty": uncertainty}
     blocks = [_array_blocks(name, array, X.numblocks[0]) for name, array in given.items()]
-    return [_carried(part) for part in zip(*blocks, strict=True)], X.shape[1], y.dtype
+    return [_together(part) for part in zip(*blocks, strict=True)], X.shape[1], y.dtype
 
 
-def _carried(part):
-    """Make arrays that are all in memory one thing for Dask."""
-    known = all(block is None or isinstance(block, np.ndarray) for block in part)
-    return Recipe(Carried(*part)) if known else part
+def _together(part):
+    """Make the blocks of a partition one thing for Dask, where each needs one task at most.
+
+    Made apart they might lie with different workers, and all of X would travel.
+    """
+    ready = [block is None or isinstance(block, np.ndarray) for block in part]
+    pairs = zip(part, ready, strict=True)
+    blocks = [block if known else lone_task(block) for block, known in pairs]
+    lost = any(block is None and not known for block, known in zip(blocks, ready, strict=True))
+    return part if lost else Recipe(Blocks(*blocks))
 
 
 def _array_blocks(name, array, many):

@@ -10,6 +10,7 @@ import numpy as np
 
 from mainstay import _partitioned
 from mainstay._config import keeps
+from mainstay._dask_recipes import Bundle, Recipe
 from mainstay._partitioned import FAN
 
 # Partitions beyond which several share a task before it is known how many rows they hold.
@@ -26,43 +27,6 @@ _BROUGHT = 1e6
 _SEARCH = 30
 # Errors of the cluster itself, which no partition explains.
 _OF_DASK = ("KilledWorker", "CancelledError", "FutureCancelledError", "FuturesCancelledError")
-
-
-class Recipe:
-    """A partition that a single task of Dask makes, to be made inside a task of ours.
-
-    Its frame is then gone once its numbers are taken, and never stored.
-    """
-
-    def __init__(self, task):
-        self.task = task
-
-    def __call__(self):
-        return self.task()
-
-
-class Carried:
-    """Arrays that are in memory already, as a task."""
-
-    def __init__(self, *arrays):
-        self.arrays = arrays
-
-    def __call__(self):
-        return self.arrays
-
-
-class Bundle:
-    """Recipes of neighbouring partitions: Dask looks into lists, which takes long, but not here."""
-
-    def __init__(self, recipes):
-        self.recipes = recipes
-
-
-def recipe(part):
-    """Turn a delayed partition into a recipe where that takes no other task."""
-    node = part.dask[part.key]
-    alone = callable(node) and getattr(node, "dependencies", None) == frozenset()
-    return Recipe(node) if alone else part
 
 
 class Engine:

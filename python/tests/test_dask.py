@@ -31,6 +31,7 @@ from mainstay import (
     StableSVCCV,
     _dask,
     _dask_engine,
+    _dask_recipes,
     _partitioned,
 )
 
@@ -365,6 +366,31 @@ def test_a_frame_is_read_once_where_its_rows_are_kept(tmp_path):
         assert (found[0].coef_ == found[1].coef_).all()
     with pytest.raises(ValueError, match="keep"), mainstay.config(keep="sometimes"):
         pass
+
+
+def test_blocks_that_belong_together_are_made_in_one_task():
+    X, y = rows(3000)
+    lengths = (700, 700, 700, 900)
+
+    def block(values, block_info=None):
+        first, last = block_info[None]["array-location"][0]
+        return values[first:last]
+
+    options = {"chunks": (lengths, (4,)), "dtype": float}
+    made = da.map_blocks(block, X, **options), da.map_blocks(block, y, chunks=(lengths,), dtype=int)
+    alone = _dask._array(*made, None, None)[0]
+    assert all(isinstance(part, _dask_recipes.Recipe) for part in alone)
+    for part, first in zip(alone, np.cumsum((0, *lengths)), strict=False):
+        numbers, labels, *rest = part()
+        assert np.array_equal(numbers, X[first : first + len(numbers)])
+        assert np.array_equal(labels, y[first : first + len(numbers)])
+        assert rest == [None, None]
+    # What needs other tasks is left to Dask.
+    shifted = made[0] - made[0].mean(axis=0)
+    joint = _dask._array(shifted, made[1], None, None)[0]
+    assert not any(isinstance(part, _dask_recipes.Recipe) for part in joint)
+    model = PenalizedClassifier(alpha=1e-2).fit(shifted, made[1])
+    agree(model, PenalizedClassifier(alpha=1e-2).fit(X - X.mean(axis=0), y))
 
 
 def test_partitions_of_unequal_size_are_counted_again():

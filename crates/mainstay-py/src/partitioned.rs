@@ -8,6 +8,7 @@ use mainstay::partitioned::{self, Ask, Block, MergeTree, Message, Proof, Step};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::fitted::Fitted;
@@ -151,7 +152,7 @@ pub(crate) fn look<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "the arguments of a Python function")]
 pub(crate) fn merge_messages(
     py: Python<'_>,
-    messages: Vec<Vec<u8>>,
+    messages: Vec<PyBackedBytes>,
 ) -> PyResult<Bound<'_, PyBytes>> {
     let merged = py.detach(|| {
         let mut tree = MergeTree::new();

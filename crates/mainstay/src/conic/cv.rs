@@ -7,7 +7,7 @@ use super::setup::Guide;
 use super::strategy::is_crowded;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
-use crate::error::{Result, require};
+use crate::error::{Error, Result, require};
 use crate::folds::{Cv, Split, linear_grid};
 use crate::linalg::Dense;
 use crate::model::{Estimator, Fitted, Model};

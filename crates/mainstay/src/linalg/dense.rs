@@ -8,7 +8,6 @@ use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::factor::clear_registers;
-use super::stacked::scale;
 use super::storage::Storage;
 use super::vector;
 
@@ -191,34 +190,6 @@ impl Dense {
         out
     }
 
-    /// Adds the lower triangle of the sum of `d[i] x_i x_i'` over `rows` to that of `out`.
-    ///
-    /// Rows are scaled in blocks that stay in cache, so the cost is that of one symmetric product.
-    pub fn add_weighted_gram(&self, rows: std::ops::Range<usize>, d: &[f64], out: &mut Self) {
-        const BLOCK: usize = 256;
-        let mut scaled = Vec::with_capacity(BLOCK * self.ncols);
-        let mut kept = Vec::with_capacity(BLOCK * self.ncols);
-        let mut weights = Vec::with_capacity(BLOCK);
-        let mut rows = rows.filter(|&i| d[i] != 0.0);
-        loop {
-            kept.clear();
-            weights.clear();
-            for i in rows.by_ref().take(BLOCK) {
-                kept.extend_from_slice(self.row(i));
-                weights.push(d[i]);
-            }
-            if kept.is_empty() {
-                return clear_registers();
-            }
-            scaled.resize(kept.len(), 0.0);
-            vector::vectorized!(scale(&kept, self.ncols, weights.chunks(1), &mut scaled));
-            let height = kept.len() / self.ncols;
-            let left = MatRef::from_row_major_slice(&scaled, height, self.ncols);
-            let right = MatRef::from_row_major_slice(&kept, height, self.ncols);
-            add_lower(out, left.transpose(), right);
-        }
-    }
-
     /// The products of the rows from `start` on with `w`. Four rows at a time: their sums do not wait for
     /// each other.
     #[inline(always)]
@@ -338,7 +309,7 @@ pub(super) fn add_gram(out: &mut Dense, rows: MatRef<'_, f64>) {
 }
 
 /// Adds the lower triangle of `left * right` to that of `out`.
-fn add_lower(out: &mut Dense, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
+pub(super) fn add_lower(out: &mut Dense, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
     use triangular::BlockStructure::{Rectangular, TriangularLower};
     triangular::matmul(
         out.view_mut(),
@@ -370,19 +341,5 @@ mod tests {
         assert_eq!(changed.data(), [1.0, 7.0, 3.0, 4.0]);
         assert_eq!(lent.into_data(), ENTRIES);
         assert_eq!(Arc::strong_count(&owner), 1);
-    }
-
-    #[test]
-    fn weighted_gram_equals_the_sum_of_outer_products() {
-        let a = Dense::from_fn(700, 5, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
-        let d: Vec<f64> = (0..700).map(|i| f64::from(i % 5) - 2.0).collect();
-        let gram = a.weighted_gram(&d);
-        for j in 0..5 {
-            for k in 0..5 {
-                let sum: f64 = (0..700).map(|i| d[i] * a[(i, j)] * a[(i, k)]).sum();
-                // Small integers: every partial sum is exact.
-                assert_eq!(gram[(j, k)], sum);
-            }
-        }
     }
 }

@@ -22,6 +22,7 @@ mod row;
 mod stacked;
 mod storage;
 pub mod vector;
+mod weighted_gram;
 
 pub use accurate::{Accurate, ColumnSums, Scores};
 pub use cholesky::Cholesky;

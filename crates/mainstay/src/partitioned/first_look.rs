@@ -3,10 +3,10 @@
 
 use super::ask::FirstAsk;
 use super::block::Block;
-use super::wire::{Reader, Wire, wire};
-use crate::data::Dataset;
+use super::drawn::Drawn;
+use super::wire::{Reader, Wire, damaged, wire};
 use crate::error::{Error, Result};
-use crate::linalg::{Dense, Matrix, Row, vector};
+use crate::linalg::{Matrix, Row, vector};
 
 /// Counts and moments of one class.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,20 +45,6 @@ impl ClassMoments {
     }
 }
 
-/// One row of the sample.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Drawn {
-    /// The rows with the smallest numbers are the sample: it does not depend on how partitions are merged.
-    pub draw: u64,
-    pub label: usize,
-    pub weight: f64,
-    pub values: Vec<f64>,
-    /// Its error: none, a radius, or one semi-axis per column.
-    pub errors: Vec<f64>,
-}
-
-wire!(Drawn { draw, label, weight, values, errors });
-
 /// A number that is not finite.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BadCell {
@@ -88,7 +74,12 @@ pub(crate) struct FirstLook {
     pub bad: Option<BadCell>,
     /// Most rows of the sample, as asked.
     pub sample_rows: usize,
+    /// In the order of the draws.
     pub sample: Vec<Drawn>,
+    /// Values of the rows of the sample, one row after the other: a list for each row would take more memory.
+    pub sample_values: Vec<f64>,
+    /// Their errors, as many for each row as `errors` says.
+    pub sample_spread: Vec<f64>,
 }
 
 wire!(FirstLook {
@@ -102,19 +93,10 @@ wire!(FirstLook {
     highest,
     bad,
     sample_rows,
-    sample
+    sample,
+    sample_values,
+    sample_spread
 });
-
-/// A number for every row that looks random and depends on its place alone (the finaliser of SplitMix64).
-pub(super) fn draw(partition: usize, row: usize) -> u64 {
-    let mut z = (partition as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (row as u64);
-    for factor in [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB] {
-        z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(factor);
-        z ^= z >> 27;
-    }
-    z ^ (z >> 31)
-}
 
 /// Looks at a block for the first time.
 pub(super) fn first_look(block: &Block<'_>, ask: &FirstAsk) -> Result<FirstLook> {
@@ -133,6 +115,8 @@ pub(super) fn first_look(block: &Block<'_>, ask: &FirstAsk) -> Result<FirstLook>
         bad: bad_cell(block),
         sample_rows: ask.sample_rows.min(ask.sample_numbers / columns.max(1)).max(1),
         sample: Vec::new(),
+        sample_values: Vec::new(),
+        sample_spread: Vec::new(),
     };
     if look.bad.is_none() {
         look.take_moments(block);
@@ -215,26 +199,6 @@ impl FirstLook {
         });
     }
 
-    fn take_sample(&mut self, block: &Block<'_>, limit: u64) {
-        let mut drawn: Vec<(u64, usize)> = (0..block.len())
-            .map(|row| (draw(block.partition, row), row))
-            .filter(|&(draw, row)| draw <= limit && block.weight(row) > 0.0)
-            .collect();
-        if drawn.len() > self.sample_rows {
-            drawn.select_nth_unstable(self.sample_rows);
-            drawn.truncate(self.sample_rows);
-        }
-        drawn.sort_unstable();
-        let taken = drawn.into_iter().map(|(draw, row)| {
-            let mut values = vec![0.0; self.columns];
-            block.x.row(block.rows.start + row).add_scaled_to(1.0, &mut values);
-            let at = block.rows.start + row;
-            let errors = block.errors.as_ref().map_or_else(Vec::new, |e| e.row(at).to_vec());
-            Drawn { draw, label: block.labels[row], weight: block.weight(row), values, errors }
-        });
-        self.sample = taken.collect();
-    }
-
     /// Both looks as one. Classes keep the order in which they appear.
     pub(super) fn merge(mut self, next: Self) -> Result<Self> {
         if self.columns != next.columns {
@@ -260,12 +224,24 @@ impl FirstLook {
         }
         self.partitions += next.partitions;
         self.sparse |= next.sparse;
+        self.merge_sample(&next, &place);
         self.bad = self.bad.or(next.bad);
-        let renamed = next.sample.into_iter().map(|d| Drawn { label: place[d.label], ..d });
-        self.sample.extend(renamed);
-        self.sample.sort_by_key(|d| d.draw);
-        self.sample.truncate(self.sample_rows);
         Ok(self)
+    }
+
+    /// Refuses bytes whose parts do not fit together.
+    pub(super) fn check(self) -> Result<Self> {
+        let (rows, classes) = (self.sample.len(), self.names.len());
+        let fits = self.sample_values.len() == rows * self.columns
+            && self.sample_spread.len() == rows * self.errors
+            && self.classes.len() == classes
+            && self.sample.iter().all(|drawn| drawn.label < classes)
+            && self.classes.iter().all(|class| {
+                class.mean.len() == self.columns && class.squares.len() == self.columns
+            })
+            && self.lowest.len() == self.columns
+            && self.highest.len() == self.columns;
+        if fits { Ok(self) } else { Err(damaged("a first look whose parts do not fit together")) }
     }
 
     /// Where the class called `name` stands; at the end, if it is new.
@@ -294,12 +270,6 @@ impl FirstLook {
         Ok(())
     }
 
-    /// Rows with a larger draw are not in the sample of any rows to which these belong.
-    pub(super) fn sample_limit(&self) -> u64 {
-        let last = self.sample.last().filter(|_| self.sample.len() >= self.sample_rows);
-        last.map_or(u64::MAX, |drawn| drawn.draw)
-    }
-
     /// Total rows.
     pub(crate) fn rows(&self) -> usize {
         self.classes.iter().map(|c| c.rows).sum()
@@ -312,29 +282,6 @@ impl FirstLook {
             all.merge(class, *factor);
         }
         all
-    }
-
-    /// The rows of the sample as a matrix.
-    pub(crate) fn sample_matrix(&self) -> Dense {
-        let values = self.sample.iter().flat_map(|d| d.values.iter().copied()).collect();
-        Dense::from_rows(self.sample.len(), self.columns, values)
-    }
-
-    /// The errors of the rows of the sample; none where rows have none.
-    pub(super) fn sample_errors(&self) -> Option<Dense> {
-        let values = self.sample.iter().flat_map(|d| d.errors.iter().copied()).collect();
-        (self.errors > 0).then(|| Dense::from_rows(self.sample.len(), self.errors, values))
-    }
-
-    /// The rows of the sample as a data set; `None` if a class is not among them.
-    pub(crate) fn sample_data(&self) -> Result<Option<Dataset>> {
-        let labels: Vec<usize> = self.sample.iter().map(|d| d.label).collect();
-        if (0..self.names.len()).any(|class| !labels.contains(&class)) {
-            return Ok(None);
-        }
-        let weights = self.sample.iter().map(|d| d.weight).collect();
-        let data = Dataset::new(self.sample_matrix().into(), labels, self.names.len())?;
-        data.with_weights(weights).map(Some)
     }
 
     /// What tells this data set from another: a checkpoint remembers it.

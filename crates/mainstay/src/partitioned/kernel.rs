@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::ask::{BACKTRACK, Counting, PassAsk, Point, Question};
 use super::block::Block;
-use super::first_look::draw;
+use super::drawn::draw;
 use super::message::{Curvature, NearRows, Side, Sums};
 use super::row_terms::{Losses, share, smoothed_sum};
 use super::wire::Symmetric;
@@ -44,8 +44,12 @@ pub(super) fn each_chunk(
     let p = ask.factors.len();
     block.check_known(p, ask.class_factors.len())?;
     let height = (CHUNK_NUMBERS / p.max(1)).clamp(CHUNK_ROWS.0, CHUNK_ROWS.1);
+    // The same memory for all chunks: some allocators give it back each time, and the system clears it anew.
+    let mut room = Vec::new();
     for first in (0..block.len()).step_by(height) {
-        see(&Chunk::new(block, first..block.len().min(first + height), ask)?)?;
+        let chunk = Chunk::new(block, first..block.len().min(first + height), ask, room)?;
+        see(&chunk)?;
+        room = chunk.into_room();
     }
     Ok(())
 }
@@ -103,13 +107,14 @@ struct Terms {
 }
 
 impl Chunk {
-    fn new(block: &Block<'_>, rows: Range<usize>, ask: &PassAsk) -> Result<Self> {
+    /// `room` is memory for its numbers.
+    fn new(block: &Block<'_>, rows: Range<usize>, ask: &PassAsk, room: Vec<f64>) -> Result<Self> {
         let at = block.rows.start + rows.start..block.rows.start + rows.end;
         let labels: Vec<usize> = block.labels[rows.clone()].to_vec();
         let weight = |i: usize| block.weight(i) * ask.class_factors[block.labels[i]];
         let weights = rows.clone().map(weight).collect();
         let z = match &*block.x {
-            Matrix::Dense(x) => Matrix::Dense(standard(x, at.clone(), ask)),
+            Matrix::Dense(x) => Matrix::Dense(standard(x, at.clone(), ask, room)),
             sparse @ Matrix::Sparse(_) => {
                 let rows: Vec<usize> = at.clone().collect();
                 sparse.select_rows(&rows).scale_columns(&ask.factors)
@@ -126,6 +131,14 @@ impl Chunk {
             Thinned { thin: ask.thin, z: z.select_rows(&chosen), rows: chosen }
         });
         Ok(Self { z, labels, weights, errors, thinned })
+    }
+
+    /// Gives the memory of its numbers back.
+    fn into_room(self) -> Vec<f64> {
+        match self.z {
+            Matrix::Dense(z) => z.into_data(),
+            Matrix::Sparse(_) => Vec::new(),
+        }
     }
 
     /// +1 for rows of class `positive`, -1 for others.
@@ -300,18 +313,19 @@ pub(super) fn add_gram(z: &Matrix, weights: &[f64], out: &mut Dense) {
     out[(p, p)] += weights.iter().sum::<f64>();
 }
 
-/// Rows in solver units: $(x - m) t$.
-fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk) -> Dense {
-    let p = x.ncols();
-    let mut data = Vec::with_capacity(rows.len() * p);
-    let height = rows.len();
+/// Rows in solver units, $(x - m) t$, in the memory of `data`.
+fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk, mut data: Vec<f64>) -> Dense {
+    let (p, height) = (x.ncols(), rows.len());
+    let given = &x.data()[rows.start * p..rows.end * p];
+    data.resize(height * p, 0.0);
     vector::vectorized!({
-        for i in rows {
+        let pairs = given.chunks_exact(p.max(1)).zip(data.chunks_exact_mut(p.max(1)));
+        for (row, out) in pairs {
+            let cells = out.iter_mut().zip(row).zip(&ask.factors);
             if ask.means.is_empty() {
-                data.extend(x.row(i).iter().zip(&ask.factors).map(|(x, t)| x * t));
+                cells.for_each(|((out, x), t)| *out = x * t);
             } else {
-                let units = ask.means.iter().zip(&ask.factors);
-                data.extend(x.row(i).iter().zip(units).map(|(x, (m, t))| (x - m) * t));
+                cells.zip(&ask.means).for_each(|(((out, x), t), m)| *out = (x - m) * t);
             }
         }
     });

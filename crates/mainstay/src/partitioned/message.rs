@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
 
 /// Tag and version of a message.
-const TAG: [u8; 8] = *b"msmsg\0\0\x03";
+const TAG: [u8; 8] = *b"msmsg\0\0\x04";
 
 /// The answer of one partition, or of several, to one [`Ask`].
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Message(pub(super) Inner);
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Inner {
-    First(FirstLook),
+    First(Box<FirstLook>),
     /// Of a kernel.
     Kernel(KernelSums),
 }
@@ -26,7 +26,7 @@ pub(super) enum Inner {
 /// the same bits everywhere.
 pub fn look(block: &Block<'_>, ask: &Ask) -> Result<Message> {
     Ok(Message(match &ask.0 {
-        Asked::First(ask) => Inner::First(first_look(block, ask)?),
+        Asked::First(ask) => Inner::First(Box::new(first_look(block, ask)?)),
         Asked::Kernel(ask) => Inner::Kernel(ask.look(block)?),
     }))
 }
@@ -35,7 +35,7 @@ impl Message {
     /// The answer of both parts together. Not commutative: engines merge in the order of the partitions.
     pub fn merge(self, next: Self) -> Result<Self> {
         Ok(Self(match (self.0, next.0) {
-            (Inner::First(a), Inner::First(b)) => Inner::First(a.merge(b)?),
+            (Inner::First(a), Inner::First(b)) => Inner::First(Box::new(a.merge(*b)?)),
             (Inner::Kernel(a), Inner::Kernel(b)) => Inner::Kernel(a.merge(b)?),
             _ => return Err(different()),
         }))
@@ -68,7 +68,7 @@ impl Wire for Inner {
 
     fn get(from: &mut Reader<'_>) -> Result<Self> {
         Ok(match from.byte()? {
-            0 => Self::First(FirstLook::get(from)?),
+            0 => Self::First(Box::new(FirstLook::get(from)?.check()?)),
             1 => Self::Kernel(KernelSums::get(from)?),
             _ => return Err(damaged("an unknown answer")),
         })

@@ -26,6 +26,7 @@ mod block;
 mod certificate;
 mod checkpoint;
 mod continuation;
+mod drawn;
 mod driver;
 mod ellipsoid;
 mod ellipsoid_rows;

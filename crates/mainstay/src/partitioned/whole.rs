@@ -48,7 +48,7 @@ impl<'a> WholeRows<'a> {
     pub fn new(data: &'a Dataset, control: &Control) -> Result<Self> {
         let (rows, len) = (InMemory::without_errors(data), data.len());
         let first = |ask: FirstAsk| match pass(&rows, &Ask(Asked::First(ask)), control)? {
-            Some(Message(Said::First(look))) => Ok(look),
+            Some(Message(Said::First(look))) => Ok(*look),
             _ => Err(misplaced()),
         };
         let ask = FirstAsk::expecting(Some(len));

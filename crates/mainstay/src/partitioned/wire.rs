@@ -12,6 +12,23 @@ pub(super) trait Wire: Sized {
     fn put(&self, out: &mut Vec<u8>);
     /// Reads what [`Wire::put`] wrote.
     fn get(from: &mut Reader<'_>) -> Result<Self>;
+
+    /// Appends values one after the other.
+    fn put_all(values: &[Self], out: &mut Vec<u8>) {
+        for value in values {
+            value.put(out);
+        }
+    }
+
+    /// Reads so many values.
+    fn get_all(count: usize, from: &mut Reader<'_>) -> Result<Vec<Self>> {
+        // Asked for at once: what grows is held twice while it does.
+        let mut out = Vec::with_capacity(count.min(from.0.len() / size_of::<Self>().max(1)));
+        for _ in 0..count {
+            out.push(Self::get(from)?);
+        }
+        Ok(out)
+    }
 }
 
 /// Bytes that are read from the front.
@@ -78,6 +95,20 @@ impl Wire for f64 {
     fn get(from: &mut Reader<'_>) -> Result<Self> {
         Ok(Self::from_le_bytes(from.array()?))
     }
+
+    fn put_all(values: &[Self], out: &mut Vec<u8>) {
+        let start = out.len();
+        out.resize(start + size_of_val(values), 0);
+        let (places, _) = out[start..].as_chunks_mut();
+        for (place, value) in places.iter_mut().zip(values) {
+            *place = value.to_le_bytes();
+        }
+    }
+
+    fn get_all(count: usize, from: &mut Reader<'_>) -> Result<Vec<Self>> {
+        let bytes = from.take(count.saturating_mul(size_of::<Self>()))?;
+        Ok(bytes.as_chunks().0.iter().map(|value| Self::from_le_bytes(*value)).collect())
+    }
 }
 
 impl Wire for u64 {
@@ -130,9 +161,7 @@ impl Wire for String {
 impl<T: Wire> Wire for Vec<T> {
     fn put(&self, out: &mut Vec<u8>) {
         self.len().put(out);
-        for v in self {
-            v.put(out);
-        }
+        T::put_all(self, out);
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self> {
@@ -141,7 +170,7 @@ impl<T: Wire> Wire for Vec<T> {
         if length > from.0.len() {
             return Err(damaged("a list is longer than the message"));
         }
-        (0..length).map(|_| T::get(from)).collect()
+        T::get_all(length, from)
     }
 }
 
@@ -180,7 +209,7 @@ impl Wire for Symmetric {
         let order = self.0.nrows();
         order.put(out);
         for i in 0..order {
-            self.0.row(i)[..=i].iter().for_each(|v| v.put(out));
+            f64::put_all(&self.0.row(i)[..=i], out);
         }
     }
 

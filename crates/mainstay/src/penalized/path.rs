@@ -129,8 +129,8 @@ impl<'a> Fold<'a> {
             let (l1, l2) = self.params.strengths(alpha);
             let tol = self.params.tol.max(PATH_TOL);
             let mut budget = Budget::new(tol, self.params.max_iter, control);
-            let found = task.solve(l1, l2, last.as_ref(), &mut budget)?;
-            let candidate = task.candidate(&found)?;
+            let mut found = task.solve(l1, l2, last.as_ref(), &mut budget)?;
+            let candidate = task.candidate(&mut found)?;
             last = Some(found);
             losses.push(self.loss(&truth, &candidate.weights, candidate.intercept));
         }

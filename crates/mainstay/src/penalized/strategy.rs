@@ -126,11 +126,11 @@ pub(super) fn solve_certified(
         if attempt > 0 {
             proven.enter("stricter");
         }
-        let solution = budget.stage(tol, usize::MAX, |budget| {
+        let mut solution = budget.stage(tol, usize::MAX, |budget| {
             task.solve(problem.l1, problem.l2, last.as_ref(), budget)
         })?;
         task.route(problem.l1, &solution).into_iter().for_each(|name| proven.enter(name));
-        let candidate = task.candidate(&solution)?;
+        let candidate = task.candidate(&mut solution)?;
         let certificate = certify(problem, &candidate);
         proven.offer_primal(certificate.primal, || (candidate.weights, candidate.intercept));
         proven.offer_dual(certificate.dual, || candidate.duals);
@@ -204,9 +204,10 @@ impl Task<'_> {
         Ok(space.lift(self.design, &inner, found, l2))
     }
 
-    /// The solution in the units of the data.
-    pub(super) fn candidate(&self, solution: &Solution) -> Result<Candidate> {
-        let duals = solution.duals.clone();
+    /// The solution in the units of the data. Takes the dual point out of it, which no other fit starts from: rows may be
+    /// many.
+    pub(super) fn candidate(&self, solution: &mut Solution) -> Result<Candidate> {
+        let duals = std::mem::take(&mut solution.duals);
         match solution.by_passes.clone() {
             Some((weights, intercept)) => Ok(Candidate { weights, intercept, duals }),
             None => self.design.candidate(&solution.v, solution.b, duals),
@@ -306,7 +307,8 @@ mod tests {
             let control = Control::new();
             let mut budget = Budget::new(1e-6, 1000, &control);
             let stage = &RIDGE_STAGES[k];
-            let found = (stage.run)(&program, None, &mut budget).and_then(|s| task.candidate(&s));
+            let found =
+                (stage.run)(&program, None, &mut budget).and_then(|mut s| task.candidate(&mut s));
             let loss = loss.get();
             let problem =
                 Problem { x: &x, y: &y, shares: &shares, loss, l1: 0.0, l2, units: &units };

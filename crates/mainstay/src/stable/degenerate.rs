@@ -1,6 +1,7 @@
 //! What a stable fit says about the data: which rows carry it, whether it is the classical fit, and
 //! whether `k` is too small to tell the classes apart.
 
+use super::best_intercept::best_intercept;
 use super::certificate::Dual;
 use super::interior;
 use super::problem::{Hyperplanes, Problem, RowLoss, Target};
@@ -79,7 +80,7 @@ pub(super) fn equals_classical(problem: &Problem<'_>, solution: &mut Solution, t
     {
         let mut other = solution.iterate.hyperplanes.clone();
         other.intercept = vec![0.0];
-        other.intercept[0] = best_intercept(y, problem.scores(&other), problem.weights);
+        other.intercept[0] = best_intercept(y, &problem.scores(&other), problem.weights);
         if classical_objective(problem, &other) - dual <= room {
             solution.certificate.primal = problem.objective(&other);
             solution.iterate.hyperplanes = other;
@@ -94,23 +95,6 @@ fn classical_objective(problem: &Problem<'_>, point: &Hyperplanes) -> f64 {
     let losses = problem.losses_at(point);
     let sum: f64 = losses.iter().zip(problem.weights).map(|(loss, c)| c * loss).sum();
     problem.penalty(point) + problem.scale * sum
-}
-
-/// A minimiser of $\sum c_i \max(0, 1 - y_i (s_i + b))$ over $b$: the derivative changes by $c_i$ at
-/// $b = y_i - s_i$ and starts at minus the weight of the positive rows.
-fn best_intercept(y: &[f64], scores: Vec<f64>, weights: &[f64]) -> f64 {
-    let mut kinks: Vec<(f64, f64)> =
-        y.iter().zip(scores).zip(weights).map(|((y, s), c)| (y - s, *c)).collect();
-    kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let mut slope: f64 =
-        -y.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|r| r.1).sum::<f64>();
-    for (at, weight) in kinks {
-        slope += weight;
-        if slope >= 0.0 {
-            return at;
-        }
-    }
-    0.0
 }
 
 /// Zero weights with their proof, if `k` of a two-class problem is below $k^*$.

@@ -8,6 +8,7 @@
 //! [`certificate`] proves how good an answer is, whoever found it.
 
 mod auto;
+mod best_intercept;
 pub mod certificate;
 mod cutting_plane;
 mod cv;

@@ -28,10 +28,6 @@ fn holey(seed: u64, n: usize, p: usize) -> (Vec<f64>, Vec<f64>) {
     (x, y)
 }
 
-fn everything() -> impl Iterator<Item = (Loss, &'static str)> {
-    LOSSES.into_iter().flat_map(|loss| PENALTIES.into_iter().map(move |penalty| (loss, penalty)))
-}
-
 #[test]
 fn sparse_and_dense_rows_give_the_same_objective() {
     for (n, p) in [(50, 6), (15, 60)] {

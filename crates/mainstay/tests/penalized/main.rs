@@ -176,3 +176,7 @@ fn linear(fitted: &Fitted) -> (Vec<f64>, f64) {
     let Model::Linear(model) = &fitted.model else { panic!("not linear") };
     (model.coef[0].clone(), model.intercept[0])
 }
+
+fn everything() -> impl Iterator<Item = (Loss, &'static str)> {
+    LOSSES.into_iter().flat_map(|loss| PENALTIES.into_iter().map(move |penalty| (loss, penalty)))
+}

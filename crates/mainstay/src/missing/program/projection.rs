@@ -216,7 +216,7 @@ mod tests {
         for zeros in [false, true] {
             let entry = |i: usize, j: usize| {
                 let value = ((i * 31 + j * 17 + i * j) % 23) as f64 / 11.0 - 1.05;
-                if zeros && (i + 2 * j) % 3 != 0 { 0.0 } else { value }
+                if zeros && !(i + 2 * j).is_multiple_of(3) { 0.0 } else { value }
             };
             let x = Matrix::from(Dense::from_fn(n, p, entry));
             let y: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
@@ -247,11 +247,11 @@ mod tests {
             point.run(1e-9);
             let (sigma, tau) = point.into_parts();
             let block = &scaled.blocks[0];
-            for i in 0..n {
+            for (i, sigma) in sigma.into_iter().enumerate() {
                 let of = block.starts[i]..block.starts[i + 1];
-                assert!(tau[of.clone()].iter().all(|t| (0.0..=sigma[i]).contains(t)));
+                assert!(tau[of.clone()].iter().all(|t| (0.0..=sigma).contains(t)));
                 let kept: f64 = of.map(|e| values[block.columns[e] as usize] * tau[e]).sum();
-                assert!(kept >= block.need[i] * sigma[i] - 1e-9, "row {i}: {kept}");
+                assert!(kept >= block.need[i] * sigma - 1e-9, "row {i}: {kept}");
             }
             let mut found = vec![0.0; p];
             for e in 0..tau.len() {

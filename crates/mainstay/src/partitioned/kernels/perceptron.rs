@@ -3,7 +3,7 @@
 use rand::seq::SliceRandom;
 
 use super::super::block::Block;
-use super::super::first_look::draw;
+use super::super::drawn::draw;
 use super::super::wire::{damaged, wire};
 use crate::error::{Error, Result};
 use crate::folds::generator;
