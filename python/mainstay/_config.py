@@ -18,6 +18,8 @@ _REMEDIES = contextvars.ContextVar("mainstay_remedies", default=True)
 def config(*, checkpoint=None, curvature_rows=None, keep="auto", proof=False, remedies=True):
     """Change settings for the fits inside a ``with`` block.
 
+    Settings that are not given have their defaults inside the block, also within another block.
+
     Parameters
     ----------
     checkpoint : str, path-like or None, default=None
@@ -43,7 +45,9 @@ def config(*, checkpoint=None, curvature_rows=None, keep="auto", proof=False, re
         Whether a fit that calls all rows one class tries what helps (other class weights, another
         `k`, `kappa`, `budget`, ...) before its warning names it: up to six more fits to the same
         rows. Switch it off where many such fits are expected, as in a search over parameters; the
-        warning then names what helps this method in general. It never changes a model.
+        warning then names what helps this method in general. It never changes a model. Like all of
+        these settings it holds in the calling thread: a search that is to use it needs
+        ``n_jobs=None``.
 
     Returns
     -------

@@ -309,9 +309,14 @@ def _array_blocks(name, array, many):
     """Blocks of an array, or as many Nones."""
     if array is None:
         return [None] * many
-    blocks = array.to_delayed().ravel().tolist()
-    graph = dict(blocks[0].dask)
-    if any(block.key not in graph for block in blocks):
+    for optimized in (True, False):
+        # Optimised, an array that lies with the workers (`persist`) has no blocks in this Dask.
+        blocks = array.to_delayed(optimize_graph=optimized).ravel().tolist()
+        graph = dict(blocks[0].dask)
+        lost = any(block.key not in graph for block in blocks)
+        if not lost:
+            break
+    if lost:
         raise ValueError(
             f"Dask has lost blocks of `{name}` (arrays made from columns of a frame that was read "
             'from files: dask#12193); fit the frame itself, as in fit(frame, "label"), or call '

@@ -19,7 +19,7 @@ class ParquetRows:
     """Columns of Parquet files as arrays: numbers, labels, weights and errors."""
 
     def __init__(self, pieces, names):
-        """``pieces`` are files with their row groups, or None for all of a file.
+        """``pieces`` are files with their row groups, or None for all of a file, and their index.
 
         ``names`` are columns of features, of the label, of weights and of errors, as
         `_dask._arrays` takes them.
@@ -39,16 +39,21 @@ class ParquetRows:
 
         with contextlib.ExitStack() as stack:
             files = []
-            for path, groups in self.pieces:
+            for path, groups, _ in self.pieces:
                 file = stack.enter_context(pq.ParquetFile(path))
                 chosen = range(file.num_row_groups) if groups is None else groups
                 files.append((file, list(chosen)))
+                if self._types(file) != self._types(files[0][0]):
+                    raise TypeError(f"{path}: other types than in the first file")
             return self._filled(files)
+
+    def _types(self, file):
+        return [file.schema_arrow.field(name).type for name in _wanted(self.names)]
 
     def _filled(self, files):
         """Arrays of the row groups of files, of which some rows are held at a time."""
         columns, label, weight, errors = self.names
-        wanted = [*columns, label, *([] if weight is None else [weight]), *(errors or [])]
+        wanted = _wanted(self.names)
         rows = sum(file.metadata.row_group(i).num_rows for file, groups in files for i in groups)
         X = np.empty((rows, len(columns)))
         weights = None if weight is None else np.empty((rows, 1))
@@ -65,6 +70,12 @@ class ParquetRows:
                 at = part.stop
         y = np.concatenate(labels) if labels else np.zeros(0, dtype=np.int64)
         return X, y, None if weights is None else weights.ravel(), spread
+
+
+def _wanted(names):
+    """List all columns that are read."""
+    columns, label, weight, errors = names
+    return [*columns, label, *([] if weight is None else [weight]), *(errors or [])]
 
 
 def _fill(out, batch, names):
@@ -128,9 +139,8 @@ def parquet_rows(task, arrays, names):
 
 def _found(frame, names):
     columns, label, weight, errors = names
-    wanted = [*columns, label, *([] if weight is None else [weight]), *(errors or [])]
     pieces = frame[label][0]
-    if any(frame[name][0] != pieces for name in wanted):
+    if any(frame[name][0] != pieces for name in _wanted(names)):
         return None
     inside = [frame[name][1] for name in columns]
     others = [None if name is None else frame[name][1] for name in (label, weight)]
@@ -146,7 +156,7 @@ def _followed(tasks, given):
         raise _OtherError
     if _name(type(task.func)) == "dask.dataframe.io.parquet.core.ParquetFunctionWrapper":
         return _read(task.func, *args)
-    if what == "dask.dataframe.dispatch.concat":
+    if what == "dask.dataframe.dispatch.concat" and len(args) == 1:
         return _joined([_followed({}, part) for part in args[0].args])
     if task.func is operator.getitem:
         frame, chosen = _followed(tasks, args[0]), args[1]
@@ -200,7 +210,10 @@ def _read(reader, part):
     hive = dataset.get("partitioning") in (None, "hive") and dataset.keys() <= _DATASET
     if not (known and local and arrow and hive and reader.dtype_backend is None):
         raise _OtherError
-    pieces = tuple(_piece(**some) for some in (part if isinstance(part, list) else [part]))
+    # Columns of the same file under another index are put together by that index, not by place.
+    index = tuple(reader.index or ())
+    parts = part if isinstance(part, list) else [part]
+    pieces = tuple((*_piece(**some), index) for some in parts)
     return {name: (pieces, name) for name in reader.columns}
 
 

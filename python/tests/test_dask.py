@@ -137,6 +137,20 @@ def test_lost_blocks_are_told():
         PenalizedClassifier(alpha=0.1).fit(X, lost)
 
 
+def test_arrays_that_lie_with_the_workers_are_fitted():
+    X, y = rows()
+    options = {"n_workers": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        blocks = da.from_array(X, chunks=(1000, -1)).persist()
+        labels = da.from_array(y, chunks=1000)
+        models = [
+            PenalizedClassifier(alpha=1e-2).fit(blocks, some) for some in (labels, labels.persist())
+        ]
+    plain = PenalizedClassifier(alpha=1e-2).fit(X, y)
+    for model in models:
+        agree(model, plain)
+
+
 def test_weights_and_unknown_lengths():
     data = frame().assign(w=lambda d: np.arange(len(d)) % 3)
     ddf = dd.from_pandas(data, npartitions=6)

@@ -12,7 +12,8 @@ dd = pytest.importorskip("dask.dataframe")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from mainstay import PenalizedClassifier, _dask  # noqa: E402
+from mainstay import PenalizedClassifier, _dask, _dask_parquet  # noqa: E402
+from mainstay._dask_parquet import ParquetRows  # noqa: E402
 from mainstay._dask_recipes import Recipe  # noqa: E402
 
 ROWS = 900
@@ -134,6 +135,37 @@ def test_only_columns_of_files_are_read_so(folder, tmp_path_factory):
     model = PenalizedClassifier(alpha=1e-2).fit(some, "code")
     again = PenalizedClassifier(alpha=1e-2).fit(memory[NUMBERS].astype(float), memory.code)
     assert model.objective_ == pytest.approx(again.objective_, rel=1e-5)
+
+
+def test_columns_under_another_index_are_put_together_by_dask(tmp_path):
+    """Dask aligns them by that index, which is not the order of the file."""
+    rows = table(0)
+    rows["id"] = np.random.default_rng(1).permutation(ROWS)
+    rows.to_parquet(tmp_path / "rows.parquet", index=False)
+    X = dd.read_parquet(tmp_path, index="id")[["a", "b"]]
+    y = dd.read_parquet(tmp_path, index=False).code
+    by_index = X.assign(code=y).compute()
+    model = PenalizedClassifier(alpha=1e-2).fit(X, y)
+    other = PenalizedClassifier(alpha=1e-2).fit(by_index[["a", "b"]].astype(float), by_index.code)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-3, atol=1e-6)
+    apart = PenalizedClassifier(alpha=1e-2).fit(rows[["a", "b"]].astype(float), rows.code)
+    assert not np.allclose(model.coef_, apart.coef_, rtol=0.1)
+
+
+def test_files_of_other_types_are_left_to_dask(tmp_path):
+    numbers, flags = tmp_path / "0.parquet", tmp_path / "1.parquet"
+    table(0)[["a", "code"]].to_parquet(numbers)
+    table(1)[["a", "flag"]].rename(columns={"flag": "code"}).to_parquet(flags)
+    for second, whole in ((numbers, True), (flags, False)):
+        pieces = ((str(numbers), None, ()), (str(second), None, ()))
+        found = ParquetRows(pieces, (["a"], "code", None, None))()
+        assert (found is not None) == whole
+
+
+def test_batches_are_joined_where_a_group_has_many_rows(folder, monkeypatch):
+    monkeypatch.setattr(_dask_parquet, "_BATCH", 64)
+    for recipe in parts(dd.read_parquet(folder)[[*NUMBERS, "label"]], "label"):
+        assert_same(recipe)
 
 
 CLUSTER = """

@@ -86,7 +86,7 @@ pub(crate) struct Fit {
     /// Give a method without probabilities some, learned on held-out parts of the rows (as --set calibrate=true)
     #[arg(long)]
     pub(crate) calibrate: bool,
-    /// Where to write the training rows by how probably their label is wrong; `mainstay audit` says more
+    /// Where to write the training rows, the most suspicious label first; `mainstay audit` says more
     #[arg(long, value_name = "FILE")]
     pub(crate) suspects: Option<PathBuf>,
     #[command(flatten)]

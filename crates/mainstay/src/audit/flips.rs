@@ -179,6 +179,7 @@ impl Rows<'_> {
 
     /// Minus the logarithm of likelihood and prior, its gradient and the information matrix.
     pub(super) fn expand(&self, at: &Parameters) -> (f64, Vec<f64>, Dense) {
+        // Long because value, gradient and information are sums over the same terms of a row.
         let (r0, r1) = (rate(at[0]), rate(at[1]));
         let slope = exponential(at[2]);
         let kept = 1.0 - r0 - r1;
@@ -216,7 +217,12 @@ impl Rows<'_> {
                 }
             }
             RateRule::Any => {}
-            RateRule::Zero => gradient[..2].fill(0.0),
+            RateRule::Zero => {
+                gradient[..2].fill(0.0);
+                for (j, k) in [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1)] {
+                    information[(j, k)] = 0.0;
+                }
+            }
         }
         let SlopePrior { centre, spread } = self.slope;
         let off = (at[2] - centre) / (spread * spread);

@@ -6,6 +6,7 @@ use super::flips::{RateRule, Rows, deviation};
 use super::outcome::Estimate;
 use super::posterior::{ODD, Posterior};
 use super::scores::{Curves, each_label};
+use crate::control::Control;
 use crate::error::Result;
 use crate::folds::generator;
 use crate::linalg::Dense;
@@ -32,13 +33,19 @@ impl Counting<'_> {
     ///
     /// The upper end is divided by what the count rose for each planted flip (`responses`), and is at most half the rows. The lower end is 0
     /// where labels without a single wrong one could look the same.
-    pub(super) fn estimate(&self, responses: &[f64], seed: u64) -> Result<Estimate> {
+    pub(super) fn estimate(
+        &self,
+        responses: &[f64],
+        seed: u64,
+        control: &Control,
+    ) -> Result<Estimate> {
         let count: f64 = self.curves.wrong(self.scores, self.labels).iter().sum();
         let all = self.posteriors()?;
         let mut rng = generator(seed ^ 0x6175_6469_7400);
         let half = 0.5 * self.labels.len() as f64;
         let (mut numbers, mut raised) = (Vec::with_capacity(DRAWS), Vec::with_capacity(DRAWS));
         for _ in 0..DRAWS {
+            control.check()?;
             let number = self.redraw(&all, &mut rng);
             numbers.push(number);
             raised.push((number / seen(responses, &mut rng)).min(half));
@@ -130,7 +137,9 @@ mod tests {
     fn estimate(scores: &Scores, labels: &[usize], response: f64) -> Estimate {
         let mean = scores.mean();
         let curves = scores.curves(&mean, labels).unwrap();
-        Counting { scores: &mean, labels, curves: &curves }.estimate(&[response; 2], 0).unwrap()
+        Counting { scores: &mean, labels, curves: &curves }
+            .estimate(&[response; 2], 0, &Control::new())
+            .unwrap()
     }
 
     /// The test errs in one clean sample of forty at most; three of twenty would be a chance of one in a hundred.

@@ -139,11 +139,17 @@ impl AuditPlan {
             let scores = Scores::new(estimator, data, splits, control, &done)?;
             let dose = (self.planted, self.level);
             let rounds = plant(estimator, data, dose, splits, control, &done)?;
-            self.conclude(&scores, &rounds, data)
+            self.conclude(&scores, &rounds, data, control)
         })
     }
 
-    fn conclude(&self, scores: &Scores, rounds: &[Round], data: &Dataset) -> Result<Audit> {
+    fn conclude(
+        &self,
+        scores: &Scores,
+        rounds: &[Round],
+        data: &Dataset,
+        control: &Control,
+    ) -> Result<Audit> {
         let labels = data.labels();
         let mean = scores.mean();
         let curves = scores.curves(&mean, labels)?;
@@ -153,8 +159,8 @@ impl AuditPlan {
         // Where nothing is flagged, the row at the top says what would have been.
         let bar = wrong[order[flagged.saturating_sub(1)]];
         let responses = responses(scores, rounds, labels)?;
-        let estimate =
-            Counting { scores: &mean, labels, curves: &curves }.estimate(&responses, self.seed)?;
+        let estimate = Counting { scores: &mean, labels, curves: &curves }
+            .estimate(&responses, self.seed, control)?;
         let found = recall(rounds, bar);
         let response = responses.iter().sum::<f64>() / responses.len() as f64;
         let planted = Planted {

@@ -132,7 +132,8 @@ impl ConicSvcCv {
         }
     }
 
-    /// Answers on all rows, from which the fits to those of the `splits` start; none where fits cannot use them.
+    /// Answers on all rows, from which the fits to those of the `splits` start; none where fits cannot use them, or may end by
+    /// `max_iter` before they have left what held-out rows say.
     fn guide(
         &self,
         one: &ConicSvc,
@@ -145,7 +146,8 @@ impl ConicSvcCv {
         let columns = data.n_features() + usize::from(self.params.fit_intercept);
         let open = |k: &usize| kappas[*k] > 0.0 && kappas[*k] < 1.0;
         let mut chosen: Vec<usize> = (0..kappas.len()).filter(open).collect();
-        if self.params.kernel != KernelKind::Linear || is_crowded(rows, columns) {
+        let short = self.params.max_iter < ConicParams::default().max_iter;
+        if self.params.kernel != KernelKind::Linear || is_crowded(rows, columns) || short {
             return Ok(None);
         }
         if chosen.len() > FEW_KAPPAS {
@@ -153,7 +155,7 @@ impl ConicSvcCv {
             chosen.truncate(1);
         }
         let quiet = control.without_progress();
-        match Guide::new(one.params(), data, (&kappas, &chosen), &quiet) {
+        match control.install(|| Guide::new(one.params(), data, (&kappas, &chosen), &quiet)) {
             Ok(guide) => Ok(Some(guide)),
             Err(Error::Interrupted) => Err(Error::Interrupted),
             // What is wrong with the rows will be said where it matters.
@@ -311,5 +313,9 @@ mod tests {
             let cv = ConicCvParams { kernel, ..Default::default() }.check().unwrap();
             assert!(cv.guide(&cv.one, &data, &splits, &Control::new()).unwrap().is_none());
         }
+        // Few steps might leave folds at the answer on all rows, which knows the held-out ones.
+        let data = make_outliers(90, 8, 0.5, Outliers::Spread, 0.1, 0).unwrap();
+        let cv = ConicCvParams { max_iter: 5, ..Default::default() }.check().unwrap();
+        assert!(cv.guide(&cv.one, &data, &splits, &Control::new()).unwrap().is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Whole paths of budgets, each fit started from what the ones before it predict.
 
-use super::newton::{Kept, objective};
+use super::newton::{FactorCache, objective};
 use super::problem::{Form, Hyperplane, Rows};
 use super::strategy::{Solution, Task, Warm, leading, solve_warm};
 use crate::control::Control;
@@ -19,7 +19,7 @@ const FAR: f64 = 2.0;
 type Place = (f64, Hyperplane);
 
 /// What is solved along a path.
-pub(super) struct Course<'a> {
+pub(super) struct PathProblem<'a> {
     pub rows: Rows<'a>,
     /// Budgets $\kappa\sum c_i$.
     pub targets: Vec<f64>,
@@ -29,25 +29,26 @@ pub(super) struct Course<'a> {
     pub guides: Vec<Option<Hyperplane>>,
 }
 
-/// Solves for every budget of `course`, from the largest to the smallest, each from what the last ones predict (or from its
+/// Solves for every budget of `problem`, from the largest to the smallest, each from what the last ones predict (or from its
 /// guide, if that is better) and with all of `budget`; answers are in the order given.
 pub(super) fn solve_path(
-    course: &Course<'_>,
+    problem: &PathProblem<'_>,
     budget: &Budget<'_>,
     control: &Control,
 ) -> Result<Vec<Solution>> {
-    let Course { rows, targets, floor, guides } = course;
+    let PathProblem { rows, targets, floor, guides } = problem;
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.sort_by(|&i, &j| targets[j].total_cmp(&targets[i]));
     let mut found: Vec<Option<Solution>> = vec![None; targets.len()];
     let mut places: Vec<Place> = Vec::with_capacity(HISTORY + 1);
-    let mut kept = if targets.len() > 1 { Kept::along_a_path() } else { Kept::default() };
+    let mut cache =
+        if targets.len() > 1 { FactorCache::along_a_path() } else { FactorCache::default() };
     for (done, &i) in order.iter().enumerate() {
         let target = targets[i];
         let task = Task { rows: *rows, form: Form::Budget(target), floor: *floor };
         let guide = guides.get(i).cloned().flatten();
         let plane = better(&task, predict(target, &places), guide);
-        let warm = Warm { plane, kept: &mut kept };
+        let warm = Warm { plane, cache: &mut cache };
         let solution = solve_warm(&task, warm, &mut budget.clone())?;
         let Hyperplane { w, factor } = &solution.plane;
         if factor.nrows() > 0 && target > 0.0 {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::estimator::{ConicParams, Gamma, GammaRule, KernelKind, check_kappa, check_precomputed};
-use super::path::{Course, solve_path};
+use super::path::{PathProblem, solve_path};
 use super::problem::{Form, Hyperplane, Rows};
 use super::space::{Space, first_rows};
 use super::strategy::Solution;
@@ -120,11 +120,11 @@ impl Setup {
             let class = self.place(binary.positive);
             let guides = guide.map_or_else(Vec::new, |guide| guide.starts(&self.space, class));
             let targets = kappas.iter().map(|k| k * self.total).collect();
-            let course = Course { rows, targets, floor: self.space.floor(), guides };
-            let found = solve_path(&course, &self.budget(control), one_path)?;
+            let problem = PathProblem { rows, targets, floor: self.space.floor(), guides };
+            let found = solve_path(&problem, &self.budget(control), one_path)?;
             let one =
                 |(found, target): (&Solution, &f64)| finish(&rows, Form::Budget(*target), found);
-            found.par_iter().zip(&course.targets).map(one).collect()
+            found.par_iter().zip(&problem.targets).map(one).collect()
         })?;
         Ok((0..kappas.len()).map(|k| paths.iter().map(|path| path[k].clone()).collect()).collect())
     }

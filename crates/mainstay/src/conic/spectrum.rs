@@ -2,7 +2,7 @@
 
 use super::problem::{Dual, Form, RowTerms, Rows};
 use crate::error::Result;
-use crate::linalg::{Cholesky, Dense, SymmetricEigen, thin_qr, vector};
+use crate::linalg::{Dense, PanelCholesky, SymmetricEigen, thin_qr, vector};
 
 /// How far below 1 the largest eigenvalue of $\sum g_i x_i x_i^\top$ is pushed: the bound loses in
 /// proportion, rounding is lost in inverse proportion, so all are tried.
@@ -114,19 +114,19 @@ pub(super) fn glance(
         let b: Vec<f64> = sums.hx.iter().zip(&sums.gx).map(|(h, g)| k * h - k2 * g).collect();
         let value =
             2.0 * k * sums.h - k2 * sums.g - paid(price, form) - vector::dot(&b, &root.solve(&b));
-        if best.is_none_or(|(lower, _)| value > lower) {
+        if value.is_finite() && best.is_none_or(|(lower, _)| value > lower) {
             best = Some((value, k));
         }
         if value >= wanted.enough {
             break;
         }
     }
-    Ok(best.filter(|(lower, _)| lower.is_finite()))
+    Ok(best)
 }
 
 /// The factor of $I - k^2 G$, if that is positive definite.
-fn without(gram: &Dense, k2: f64) -> Option<Cholesky> {
-    Cholesky::from_columns(gram.nrows(), |j, column| {
+fn without(gram: &Dense, k2: f64) -> Option<PanelCholesky> {
+    PanelCholesky::from_columns(gram.nrows(), |j, column| {
         column.iter_mut().zip(&gram.row(j)[j..]).for_each(|(v, g)| *v = -k2 * g);
         column[0] += 1.0;
     })

@@ -9,7 +9,7 @@
 //! | all others | low-rank newton, again from another start, then interior point |
 
 use super::interior::interior_point;
-use super::newton::{Kept, Start, is_wide, newton};
+use super::newton::{FactorCache, Start, is_wide, newton};
 use super::problem::{Dual, Form, Hyperplane, Rows};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, SymmetricEigen, vector};
@@ -60,7 +60,7 @@ type Proven = Bracket<Hyperplane, Dual>;
 /// What earlier fits leave: a hyperplane to start from, and what their steps kept.
 pub(super) struct Warm<'a> {
     pub plane: Option<Hyperplane>,
-    pub kept: &'a mut Kept,
+    pub cache: &'a mut FactorCache,
 }
 
 /// A solver with its name in the route.
@@ -79,7 +79,7 @@ const NEWTON: Stage = ("low-rank newton", |task, warm, budget| {
     let tol = budget.tol();
     let start = warm.plane.map_or(Start::Cold { ample: !few_rows(&task.rows) }, Start::At);
     budget.stage(tol, NEWTON_ITERATIONS, |budget| {
-        newton(&task.rows, task.form, start, task.floor, budget, warm.kept)
+        newton(&task.rows, task.form, start, task.floor, budget, warm.cache)
     })
 });
 const NEWTON_AGAIN: Stage = ("low-rank newton, other start", |task, warm, budget| {
@@ -88,7 +88,7 @@ const NEWTON_AGAIN: Stage = ("low-rank newton, other start", |task, warm, budget
     let few = few_rows(&task.rows);
     let start = Start::Cold { ample: if warm.plane.is_none() { few } else { !few } };
     budget.stage(tol, SECOND_ITERATIONS, |budget| {
-        newton(&task.rows, task.form, start, task.floor, budget, &mut Kept::default())
+        newton(&task.rows, task.form, start, task.floor, budget, &mut FactorCache::default())
     })
 });
 const INTERIOR: Stage =
@@ -172,7 +172,7 @@ fn rayleigh(rows: &Rows<'_>) -> f64 {
 
 /// Solves one problem, from nothing.
 pub(super) fn solve(task: &Task<'_>, budget: &mut Budget<'_>) -> Result<Solution> {
-    solve_warm(task, Warm { plane: None, kept: &mut Kept::default() }, budget)
+    solve_warm(task, Warm { plane: None, cache: &mut FactorCache::default() }, budget)
 }
 
 /// Solves one problem.
@@ -181,12 +181,12 @@ pub(super) fn solve_warm(
     warm: Warm<'_>,
     budget: &mut Budget<'_>,
 ) -> Result<Solution> {
-    let Warm { plane, kept } = warm;
+    let Warm { plane, cache } = warm;
     let mut proven = Proven::new();
     let before = budget.spent();
     for (name, run) in plan(task)? {
         proven.enter(name);
-        proven.absorb(run(task, Warm { plane: plane.clone(), kept: &mut *kept }, budget)?);
+        proven.absorb(run(task, Warm { plane: plane.clone(), cache: &mut *cache }, budget)?);
         if proven.gap(task.floor) <= budget.tol() || budget.left() == 0 {
             break;
         }
@@ -350,9 +350,11 @@ mod tests {
         for form in [Form::Budget(27.0), Form::Budget(1.5), Form::Price(1.0)] {
             let task = Task { rows, form, floor: 1.0 };
             let mut budget = Budget::new(1e-7, 200, &control);
-            let Ok(by_newton) =
-                (NEWTON.1)(&task, Warm { plane: None, kept: &mut Kept::default() }, &mut budget)
-            else {
+            let Ok(by_newton) = (NEWTON.1)(
+                &task,
+                Warm { plane: None, cache: &mut FactorCache::default() },
+                &mut budget,
+            ) else {
                 unreachable!("finite numbers");
             };
             let Ok(by_interior) = interior_point(&rows, form, 1.0, &mut budget) else {

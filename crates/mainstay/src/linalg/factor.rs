@@ -6,25 +6,104 @@ use faer::linalg::cholesky::llt::factor::{
 };
 use faer::linalg::householder;
 use faer::linalg::solvers::{PartialPivLu, Qr, SolveCore};
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
 use faer::{Conj, Mat, MatMut, Par, Side, Spec};
 
-use super::{Cholesky, Dense};
+use super::Dense;
 use crate::error::{Error, Result};
 
 /// Leaves the vector registers as the rest of the program expects them (decision 0011).
 ///
 /// The kernels behind a matrix product end without `vzeroupper`; until one is executed every
 /// scalar instruction compiled for plain x86-64, `exp` and `ln` above all, runs several times slower
-/// (measured: a logistic fit took four times as long). A factorisation of order one by faer executes it
+/// (measured: a logistic fit took four times as long). A factorisation of order one executes it
 /// and costs next to nothing; an intrinsic would need unsafe code.
 pub(super) fn clear_registers() {
-    let mut one = Mat::<f64>::identity(1, 1);
-    let scratch = cholesky_in_place_scratch::<f64>(1, Par::Seq, Spec::default());
-    let mut memory = MemBuffer::new(scratch);
-    let stack = MemStack::new(&mut memory);
-    let (regularised, params) = (LltRegularization::default(), Spec::default());
-    let done = cholesky_in_place(one.as_mut(), regularised, Par::Seq, stack, params);
-    std::hint::black_box(done.is_ok());
+    std::hint::black_box(Cholesky::new(&Dense::identity(1)));
+}
+
+/// Cholesky factor of a symmetric positive definite matrix.
+///
+/// Only the lower triangle of what it holds is the factor.
+#[derive(Debug, Clone)]
+pub struct Cholesky(Mat<f64>);
+
+impl Cholesky {
+    /// Factors `a` (its lower triangle is read); `None` if it is not numerically positive definite.
+    pub fn new(a: &Dense) -> Option<Self> {
+        let mut lower = Mat::zeros(a.nrows(), a.nrows());
+        lower.copy_from_triangular_lower(a.view());
+        Self::of(a, lower)
+    }
+
+    /// [`Cholesky::new`] of a matrix with both triangles filled alike: the copy is one of whole rows, which are columns.
+    pub fn symmetric(a: &Dense) -> Option<Self> {
+        let mut whole = Mat::zeros(a.nrows(), a.nrows());
+        whole.as_mut().copy_from(a.view().transpose());
+        Self::of(a, whole)
+    }
+
+    /// Factors `copy`, which is that of `a`, in place.
+    fn of(a: &Dense, mut copy: Mat<f64>) -> Option<Self> {
+        if a.data().iter().any(|v| !v.is_finite()) {
+            return None;
+        }
+        let scratch = cholesky_in_place_scratch::<f64>(a.nrows(), Par::Seq, Spec::default());
+        let mut memory = MemBuffer::new(scratch);
+        let stack = MemStack::new(&mut memory);
+        let (regularised, params) = (LltRegularization::default(), Spec::default());
+        cholesky_in_place(copy.as_mut(), regularised, Par::Seq, stack, params).ok()?;
+        Some(Self(copy))
+    }
+
+    /// Overwrites `b` with the solution of `a x = b`.
+    pub fn solve_in_place(&self, b: &mut [f64]) {
+        let rows = b.len();
+        self.solve_columns(MatMut::from_column_major_slice_mut(b, rows, 1));
+    }
+
+    fn solve_columns(&self, mut b: MatMut<'_, f64>) {
+        solve_lower_triangular_in_place(self.0.as_ref(), b.as_mut(), Par::Seq);
+        solve_upper_triangular_in_place(self.0.transpose(), b, Par::Seq);
+    }
+
+    /// Solves `a x = b`.
+    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
+        let mut x = b.to_vec();
+        self.solve_in_place(&mut x);
+        x
+    }
+
+    /// Solves `a X = B`.
+    #[must_use]
+    pub fn solve_matrix(&self, b: &Dense) -> Dense {
+        let mut x = b.clone();
+        self.solve_columns(x.view_mut());
+        x
+    }
+
+    /// `l^-1 d l^-T` for symmetric `d`, with `a = l l'`: `d` seen in the metric of `a`.
+    #[must_use]
+    pub fn whiten(&self, d: &Dense) -> Dense {
+        let mut half = d.clone();
+        solve_lower_triangular_in_place(self.0.as_ref(), half.view_mut(), Par::Seq);
+        let mut whole = half.transpose();
+        solve_lower_triangular_in_place(self.0.as_ref(), whole.view_mut(), Par::Seq);
+        whole
+    }
+
+    /// The lower triangular factor; entries above the diagonal are zero.
+    pub fn lower(&self) -> Dense {
+        let l = self.0.as_ref();
+        let n = l.nrows();
+        let mut out = Dense::zeros(n, n);
+        for i in 0..n {
+            out.row_mut(i)[..=i].iter_mut().zip(l.row(i).iter()).for_each(|(o, v)| *o = *v);
+        }
+        out
+    }
 }
 
 /// LU factors of a square matrix, rows exchanged for stability.

@@ -1,11 +1,10 @@
 //! Vectors, rows (dense and sparse) and factorisations. All arithmetic is `f64`.
 //!
-//! The factorisations are faer's; they are wrapped in functions on [`Dense`] so that the rest of
+//! The factorisations are faer's (but one, [`PanelCholesky`]); they are wrapped in functions on [`Dense`] so that the rest of
 //! the crate compiles none of faer's generics and always runs them on one thread (parallelism
 //! lives in the outer loops, which keeps results independent of the number of threads).
 
 mod accurate;
-mod cholesky;
 mod compensated;
 mod csr;
 mod dense;
@@ -15,6 +14,7 @@ mod gram;
 mod growing;
 mod low_rank;
 mod matrix;
+mod panel_cholesky;
 mod pivoted;
 mod products;
 mod ranges;
@@ -25,15 +25,15 @@ pub mod vector;
 mod weighted_gram;
 
 pub use accurate::{Accurate, ColumnSums, Scores};
-pub use cholesky::Cholesky;
 pub use compensated::Compensated;
 pub use csr::Csr;
 pub use dense::Dense;
-pub use factor::{Lq, Lu, Svd, SymmetricEigen, psd_factor, qr_triangle, thin_qr};
+pub use factor::{Cholesky, Lq, Lu, Svd, SymmetricEigen, psd_factor, qr_triangle, thin_qr};
 pub use gram::GramSum;
 pub use growing::GrowingCholesky;
 pub use low_rank::DiagonalPlusRows;
 pub use matrix::Matrix;
+pub use panel_cholesky::PanelCholesky;
 pub use pivoted::PivotedCholesky;
 pub use ranges::ColumnRanges;
 pub use row::Row;

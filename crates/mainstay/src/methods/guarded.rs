@@ -62,6 +62,7 @@ impl Guarded {
         data: &Dataset,
         trying: Option<&Control>,
     ) -> Result<Fitted> {
+        // Long because what was said, found and tried decide together what is told.
         if let Err(problem) = fitted.model.validate() {
             let text = format!("the fitted model: {problem}; rescale the features");
             return Err(Error::Numerical(text));
@@ -82,7 +83,7 @@ impl Guarded {
             (Some(at), Some(found)) => {
                 // A remedy that was tried takes the place of what the method advises untried.
                 let said = fitted.warnings[at].as_str();
-                let untried = said.find("try ").and_then(|at| said[..at].rfind("; "));
+                let untried = said.find("; try ").or_else(|| said.find(": try "));
                 let kept = match untried {
                     Some(end) if found.starts_with("try ") => &said[..end],
                     _ => said,

@@ -117,7 +117,9 @@ fn solve_program(
     };
     let wide = entries == Entries::All && very_wide(problem) && budget.tol() >= LOOSE;
     let mut point = start(units);
-    if !(wide && point.bend(problem, budget)?) {
+    let proved = wide && point.bend(problem, budget)?;
+    // Where bent steps have spent the budget their best weights are the answer.
+    if !proved && budget.left() > 0 {
         if wide {
             point = start(Units::new(problem)?);
         }

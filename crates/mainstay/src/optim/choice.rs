@@ -55,7 +55,7 @@ impl Scoring {
     }
 
     /// How good `scores` (one column, or one for each class) are, each row counting as often as its weight says; `None`
-    /// where the rows cannot tell (an area under the curve needs both classes).
+    /// where the rows cannot tell: an area under the curve and balanced accuracy need rows of two classes.
     pub fn of(self, truth: &[usize], scores: Dense, weights: Option<&[f64]>) -> Option<f64> {
         let n_classes = scores.ncols().max(2);
         let predicted = choose(&scores);
@@ -63,7 +63,11 @@ impl Scoring {
         let judged = weigh(Judged::new(truth, n_classes, &made).ok()?, weights)?;
         match self {
             Self::Accuracy => Metric::Accuracy.of(&judged).ok(),
-            Self::BalancedAccuracy => Metric::BalancedAccuracy.of(&judged).ok(),
+            // The recall of the only class there is would be won by a constant answer.
+            Self::BalancedAccuracy => {
+                let several = truth.windows(2).any(|pair| pair[0] != pair[1]);
+                several.then(|| Metric::BalancedAccuracy.of(&judged).ok()).flatten()
+            }
             Self::RocAuc if n_classes == 2 => Metric::Auc.of(&judged).ok(),
             // Classes that are absent here say nothing.
             Self::RocAuc => {
@@ -109,7 +113,7 @@ impl Collapsed {
 
 /// Why no candidate has a score.
 pub(crate) fn nothing_scored() -> Error {
-    let text = "no setting could be scored: held-out rows are of one class; use fewer folds or another scoring";
+    let text = "no setting could be scored: held-out rows are of one class, or scores are not numbers; use fewer folds or another scoring";
     Error::BadData(text.into())
 }
 

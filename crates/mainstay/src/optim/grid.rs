@@ -59,6 +59,11 @@ pub struct Scores {
     deviations: Vec<f64>,
 }
 
+/// Whether a split has a say: where nothing could be scored, as on held-out rows of one class, it has none.
+fn telling(scores: &[f64]) -> bool {
+    scores.iter().any(|score| !score.is_nan())
+}
+
 impl Scores {
     /// Judges all candidates on every split, in parallel over splits.
     ///
@@ -88,10 +93,10 @@ impl Scores {
                            different rows of each";
             return Err(Error::BadData(message.into()));
         };
-        // A split on which nothing could be scored (its held-out rows are of one class) has no say.
-        let telling = |scores: &&Vec<f64>| scores.iter().any(|score| !score.is_nan());
-        let count = by_split.iter().filter(telling).count() as f64;
-        let column = |k: usize| by_split.iter().filter(telling).map(move |scores| scores[k]);
+        let count = by_split.iter().filter(|scores| telling(scores)).count() as f64;
+        let column = |k: usize| {
+            by_split.iter().filter(|scores| telling(scores)).map(move |scores| scores[k])
+        };
         let means: Vec<f64> = (0..first.len()).map(|k| column(k).sum::<f64>() / count).collect();
         let deviations = means
             .iter()
@@ -122,7 +127,7 @@ impl Scores {
 
     /// Standard error of every mean over the splits.
     pub fn standard_errors(&self) -> Vec<f64> {
-        let splits = self.by_split.len() as f64;
+        let splits = self.by_split.iter().filter(|scores| telling(scores)).count() as f64;
         self.deviations.iter().map(|d| d / (splits - 1.0).max(1.0).sqrt()).collect()
     }
 
@@ -213,6 +218,10 @@ mod tests {
         let silent = vec![vec![f64::NAN; 2], vec![0.5, 0.75], vec![0.7, 0.25]];
         let found = Scores::from_splits(silent).unwrap_or_else(|e| unreachable!("{e}"));
         assert_eq!(found.means(), [0.6, 0.5]);
+        // Deviations .1 and .25 of two splits: the mean has the error of one difference.
+        assert!(
+            found.standard_errors().iter().zip([0.1, 0.25]).all(|(a, b)| (a - b).abs() < 1e-15)
+        );
         assert!(Scores::from_splits(Vec::new()).is_err());
     }
 }

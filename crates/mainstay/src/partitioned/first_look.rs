@@ -232,8 +232,8 @@ impl FirstLook {
     /// Refuses bytes whose parts do not fit together.
     pub(super) fn check(self) -> Result<Self> {
         let (rows, classes) = (self.sample.len(), self.names.len());
-        let fits = self.sample_values.len() == rows * self.columns
-            && self.sample_spread.len() == rows * self.errors
+        let fits = rows.checked_mul(self.columns) == Some(self.sample_values.len())
+            && rows.checked_mul(self.errors) == Some(self.sample_spread.len())
             && self.classes.len() == classes
             && self.sample.iter().all(|drawn| drawn.label < classes)
             && self.classes.iter().all(|class| {

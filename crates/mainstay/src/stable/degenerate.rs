@@ -152,6 +152,7 @@ pub(super) fn report_zero_weights(
     smallest_k: &mut Option<SmallestK>,
     budget: &mut Budget<'_>,
 ) -> Result<Option<String>> {
+    // Long because what is proved and what is advised stand together.
     let constant = best_constant(problem, budget.control())?;
     let objective = problem.objective(&constant);
     // Weights that do better are the proof that zero weights are not optimal.

@@ -1,7 +1,7 @@
 //! Products with the Hessian that never form it, and conjugate gradients on them.
 
 use crate::conic::problem::{RowTerms, Rows};
-use crate::linalg::{Cholesky, Dense, vector};
+use crate::linalg::{Dense, PanelCholesky, vector};
 
 /// The Hessian of $\|w\|^2 + \mathrm{tr}\,V + \lambda\sum c_i z_i$ in $(w, F)$, plus a damping, as a map.
 ///
@@ -80,7 +80,7 @@ impl<'a> Curvature<'a> {
 
 /// The preconditioner, restricted to what is orthogonal to the normal of the budget.
 pub(super) struct Tangent<'a> {
-    factor: Option<&'a Cholesky>,
+    factor: Option<&'a PanelCholesky>,
     normal: &'a [f64],
     /// The preconditioner applied to the normal.
     across: Vec<f64>,
@@ -88,7 +88,7 @@ pub(super) struct Tangent<'a> {
 
 impl<'a> Tangent<'a> {
     /// `factor` is of a matrix near the Hessian; none is the identity. `normal` is empty in the priced form.
-    pub(super) fn new(factor: Option<&'a Cholesky>, normal: &'a [f64]) -> Self {
+    pub(super) fn new(factor: Option<&'a PanelCholesky>, normal: &'a [f64]) -> Self {
         let across = match factor {
             Some(factor) if !normal.is_empty() => factor.solve(normal),
             _ => normal.to_vec(),
@@ -194,7 +194,7 @@ mod tests {
         let terms = RowTerms::new(&rows, &[0.3, -0.2, 0.5, 0.1], &factor);
         let mut matrix = terms.curvature(&rows, 0.5);
         matrix.add_diagonal(6.0);
-        let exact = Cholesky::new(&matrix).unwrap();
+        let exact = PanelCholesky::symmetric(&matrix).unwrap();
         let gradient: Vec<f64> = (0..12).map(|k| (f64::from(k) * 0.9).cos()).collect();
         let mut normal: Vec<f64> = (0..12).map(|k| (f64::from(k) * 0.4).sin() + 0.2).collect();
         let length = vector::norm(&normal);
@@ -204,7 +204,7 @@ mod tests {
         let curvature = Curvature::new(&rows, &terms, 0.5, 4.0);
         let mut near = matrix.clone();
         near.add_diagonal(0.5);
-        let near = Cholesky::new(&near).unwrap();
+        let near = PanelCholesky::symmetric(&near).unwrap();
         for kept in [None, Some(&near)] {
             let tangent = Tangent::new(kept, &normal);
             let found = conjugate_gradients(&curvature, &gradient, &tangent, 1e-12, 100).unwrap();

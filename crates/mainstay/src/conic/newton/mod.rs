@@ -4,7 +4,7 @@ mod conjugate;
 mod state;
 mod step;
 
-pub(super) use step::Kept;
+pub(super) use step::FactorCache;
 
 use self::state::State;
 use self::step::{MATRIX_FREE_COLUMNS, Stepper};
@@ -71,7 +71,7 @@ pub(super) fn newton(
     start: Start,
     floor: f64,
     budget: &mut Budget<'_>,
-    kept: &mut Kept,
+    cache: &mut FactorCache,
 ) -> Result<Bracket<Hyperplane, Dual>> {
     let mut bracket = Bracket::new();
     let Some(mut state) = (match start {
@@ -80,8 +80,8 @@ pub(super) fn newton(
     }) else {
         return Ok(bracket);
     };
-    let quick = kept.is_along_a_path() || is_wide(rows);
-    let mut stepper = Stepper::new(kept);
+    let quick = cache.is_along_a_path() || is_wide(rows);
+    let mut stepper = Stepper::new(cache);
     let mut last_look = 0;
     let most = f64::max(STATIONARY[2], LOOSE * budget.tol());
     let mut small = (STATIONARY[0] * budget.tol()).clamp(STATIONARY[1], most);

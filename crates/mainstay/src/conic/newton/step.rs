@@ -3,7 +3,7 @@
 use super::conjugate::{Curvature, Direction, Tangent, conjugate_gradients};
 use super::state::{Slope, State};
 use crate::conic::problem::{Form, Rows};
-use crate::linalg::{Cholesky, Dense, vector};
+use crate::linalg::{Dense, PanelCholesky, vector};
 
 /// Trials of the damping before a step counts as impossible.
 const MOST_TRIALS: usize = 40;
@@ -41,14 +41,14 @@ const BELOW_STATIONARY: f64 = 0.3;
 
 /// What steps leave for later ones.
 #[derive(Debug, Clone, Default)]
-pub(in crate::conic) struct Kept {
+pub(in crate::conic) struct FactorCache {
     /// Whether factors are kept at all: on paths, where problems are alike.
     along_a_path: bool,
     /// The order and the factor of the last Hessian.
-    factor: Option<(usize, Cholesky)>,
+    factor: Option<(usize, PanelCholesky)>,
 }
 
-impl Kept {
+impl FactorCache {
     /// For fits that follow each other along a path.
     pub(in crate::conic) fn along_a_path() -> Self {
         Self { along_a_path: true, factor: None }
@@ -61,14 +61,14 @@ impl Kept {
 
 /// How the steps of one fit go.
 pub(super) struct Stepper<'a> {
-    pub(super) kept: &'a mut Kept,
+    pub(super) cache: &'a mut FactorCache,
     damping: f64,
     products: usize,
 }
 
 impl<'a> Stepper<'a> {
-    pub(super) fn new(kept: &'a mut Kept) -> Self {
-        Self { kept, damping: 0.0, products: 0 }
+    pub(super) fn new(cache: &'a mut FactorCache) -> Self {
+        Self { cache, damping: 0.0, products: 0 }
     }
 
     /// One accepted step towards a residual of `small`; `None` if no damping gives one.
@@ -84,11 +84,11 @@ impl<'a> Stepper<'a> {
         if rows.x.ncols() > MATRIX_FREE_COLUMNS {
             return self.free(state, rows, form, slope, aim);
         }
-        if let Some((order, factor)) = self.kept.factor.take()
+        if let Some((order, factor)) = self.cache.factor.take()
             && order == slope.gradient.len()
             && let Some(next) = preconditioned(state, rows, form, slope, &factor, aim)
         {
-            self.kept.factor = Some((order, factor));
+            self.cache.factor = Some((order, factor));
             return Some(next);
         }
         self.dense(state, rows, form, slope)
@@ -113,8 +113,8 @@ impl<'a> Stepper<'a> {
                 - 0.5 * vector::dot(&step, &hessian.mul_vec(&step));
             if let Some(next) = self.accepted(state, rows, form, &step, predicted) {
                 let pays = rows.x.ncols() * (state.factor.nrows() + 2) >= KEPT_PAYS;
-                if self.kept.along_a_path && pays && self.damping == 0.0 {
-                    self.kept.factor = Some((slope.gradient.len(), factor));
+                if self.cache.along_a_path && pays && self.damping == 0.0 {
+                    self.cache.factor = Some((slope.gradient.len(), factor));
                 }
                 return Some(next);
             }
@@ -188,7 +188,7 @@ fn preconditioned(
     rows: &Rows<'_>,
     form: Form,
     slope: &Slope,
-    factor: &Cholesky,
+    factor: &PanelCholesky,
     aim: f64,
 ) -> Option<State> {
     let curvature = Curvature::new(rows, &state.terms, slope.price, 0.0);
@@ -204,10 +204,10 @@ fn preconditioned(
 
 /// The factor of the Hessian with damping, the ridge against rotations and the normal of the budget; `None` if that is not
 /// positive definite.
-fn damped(hessian: &Dense, rows: &Rows<'_>, slope: &Slope, damping: f64) -> Option<Cholesky> {
+fn damped(hessian: &Dense, rows: &Rows<'_>, slope: &Slope, damping: f64) -> Option<PanelCholesky> {
     let (order, p) = (hessian.nrows(), rows.x.ncols());
     let largest = (0..order).fold(2.0, |m, i| f64::max(m, hessian[(i, i)].abs()));
-    Cholesky::from_columns(order, |j, column| {
+    PanelCholesky::from_columns(order, |j, column| {
         column.copy_from_slice(&hessian.row(j)[j..]);
         column[0] += damping * rows.damping[j % p] + ROTATION_RIDGE * largest;
         if let Some(&normal) = slope.normal.get(j) {
@@ -217,7 +217,7 @@ fn damped(hessian: &Dense, rows: &Rows<'_>, slope: &Slope, damping: f64) -> Opti
 }
 
 /// Newton's direction; in the budget form the one that stays tangent to the manifold.
-fn tangential(factor: &Cholesky, slope: &Slope) -> Vec<f64> {
+fn tangential(factor: &PanelCholesky, slope: &Slope) -> Vec<f64> {
     let mut step = factor.solve(&slope.gradient);
     if !slope.normal.is_empty() {
         let across = factor.solve(&slope.normal);

@@ -108,6 +108,7 @@ impl LowRank {
         const STEPS: usize = 12;
         /// Residual that is good enough, as a share of the right-hand side.
         const ENOUGH: f64 = 1e-10;
+        // Long because conjugate gradients carry five vectors from step to step.
         for (v, root) in rhs.iter_mut().zip(&self.root) {
             *v *= root;
         }

@@ -19,6 +19,8 @@ use crate::error::Result;
 use crate::linalg::vector::{self, vectorized};
 use crate::linalg::{Dense, Matrix};
 
+/// What a row may fall short of its value as a share of it: it goes when the point is scaled to be feasible.
+const SHORTFALL: f64 = 1e-12;
 /// Rounds, at most.
 const ROUNDS: usize = 6;
 /// Share of the gap allowed that the residuals may cost when no further round follows.
@@ -118,7 +120,8 @@ impl<'a> Projection<'a> {
             }
             add(1.0, of_sum, at, &mut columns);
             add(1.0, of_d, at, &mut root);
-            short.push((block.need[i] * sigma - kept).max(0.0));
+            let need = block.need[i] * sigma;
+            short.push(if need - kept > SHORTFALL * need { need - kept } else { 0.0 });
             totals.push(total);
             first += n;
         }

@@ -63,6 +63,7 @@ pub(super) fn calibrate(
     (y, weights): (&[f64], &RowWeights),
     prior: &FamilyConstants,
 ) -> Calibration {
+    // Long because the search along the grid ends by what it has found.
     let labels: Vec<f64> = y.iter().copied().cycle().take(scores.len()).collect();
     let signed: Vec<f64> = scores.iter().zip(&labels).map(|(o, y)| o * y).collect();
     // Means over rows and repetitions, in nats -> sums over rows.

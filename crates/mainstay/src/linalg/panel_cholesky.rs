@@ -1,10 +1,7 @@
-//! Cholesky factors of dense matrices, and solutions with them.
+//! Cholesky factors for many small Newton systems, and solutions with them.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use faer::linalg::matmul::matmul;
-use faer::linalg::triangular_solve::{
-    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
-};
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::{Dense, vector};
@@ -14,26 +11,18 @@ const PANEL: usize = 32;
 
 /// Cholesky factor of a symmetric positive definite matrix.
 ///
-/// For the orders of Newton systems, some tens to some hundreds, a product per panel and loops over whole columns take half as
-/// long as faer's recursion, and solutions for one vector a fifth.
+/// For the orders of the conic SVM's Newton systems, some tens to some hundreds, a product per panel and loops over whole columns take
+/// half as long as faer's recursion ([`super::Cholesky`]), and solutions for one vector a fifth. Sums are in another order: where a system is
+/// singular up to rounding the last digits differ, so that methods which solve such systems stay with faer.
 #[derive(Debug, Clone)]
-pub struct Cholesky {
+pub struct PanelCholesky {
     order: usize,
     /// Column after column; only what is on and below the diagonal counts.
     columns: Vec<f64>,
 }
 
-impl Cholesky {
-    /// Factors `a` (its lower triangle is read); `None` if it is not numerically positive definite.
-    pub fn new(a: &Dense) -> Option<Self> {
-        Self::from_columns(a.nrows(), |j, out| {
-            for (i, v) in out.iter_mut().enumerate() {
-                *v = a[(i + j, j)];
-            }
-        })
-    }
-
-    /// [`Cholesky::new`] of a matrix with both triangles filled alike: the copy is one of whole rows, which are columns.
+impl PanelCholesky {
+    /// Factors a matrix with both triangles filled alike; `None` if it is not numerically positive definite.
     pub fn symmetric(a: &Dense) -> Option<Self> {
         Self::from_columns(a.nrows(), |j, out| out.copy_from_slice(&a.row(j)[j..]))
     }
@@ -69,34 +58,12 @@ impl Cholesky {
         x
     }
 
-    /// Solves `a X = B`.
-    #[must_use]
-    pub fn solve_matrix(&self, b: &Dense) -> Dense {
-        let mut x = b.clone();
-        solve_lower_triangular_in_place(self.view(), x.view_mut(), Par::Seq);
-        solve_upper_triangular_in_place(self.view().transpose(), x.view_mut(), Par::Seq);
-        x
-    }
-
-    /// `l^-1 d l^-T` for symmetric `d`, with `a = l l'`: `d` seen in the metric of `a`.
-    #[must_use]
-    pub fn whiten(&self, d: &Dense) -> Dense {
-        let mut half = d.clone();
-        solve_lower_triangular_in_place(self.view(), half.view_mut(), Par::Seq);
-        let mut whole = half.transpose();
-        solve_lower_triangular_in_place(self.view(), whole.view_mut(), Par::Seq);
-        whole
-    }
-
     /// The lower triangular factor; entries above the diagonal are zero.
-    pub fn lower(&self) -> Dense {
+    #[cfg(test)]
+    fn lower(&self) -> Dense {
         let n = self.order;
         let entry = |i: usize, j: usize| if j <= i { self.columns[j * n + i] } else { 0.0 };
         Dense::from_fn(n, n, entry)
-    }
-
-    fn view(&self) -> MatRef<'_, f64> {
-        MatRef::from_column_major_slice(&self.columns, self.order, self.order)
     }
 
     /// What column `j` holds below row `from`, that row included.
@@ -198,6 +165,7 @@ fn factor_panel(columns: &mut [f64], n: usize, first: usize, last: usize) -> boo
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cholesky;
     use super::*;
 
     /// Orders around those of panels and of four columns; the product of the factors, and solutions, tell.
@@ -207,7 +175,7 @@ mod tests {
             let rows = Dense::from_fn(n + 3, n, |i, j| ((i * 37 + j * 11 + i * j) as f64).sin());
             let mut a = rows.tr_mul(&rows);
             a.add_diagonal(0.5);
-            let factor = Cholesky::symmetric(&a).unwrap();
+            let factor = PanelCholesky::symmetric(&a).unwrap();
             let lower = factor.lower();
             let again = lower.mul_tr(&lower);
             let size = a.max_abs().max(1.0);
@@ -216,8 +184,8 @@ mod tests {
             }
             let b: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).cos()).collect();
             let found = factor.solve(&b);
-            let wanted = factor.solve_matrix(&Dense::from_rows(n, 1, b.clone()));
-            for (x, y) in found.iter().zip(wanted.data()) {
+            let wanted = Cholesky::new(&a).unwrap().solve(&b);
+            for (x, y) in found.iter().zip(&wanted) {
                 assert!((x - y).abs() <= 1e-11 * (1.0 + y.abs()), "{n}: {x} {y}");
             }
             for (x, y) in a.mul_vec(&found).iter().zip(&b) {
@@ -226,25 +194,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_symmetric_matrix_has_one_factor_whichever_triangle_is_read() {
-        let rows = Dense::from_fn(49, 45, |i, j| ((i * 7 + j * 5) % 11) as f64 - 4.0);
-        let mut a = rows.tr_mul(&rows);
-        a.add_diagonal(1.0);
-        let (by_lower, by_both) = (Cholesky::new(&a).unwrap(), Cholesky::symmetric(&a).unwrap());
-        assert_eq!(by_lower.lower(), by_both.lower());
-    }
-
     /// One entry that is not finite, wherever it is, or one negative eigenvalue.
     #[test]
     fn an_indefinite_or_broken_matrix_has_no_factor() {
-        assert!(Cholesky::new(&Dense::from_rows(2, 2, vec![1.0, 2.0, 2.0, 1.0])).is_none());
+        assert!(
+            PanelCholesky::symmetric(&Dense::from_rows(2, 2, vec![1.0, 2.0, 2.0, 1.0])).is_none()
+        );
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e-3] {
             for at in [(0, 0), (20, 20), (39, 39), (39, 0), (35, 33), (20, 3)] {
                 let mut a = Dense::identity(40);
                 if at.0 == at.1 || !(-1.0..1.0).contains(&bad) {
                     a[at] = bad;
-                    assert!(Cholesky::new(&a).is_none(), "{bad} {at:?}");
+                    a[(at.1, at.0)] = bad;
+                    assert!(PanelCholesky::symmetric(&a).is_none(), "{bad} {at:?}");
                 }
             }
         }
