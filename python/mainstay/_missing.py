@@ -241,7 +241,7 @@ class MissingFeatureSVC(_Missing, WeightedClassifier):
     See Also
     --------
     MissingFeaturePerceptron : The same loss, online.
-    MissingFeatureCV : Chooses ``C`` by accuracy on damaged rows.
+    MissingFeatureCV : Chooses ``C`` by how good it is on damaged rows.
 
     References
     ----------

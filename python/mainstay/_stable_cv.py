@@ -55,8 +55,8 @@ class StableSVCCV(CrossValidated, WeightedClassifier):
         The chosen ``C``.
     cv_results_ : dict of columns
         One entry per setting, named as by `GridSearchCV`: ``params``, ``param_k``,
-        ``param_C``, ``split0_test_score`` ... (accuracy),
-        ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
+        ``param_C``, ``split0_test_score`` ... (accuracy, where one class has most of the rows
+        balanced accuracy), ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
     coef_, intercept_, worst_rows_, equals_classical_, objective_, dual_gap_
         Those of the fit to all rows, as in `StableSVC`.
 
