@@ -18,7 +18,7 @@ pub(crate) fn python(text: &str) -> String {
         return text.to_owned();
     }
     let mut text = text
-        .replace("--impute (mean, median, most-frequent, drop)", IMPUTE)
+        .replace("--impute (mean, median, most-frequent, gaussian, drop)", IMPUTE)
         .replace("with --impute mean for one", "TableEncoder(impute=\"mean\") for one")
         .replace("--decimal ,", "decimal=\",\" where the file is read");
     for (flag, parameter) in LISTS {

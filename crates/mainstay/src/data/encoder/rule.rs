@@ -375,7 +375,7 @@ fn most_frequent(values: &mut [f64]) -> f64 {
 fn refuse(column: &Column, row: usize) -> Error {
     column.bad_cell(
         row,
-        "no value; fill it in, or say what to do with --impute (mean, median, most-frequent, drop)",
+        "no value; fill it in, or say what to do with --impute (mean, median, most-frequent, gaussian, drop)",
     )
 }
 
