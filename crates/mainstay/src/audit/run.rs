@@ -150,6 +150,7 @@ impl AuditPlan {
         data: &Dataset,
         control: &Control,
     ) -> Result<Audit> {
+        // Long because everything an audit says is gathered here, in the order of its fields.
         let labels = data.labels();
         let mean = scores.mean();
         let curves = scores.curves(&mean, labels)?;
