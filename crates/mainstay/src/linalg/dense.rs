@@ -57,29 +57,36 @@ impl Dense {
 
     /// Entry (i, j) is `entry(i, j)`.
     pub fn from_fn(nrows: usize, ncols: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
-        let mut data = Vec::with_capacity(nrows * ncols);
-        for i in 0..nrows {
-            data.extend((0..ncols).map(|j| entry(i, j)));
+        let mut data = vec![0.0; nrows * ncols];
+        // Not by `extend`, which is a call for every row.
+        for (i, row) in data.chunks_exact_mut(ncols.max(1)).enumerate() {
+            for (j, out) in row.iter_mut().enumerate() {
+                *out = entry(i, j);
+            }
         }
         Self { nrows, ncols, data: data.into() }
     }
 
     /// Number of rows.
+    #[inline]
     pub fn nrows(&self) -> usize {
         self.nrows
     }
 
     /// Number of columns.
+    #[inline]
     pub fn ncols(&self) -> usize {
         self.ncols
     }
 
     /// All entries, row by row.
+    #[inline]
     pub fn data(&self) -> &[f64] {
         &self.data
     }
 
     /// All entries, row by row.
+    #[inline]
     pub fn data_mut(&mut self) -> &mut [f64] {
         self.data.make_own()
     }
@@ -90,11 +97,13 @@ impl Dense {
     }
 
     /// Row `i`.
+    #[inline(always)]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.data[i * self.ncols..(i + 1) * self.ncols]
     }
 
     /// Row `i`.
+    #[inline]
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         let ncols = self.ncols;
         &mut self.data.make_own()[i * ncols..(i + 1) * ncols]
@@ -197,7 +206,9 @@ impl Dense {
         let (fours, rest) = out.as_chunks_mut::<4>();
         let mut i = start;
         for four in fours {
-            *four = vector::four_dots([i, i + 1, i + 2, i + 3].map(|i| self.row(i)), w);
+            // Not by `map`, which is not inlined into code for wider vectors.
+            let rows = [self.row(i), self.row(i + 1), self.row(i + 2), self.row(i + 3)];
+            *four = vector::four_dots(rows, w);
             i += 4;
         }
         for out in rest {
@@ -213,14 +224,16 @@ impl Dense {
         let mut i = rows.start;
         while i + 4 <= rows.end {
             let w = [r[i], r[i + 1], r[i + 2], r[i + 3]];
-            // Not by `map`, which is not inlined into code for wider vectors.
             let (a, b, c, d) = (self.row(i), self.row(i + 1), self.row(i + 2), self.row(i + 3));
             i += 4;
             if w == [0.0; 4] {
                 continue;
             }
-            for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                *out = (((*out + w[0] * a) + w[1] * b) + w[2] * c) + w[3] * d;
+            let p = if a.len() < out.len() { a.len() } else { out.len() };
+            let (a, b, c, d) = (&a[..p], &b[..p], &c[..p], &d[..p]);
+            // Places are counted: a `zip` would be a call for every four rows.
+            for (k, out) in out[..p].iter_mut().enumerate() {
+                *out = (((*out + w[0] * a[k]) + w[1] * b[k]) + w[2] * c[k]) + w[3] * d[k];
             }
         }
         for (i, r) in (i..rows.end).zip(&r[i..]).filter(|(_, r)| **r != 0.0) {

@@ -72,6 +72,17 @@ impl PanelCholesky {
         &self.columns[j * self.order + from..(j + 1) * self.order]
     }
 
+    /// The same of the four columns from `j` on. Not by `map`, which is not inlined into code for wider vectors.
+    #[inline(always)]
+    fn four_below(&self, j: usize, from: usize) -> [&[f64]; 4] {
+        [
+            self.below(j, from),
+            self.below(j + 1, from),
+            self.below(j + 2, from),
+            self.below(j + 3, from),
+        ]
+    }
+
     /// Overwrites `x` with the solution of `l z = x`, four columns at a time.
     #[inline(always)]
     fn forward(&self, x: &mut [f64]) {
@@ -86,8 +97,7 @@ impl PanelCholesky {
             }
             if end < n {
                 let known = [x[j], x[j + 1], x[j + 2], x[j + 3]];
-                let four = [0, 1, 2, 3].map(|k| self.below(j + k, end));
-                take_four(known, four, &mut x[end..]);
+                take_four(known, self.four_below(j, end), &mut x[end..]);
             }
         }
     }
@@ -99,14 +109,18 @@ impl PanelCholesky {
         for j in (0..n).step_by(4).rev() {
             let end = n.min(j + 4);
             if end < n {
-                let sums =
-                    vector::four_dots([0, 1, 2, 3].map(|k| self.below(j + k, end)), &x[end..]);
-                x[j..end].iter_mut().zip(sums).for_each(|(x, sum)| *x -= sum);
+                let sums = vector::four_dots(self.four_below(j, end), &x[end..]);
+                for (k, sum) in sums.iter().enumerate() {
+                    x[j + k] -= sum;
+                }
             }
             for k in (j..end).rev() {
                 let column = self.below(k, k);
-                let rest = column[1..end - k].iter().zip(&x[k + 1..end]);
-                x[k] = (x[k] - rest.map(|(l, x)| l * x).sum::<f64>()) / column[0];
+                let mut sum = 0.0;
+                for (i, l) in column[1..end - k].iter().enumerate() {
+                    sum += l * x[k + 1 + i];
+                }
+                x[k] = (x[k] - sum) / column[0];
             }
         }
     }
@@ -115,7 +129,8 @@ impl PanelCholesky {
 /// `y` minus the sum of four columns, each times its factor.
 #[inline(always)]
 fn take_four(by: [f64; 4], columns: [&[f64]; 4], y: &mut [f64]) {
-    let [a, b, c, d] = columns.map(|column| &column[..y.len()]);
+    let n = y.len();
+    let (a, b, c, d) = (&columns[0][..n], &columns[1][..n], &columns[2][..n], &columns[3][..n]);
     for (i, y) in y.iter_mut().enumerate() {
         *y -= (by[0] * a[i] + by[1] * b[i]) + (by[2] * c[i] + by[3] * d[i]);
     }
@@ -146,7 +161,7 @@ fn factor_panel(columns: &mut [f64], n: usize, first: usize, last: usize) -> boo
         let whole = first + (j - first) / 4 * 4;
         for k in (first..whole).step_by(4) {
             let four = [below(k), below(k + 1), below(k + 2), below(k + 3)];
-            take_four(four.map(|column| column[0]), four, column);
+            take_four([four[0][0], four[1][0], four[2][0], four[3][0]], four, column);
         }
         for k in whole..j {
             vector::axpy(-below(k)[0], below(k), column);

@@ -63,7 +63,10 @@ pub(super) fn scale<'a>(
     let mut places = out.chunks_exact_mut(p);
     for (row, weights) in rows.chunks_exact(p).zip(weights) {
         for (c, place) in weights.iter().zip(&mut places) {
-            place.iter_mut().zip(row).for_each(|(out, v)| *out = c * v);
+            let row = &row[..place.len()];
+            for (k, out) in place.iter_mut().enumerate() {
+                *out = c * row[k];
+            }
         }
     }
 }

@@ -202,8 +202,19 @@ fn worst_of(mut open: &mut [(f64, f64)], k: f64) -> WorstSum {
 /// Bits of a loss that its bin does not tell: 2^16 bins hold losses that agree in their exponent and five digits.
 const BIN: u32 = 47;
 
-/// The threshold of [`worst_sum`] without a copy of all rows: only those whose losses begin with its digits are sorted.
+/// Rows up to which a copy of them costs less than the bins.
+const FEW_ROWS: usize = 4096;
+
+/// The threshold of [`worst_sum`], without a copy of all rows where they are many.
 pub fn worst_threshold(losses: &[f64], weights: &[f64], k: f64) -> f64 {
+    if losses.len() <= FEW_ROWS {
+        return worst_sum(losses, weights, k).threshold;
+    }
+    binned_threshold(losses, weights, k)
+}
+
+/// The threshold of [`worst_sum`]: only rows whose losses begin with its digits are sorted.
+fn binned_threshold(losses: &[f64], weights: &[f64], k: f64) -> f64 {
     let bin = |loss: f64| usize::try_from(loss.abs().to_bits() >> BIN).unwrap_or(0);
     let mut bins = vec![0.0; 1 << (u64::BITS - BIN - 1)];
     for (loss, c) in losses.iter().zip(weights) {
@@ -260,7 +271,8 @@ mod tests {
             let k = total * f64::from(step) / 40.0;
             let wanted = worst_sum(&losses, &weights, k).threshold;
             assert_eq!(worst_threshold(&losses, &weights, k), wanted, "{k}");
+            assert_eq!(binned_threshold(&losses, &weights, k), wanted, "{k}");
         }
-        assert_eq!(worst_threshold(&[3.0, 3.0], &[1.0, 1.0], 1.5), 3.0);
+        assert_eq!(binned_threshold(&[3.0, 3.0], &[1.0, 1.0], 1.5), 3.0);
     }
 }

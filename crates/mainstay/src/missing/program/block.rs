@@ -143,9 +143,15 @@ pub(super) fn pick<'a>(from: &'a [f64], columns: &[u32], room: &'a mut Vec<f64>)
     if columns.len() == from.len() {
         return from;
     }
-    room.clear();
-    room.extend(columns.iter().map(|&j| from[j as usize]));
-    room
+    // Not by `extend`, which is a call for every row.
+    if room.len() < columns.len() {
+        room.resize(from.len(), 0.0);
+    }
+    let picked = &mut room[..columns.len()];
+    for (k, &j) in columns.iter().enumerate() {
+        picked[k] = from[j as usize];
+    }
+    picked
 }
 
 /// Puts the entries of a row at its columns.
@@ -154,8 +160,8 @@ pub(super) fn place(from: &[f64], columns: &[u32], to: &mut [f64]) {
     if let Some(to) = whole(columns, to) {
         to.copy_from_slice(from);
     } else {
-        for (&j, x) in columns.iter().zip(from) {
-            to[j as usize] = *x;
+        for (k, &j) in columns.iter().enumerate() {
+            to[j as usize] = from[k];
         }
     }
 }
@@ -166,8 +172,8 @@ pub(super) fn add(by: f64, from: &[f64], columns: &[u32], to: &mut [f64]) {
     if let Some(to) = whole(columns, to) {
         axpy(by, from, to);
     } else {
-        for (&j, x) in columns.iter().zip(from) {
-            to[j as usize] += by * x;
+        for (k, &j) in columns.iter().enumerate() {
+            to[j as usize] += by * from[k];
         }
     }
 }

@@ -127,11 +127,14 @@ impl Falling<'_> {
     #[inline(always)]
     fn matter(&self, primal: f64, dual: f64, weights: &[f64; TRIES]) -> bool {
         let n = self.a.len();
-        let (a, v, [w1, w2]) = (&self.a[..n], &self.v[..n], self.w.map(|x| &x[..n]));
-        let ([alpha1, alpha2], [tau1, tau2]) =
-            (self.alpha.map(|x| &x[..n]), self.tau.map(|x| &x[..n]));
+        // Not by `map`, which is not inlined into code for wider vectors.
+        let (a, v) = (&self.a[..n], &self.v[..n]);
+        let (w1, w2) = (&self.w[0][..n], &self.w[1][..n]);
+        let (alpha1, alpha2) = (&self.alpha[0][..n], &self.alpha[1][..n]);
+        let (tau1, tau2) = (&self.tau[0][..n], &self.tau[1][..n]);
         let ([lambda1, lambda2], [sigma1, sigma2]) = (self.lambda, self.sigma);
-        let [s, alpha, tau, q] = self.at.map(|x| &x[..n]);
+        let (s, alpha) = (&self.at[0][..n], &self.at[1][..n]);
+        let (tau, q) = (&self.at[2][..n], &self.at[3][..n]);
         let (first, last) = (weights[0], weights[TRIES - 1]);
         let below = |x: f64, floor: f64, one: f64, two: f64| {
             let limit = -floor * x;

@@ -71,15 +71,16 @@ pub(super) fn calibrate(
     let loss = PaperLoss::of(loss).on(shares.as_deref());
     let rows = weights.total() / loss.factor();
     let mut best: Option<(f64, Calibration)> = None;
-    let (mut shift, mut last) = (0.0, f64::INFINITY);
+    let (mut shifts, mut last) = (Vec::new(), f64::INFINITY);
     for point in 0..POINTS {
         let away = SPACING * f64::from(point) + FIRST;
         let scale = (prior.centre + away * prior.spread).exp();
         let base: Vec<f64> = signed.iter().map(|s| scale * s).collect();
-        shift = best_shift(shift, prior.shift, |t| {
+        let shift = best_shift(foreseen(&shifts), prior.shift, |t| {
             let (first, second) = loss.derivatives_along(&base, &labels, t);
             (first * rows, second * rows)
         });
+        shifts.push(shift);
         let total = loss.mean_along(&base, &labels, shift) * rows;
         let fitted = total + 0.5 * (shift / prior.shift).powi(2);
         let objective = fitted + penalty(away);
@@ -103,6 +104,16 @@ pub(super) fn calibrate(
         signed.iter().zip(&labels).map(|(s, y)| found.scale * s + y * found.shift).collect();
     found.error = loss.wrong_along(&margins, &margins, 0.0);
     found
+}
+
+/// Where the best shifts at equally spaced scales lead: the parabola through the last three of them is a nearer start than
+/// the last one.
+fn foreseen(shifts: &[f64]) -> f64 {
+    match shifts {
+        [] => 0.0,
+        [.., a, b, c] => 3.0 * (c - b) + a,
+        [.., last] => *last,
+    }
 }
 
 /// $\rho$.
