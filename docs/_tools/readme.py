@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 INDEX = ROOT / "python" / "README.md"
 PYTHON = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
-COMMAND = re.compile(r"    mainstay compare [^\n]*\n\n(```text)\n(.*?)```", re.DOTALL)
+# A stated number of repeats: what is shown must not depend on how fast the machine is.
+COMMAND = re.compile(r"    mainstay (compare --repeats \d+)\n\n```text\n(.*?)```", re.DOTALL)
 
 
 def printed(*args):
@@ -45,8 +46,8 @@ def replaced(text, place, output):
 def run(text):
     """The README with what its program and its first command print."""
     text = replaced(text, PYTHON, printed("-c", PYTHON.search(text)[1]))
-    # A stated number of repeats: what is shown must not depend on how fast the machine is.
-    return replaced(text, COMMAND, cut(printed("-m", "mainstay", "compare", "--repeats", "5")))
+    command = COMMAND.search(text)[1].split()
+    return replaced(text, COMMAND, cut(printed("-m", "mainstay", *command)))
 
 
 def cut(output):
