@@ -20,17 +20,19 @@ def data(n, p, seed=1, signal=1.0):
     return X, y
 
 
-def conic_program(X, y, alpha, errors, budget, loss):
+def conic_program(X, y, alpha, errors, budget, loss, *, excess=True):
     """The worst case as Clarabel takes it, the objective times n.
 
     Variables w, b, s (loss), f and g (the two parts of the logistic one), u (reach of the errors), l (price of the budget), h
-    (excess of every cell; a budget of at most 1 needs none, and the program is solved three to seven times as fast without). Worst margin m = y(w'x + b) - u - N l - sum_j h_j; l + h_j >= y w_j (x_j - mean_j), h >= 0, l >= 0;
+    (excess of every cell). That is the problem as it is written down; a budget of at most 1 has an optimum without ``excess``,
+    and that program, ours and not what a user would write, is solved three to seven times as fast. Worst margin
+    m = y(w'x + b) - u - N l - sum_j h_j; l + h_j >= y w_j (x_j - mean_j), h >= 0, l >= 0;
     (u, errors w) in the second-order cone. Hinge: s >= 1 - m, s >= 0. Logistic: s >= log(1 + e^-m) is f + g <= 1,
     f >= e^(-m - s), g >= e^-s. With the objective as it is, a mean over rows, Clarabel gave up on more of these problems.
     """
     (n, p), sign, logistic = X.shape, 2.0 * y - 1, loss == "logistic"
     parts = n if logistic else 0
-    above = n * p if budget > 1 else 0
+    above = n * p if excess else 0
     widths = [p, 1, n, parts, parts, 1, n, above]
     at, one = np.cumsum([0, *widths]), sparse.identity(n)
 
@@ -46,8 +48,8 @@ def conic_program(X, y, alpha, errors, budget, loss):
     per_row = sparse.kron(one, np.ones((p, 1)))
     blocks = [rows(n, l=one)]
     if above:
-        excess = sparse.identity(above)
-        blocks += [rows(n * p, w=cells, l=per_row, h=excess), rows(above, h=excess)]
+        over = sparse.identity(above)
+        blocks += [rows(n * p, w=cells, l=per_row, h=over), rows(above, h=over)]
     else:
         blocks.append(rows(n * p, w=cells, l=per_row))
     minus_margin = {
@@ -106,7 +108,10 @@ def worst_case(n, p, loss, alpha, errors, budget):
     ours = RobustLogisticRegression(
         alpha, errors=errors, missing=budget / p, protect="worst", loss=loss, tol=1e-6
     )
-    program = conic_program(X, y, alpha, errors, budget, loss)
+    programs = {
+        "Clarabel": conic_program(X, y, alpha, errors, budget, loss),
+        "Clarabel, without the excess of cells": conic_program(X, y, alpha, errors, budget, loss, excess=False),
+    }
     bound = []
 
     def fit():
@@ -114,16 +119,16 @@ def worst_case(n, p, loss, alpha, errors, budget):
         bound[:] = [model.objective_ - model.dual_gap_ * max(1, model.objective_)]
         return model
 
+    def gap(found):
+        return (found.obj_val / n - bound[0]) / max(1, found.obj_val / n)
+
+    peers = [
+        Contender(name, lambda program=program: clarabel.DefaultSolver(*program).solve(), gap)
+        for name, program in programs.items()
+    ]
     return Case(
         f"worst, {loss}, {n:,} x {p}, errors and a budget of {budget}",
-        [
-            Contender("mainstay", fit, lambda m: m.dual_gap_),
-            Contender(
-                "Clarabel",
-                lambda: clarabel.DefaultSolver(*program).solve(),
-                lambda found: (found.obj_val / n - bound[0]) / max(1, found.obj_val / n),
-            ),
-        ],
+        [Contender("mainstay", fit, lambda m: m.dual_gap_), *peers],
         [Bar("Clarabel", 50)],
         rounds=1,
     )
