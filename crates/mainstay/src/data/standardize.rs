@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::linalg::vector::vectorized;
-use crate::linalg::{ColumnRanges, Dense, Matrix};
+use crate::linalg::{ColumnPass, ColumnRanges, Dense, Matrix};
 
 /// Whether features are standardised before a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,8 +52,15 @@ impl Standardize {
         let weights = weights.unwrap_or(&unit);
         let total: f64 = weights.iter().sum();
         let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
-        let (means, ranges) = x.tr_mul_vec_and_ranges(&shares);
-        let (variance, stored) = stored_squares(x, &means, &shares);
+        let pivot = pivot(x);
+        let ColumnPass { sums: means, ranges, squares } = x.column_pass(&shares, pivot.as_deref());
+        let around = pivot
+            .zip(ranges.as_ref())
+            .and_then(|(pivot, ranges)| around_means(squares, &pivot, &means, ranges));
+        let (variance, absent) = match around {
+            Some(variance) => (variance, vec![0.0; means.len()]),
+            None => stored_squares(x, &means, &shares),
+        };
         // A missing cell leaves nothing else; numbers at the end of their range may do the same.
         let unclear = means.iter().chain(&variance).any(|v| v.is_nan());
         if unclear && x.values().iter().any(|v| v.is_nan()) {
@@ -62,8 +69,7 @@ impl Standardize {
         let scales = (0..means.len())
             .map(|j| {
                 // Entries that are not stored are zeros: each contributes mean^2.
-                let absent = (1.0 - stored[j]).max(0.0);
-                let sd = (variance[j] + absent * means[j] * means[j]).sqrt();
+                let sd = (variance[j] + absent[j] * means[j] * means[j]).sqrt();
                 let constant = sd <= 1e-12 * means[j].abs().max(1.0) || !sd.is_finite();
                 if constant { 1.0 } else { sd }
             })
@@ -158,60 +164,69 @@ impl Standardize {
     }
 }
 
+/// Entries from which on a second pass over dense rows, which no longer are in the cache, is worth avoiding.
+const MANY_ENTRIES: usize = 1 << 20;
+/// Rows whose mean is the pivot of the squares.
+const PIVOT_ROWS: usize = 64;
+/// Squared distance of the pivot from the mean, in variances, beyond which subtracting it costs more than two digits.
+const FAR_PIVOT: f64 = 100.0;
+
+/// A point among many dense rows from which their squares can be taken before their means are known: the mean of a few rows,
+/// evenly spread, since rows may be sorted.
+fn pivot(x: &Matrix) -> Option<Vec<f64>> {
+    let Matrix::Dense(x) = x else { return None };
+    if x.nrows() < PIVOT_ROWS || x.data().len() < MANY_ENTRIES {
+        return None;
+    }
+    let mut mean = vec![0.0; x.ncols()];
+    for k in 0..PIVOT_ROWS {
+        let row = x.row(k * (x.nrows() - 1) / (PIVOT_ROWS - 1));
+        mean.iter_mut().zip(row).for_each(|(mean, v)| *mean += v / PIVOT_ROWS as f64);
+    }
+    Some(mean)
+}
+
+/// Variances from squares around a pivot; `None` where it is too far from a mean, or something is not a number.
+fn around_means(
+    mut squares: Vec<f64>,
+    pivot: &[f64],
+    means: &[f64],
+    ranges: &ColumnRanges,
+) -> Option<Vec<f64>> {
+    for (j, square) in squares.iter_mut().enumerate() {
+        let apart = (pivot[j] - means[j]) * (pivot[j] - means[j]);
+        *square -= apart;
+        if ranges.low[j] == ranges.high[j] {
+            // What is left is rounding.
+            *square = 0.0;
+        } else if !(apart <= FAR_PIVOT * *square) {
+            return None;
+        }
+    }
+    Some(squares)
+}
+
 /// Squared distances of stored entries from `means`, each times the share of its row, and the shares of the rows that store
-/// an entry, one of both for each column.
+/// none, one of both for each column.
 fn stored_squares(x: &Matrix, means: &[f64], shares: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mut squares: Vec<f64> = vec![0.0; means.len()];
     if let Matrix::Dense(x) = x {
-        vectorized!(add_squares(&mut squares, x, means, shares));
-        return (squares, vec![shares.iter().sum(); means.len()]);
+        vectorized!(x.add_squares(0..x.nrows(), shares, means, &mut squares));
+        return (squares, vec![0.0; means.len()]);
     }
-    let mut stored = vec![0.0; means.len()];
+    let mut stored = vec![(0.0, 0_usize); means.len()];
     for (row, share) in x.rows().zip(shares) {
         for (j, v) in row.entries() {
             squares[j] += share * (v - means[j]) * (v - means[j]);
-            stored[j] += share;
+            stored[j].0 += share;
+            stored[j].1 += 1;
         }
     }
-    (squares, stored)
-}
-
-/// Adds the squared distances of all rows from `means`, each times its share; four rows at a time, so that the sums are
-/// not read and written for each.
-#[inline(always)]
-fn add_squares(sums: &mut [f64], x: &Dense, means: &[f64], shares: &[f64]) {
-    let (groups, rest) = shares.as_chunks::<4>();
-    for (group, &shares) in groups.iter().enumerate() {
-        let first = 4 * group;
-        let rows = [x.row(first), x.row(first + 1), x.row(first + 2), x.row(first + 3)];
-        add_squares_of(sums, rows, means, shares);
-    }
-    for (i, &share) in rest.iter().enumerate() {
-        add_squares_of(sums, [x.row(4 * groups.len() + i)], means, [share]);
-    }
-}
-
-#[inline(always)]
-fn add_squares_of<const N: usize>(
-    sums: &mut [f64],
-    rows: [&[f64]; N],
-    means: &[f64],
-    shares: [f64; N],
-) {
-    let p = sums.len();
-    let means = &means[..p];
-    // Never: it tells the compiler that no index is out of range.
-    if rows.iter().any(|row| row.len() != p) {
-        return;
-    }
-    for j in 0..p {
-        let mut sum = sums[j];
-        for (row, share) in rows.iter().zip(shares) {
-            let apart = row[j] - means[j];
-            sum += share * apart * apart;
-        }
-        sums[j] = sum;
-    }
+    // Far from zero, what rounding leaves of 1 would weigh more than the spread.
+    let absent = |(share, count): (f64, usize)| {
+        if count == x.nrows() { 0.0 } else { (1.0 - share).max(0.0) }
+    };
+    (squares, stored.into_iter().map(absent).collect())
 }
 
 /// Standard deviation of every column, `shares` being row weights that add up to 1.
@@ -291,6 +306,32 @@ mod tests {
             let found = deviations(&x.into(), &[0.75, small, 0.25])[0];
             let exact = (a - b).abs() * small.sqrt();
             assert!((found / exact - 1.0).abs() < 1e-14, "{a} {b}: {found} {exact}");
+        }
+    }
+
+    /// Many rows, where one pass takes squares around a few rows' mean: a column near zero, one whose rows are sorted, one
+    /// far from zero, a constant one, and one whose pivot lies apart from nearly all weight.
+    #[test]
+    fn deviations_of_many_rows_in_one_pass_are_those_of_two() {
+        let n = 300_000;
+        let columns = |i: usize, j: usize| {
+            let wave = (i as f64 * 0.7).sin();
+            let odd = if i % 1000 == 0 { 1e9 + wave } else { wave };
+            [wave, i as f64, 4_194_304.0 + wave, 0.1, odd][j]
+        };
+        let x = Dense::from_fn(n, 5, columns);
+        let weights: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 1000 != 0))).collect();
+        let total: f64 = weights.iter().sum();
+        for (count, weights) in [(n as f64, None), (total, Some(&weights[..]))] {
+            let found = Standardize::learn(&x.clone().into(), weights).scales;
+            let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+            for (j, found) in found.iter().enumerate() {
+                let mean = (0..n).map(|i| weight(i) * x[(i, j)]).sum::<f64>() / count;
+                let square = |i: usize| weight(i) * (x[(i, j)] - mean).powi(2);
+                let sd = ((0..n).map(square).sum::<f64>() / count).sqrt();
+                let sd = if j == 3 { 1.0 } else { sd };
+                assert!((found / sd - 1.0).abs() < 1e-9, "column {j}: {found} {sd}");
+            }
         }
     }
 

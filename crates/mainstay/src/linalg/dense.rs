@@ -241,6 +241,27 @@ impl Dense {
         }
     }
 
+    /// Adds the squared distances of some of the rows from `centre`, each times its entry of `r`; four rows at a time, so that
+    /// the sums are not read and written for each.
+    #[inline(always)]
+    pub(crate) fn add_squares(
+        &self,
+        rows: std::ops::Range<usize>,
+        r: &[f64],
+        centre: &[f64],
+        sums: &mut [f64],
+    ) {
+        let mut i = rows.start;
+        while i + 4 <= rows.end {
+            let four = [self.row(i), self.row(i + 1), self.row(i + 2), self.row(i + 3)];
+            vector::add_squares(four, centre, [r[i], r[i + 1], r[i + 2], r[i + 3]], sums);
+            i += 4;
+        }
+        for i in i..rows.end {
+            vector::add_squares([self.row(i)], centre, [r[i]], sums);
+        }
+    }
+
     /// Adds `value` to every diagonal entry.
     pub fn add_diagonal(&mut self, value: f64) {
         for i in 0..self.nrows.min(self.ncols) {

@@ -35,6 +35,7 @@ pub use low_rank::DiagonalPlusRows;
 pub use matrix::Matrix;
 pub use panel_cholesky::PanelCholesky;
 pub use pivoted::PivotedCholesky;
+pub use products::ColumnPass;
 pub use ranges::ColumnRanges;
 pub use row::Row;
 

@@ -41,22 +41,29 @@ impl Matrix {
         )
     }
 
-    /// `self' * r` with the bits of [`Matrix::tr_mul_vec`], and for dense rows the range of every column over the rows whose
-    /// entry of `r` is not zero, in one pass.
-    pub fn tr_mul_vec_and_ranges(&self, r: &[f64]) -> (Vec<f64>, Option<ColumnRanges>) {
-        let Self::Dense(m) = self else { return (self.tr_mul_vec(r), None) };
-        let (sums, ranges) = self.reduce_chunks(
-            self.ncols(),
-            |rows, out: &mut (Vec<f64>, ColumnRanges)| {
-                vector::vectorized!(add_rows_and_ranges(m, rows, r, out));
+    /// `self' * r` with the bits of [`Matrix::tr_mul_vec`], and for dense rows, in the same pass, the range of every column over
+    /// the rows whose entry of `r` is not zero, and the squared distances of its entries from `pivot`, each times its entry of
+    /// `r`, where there is a pivot.
+    pub fn column_pass(&self, r: &[f64], pivot: Option<&[f64]>) -> ColumnPass {
+        let p = self.ncols();
+        let Self::Dense(m) = self else {
+            return ColumnPass { sums: self.tr_mul_vec(r), ranges: None, squares: Vec::new() };
+        };
+        let (sums, squares, ranges) = self.reduce_chunks(
+            p,
+            |rows, out: &mut (Vec<f64>, Vec<f64>, ColumnRanges)| {
+                vector::vectorized!(add_column_pass(m, rows, r, pivot, out));
             },
-            |len| (vec![0.0; len], ColumnRanges::empty(len)),
+            |len| {
+                (vec![0.0; len], vec![0.0; pivot.map_or(0, <[f64]>::len)], ColumnRanges::empty(len))
+            },
             |total, part| {
                 vector::axpy(1.0, &part.0, &mut total.0);
-                total.1.join(&part.1);
+                vector::axpy(1.0, &part.1, &mut total.1);
+                total.2.join(&part.2);
             },
         );
-        (sums, Some(ranges))
+        ColumnPass { sums, ranges: Some(ranges), squares }
     }
 
     /// `self' * r` of two vectors in one pass over the rows, which is most of the cost.
@@ -165,17 +172,32 @@ impl Matrix {
     }
 }
 
-/// Adds `r` times some of the rows to the sums, and takes those whose entry of `r` is not zero into the ranges.
+/// What one pass over the rows tells about every column.
+pub struct ColumnPass {
+    /// Sums of entries times weights.
+    pub sums: Vec<f64>,
+    /// Ranges, of dense rows.
+    pub ranges: Option<ColumnRanges>,
+    /// Weighted squared distances from the pivot; empty without one, and of sparse rows.
+    pub squares: Vec<f64>,
+}
+
+/// Adds `r` times some of the rows to the sums, and takes those whose entry of `r` is not zero into the ranges; squares
+/// where there is a pivot. Rows are looked at again while they are in the fast cache.
 #[inline(always)]
-fn add_rows_and_ranges(
+fn add_column_pass(
     x: &Dense,
     rows: Range<usize>,
     r: &[f64],
-    (sums, ranges): &mut (Vec<f64>, ColumnRanges),
+    pivot: Option<&[f64]>,
+    (sums, squares, ranges): &mut (Vec<f64>, Vec<f64>, ColumnRanges),
 ) {
     for start in rows.clone().step_by(BLOCK) {
         let block = start..rows.end.min(start + BLOCK);
         x.add_rows(block.clone(), r, sums);
+        if let Some(pivot) = pivot {
+            x.add_squares(block.clone(), r, pivot, squares);
+        }
         if r[block.clone()].contains(&0.0) {
             for i in block.filter(|&i| r[i] != 0.0) {
                 ranges.widen(x, i..i + 1);

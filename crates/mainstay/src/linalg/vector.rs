@@ -121,6 +121,30 @@ pub fn four_dots(a: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
     ]
 }
 
+/// Adds the squared distances of some rows from `centre`, each times its weight, to `sums`.
+#[inline(always)]
+pub fn add_squares<const N: usize>(
+    rows: [&[f64]; N],
+    centre: &[f64],
+    weights: [f64; N],
+    sums: &mut [f64],
+) {
+    let p = sums.len();
+    let centre = &centre[..p];
+    // Never: it tells the compiler that no index is out of range.
+    if rows.iter().any(|row| row.len() != p) {
+        return;
+    }
+    for j in 0..p {
+        let mut sum = sums[j];
+        for (row, weight) in rows.iter().zip(weights) {
+            let apart = row[j] - centre[j];
+            sum += weight * apart * apart;
+        }
+        sums[j] = sum;
+    }
+}
+
 /// $\sum_j w_j a_j^2$.
 #[inline(always)]
 pub fn weighted_norm_sq(a: &[f64], w: &[f64]) -> f64 {

@@ -1,5 +1,6 @@
 //! The data as the solvers see them: every column of order one, and the way back.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::problem::Candidate;
@@ -34,9 +35,27 @@ impl<'a> Design<'a> {
     /// $z$.
     pub(super) fn z(&self) -> &Matrix {
         self.z.get_or_init(|| match self.x {
-            Matrix::Dense(x) => Matrix::Dense(centred(x, &self.columns)),
+            Matrix::Dense(x) => Matrix::Dense(centred(x, &self.columns, 0..x.ncols())),
             Matrix::Sparse(_) => self.x.scale_columns(&self.columns.factors),
         })
+    }
+
+    /// The columns of $z$, some at a time: of very wide rows a copy would take longer to make than to use. `None` where $z$
+    /// is there or stays sparse.
+    pub(super) fn column_blocks(&self) -> Option<impl Iterator<Item = (Range<usize>, Dense)> + '_> {
+        let (Matrix::Dense(x), None) = (self.x, self.z.get()) else { return None };
+        let p = x.ncols();
+        let starts = (0..p).step_by(BLOCK);
+        Some(starts.map(move |start| {
+            let columns = start..p.min(start + BLOCK);
+            (columns.clone(), centred(x, &self.columns, columns))
+        }))
+    }
+
+    /// $z^\top r$.
+    pub(super) fn tr_mul_vec(&self, r: &[f64]) -> Vec<f64> {
+        let Some(blocks) = self.column_blocks() else { return self.z().tr_mul_vec(r) };
+        blocks.flat_map(|(_, block)| Matrix::from(block).tr_mul_vec(r)).collect()
     }
 
     /// Weights and intercept in the units of the data as the solvers see them.
@@ -55,14 +74,19 @@ impl<'a> Design<'a> {
     }
 }
 
-fn centred(x: &Dense, columns: &ColumnUnits) -> Dense {
-    let ColumnUnits { factors, means } = columns;
+/// Columns of $z$ that are made together; those of a few hundred rows stay in the cache.
+const BLOCK: usize = 256;
+
+/// Some columns of $z$.
+fn centred(x: &Dense, units: &ColumnUnits, columns: Range<usize>) -> Dense {
+    let (factors, means) = (&units.factors[columns.clone()], &units.means[columns.clone()]);
     let shifts: Vec<f64> = means.iter().zip(factors).map(|(m, t)| m * t).collect();
-    let mut data = Vec::with_capacity(x.data().len());
+    let mut data = Vec::with_capacity(x.nrows() * columns.len());
     for i in 0..x.nrows() {
-        data.extend(x.row(i).iter().zip(factors).zip(&shifts).map(|((v, t), shift)| v * t - shift));
+        let row = &x.row(i)[columns.clone()];
+        data.extend(row.iter().zip(factors).zip(&shifts).map(|((v, t), shift)| v * t - shift));
     }
-    Dense::from_rows(x.nrows(), x.ncols(), data)
+    Dense::from_rows(x.nrows(), columns.len(), data)
 }
 
 #[cfg(test)]

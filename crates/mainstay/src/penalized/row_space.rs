@@ -42,13 +42,17 @@ impl RowSpace {
         for &j in &free {
             shrink[j] = 0.0;
         }
-        let mut kernel = design.z().scale_columns(&shrink).outer_gram();
+        let mut kernel = kernel(design, &shrink);
         let size = (0..n).fold(0.0, |m: f64, i| m.max(kernel[(i, i)]));
         // Equal rows make it singular; the lift is of the size of its rounding errors.
         let lift = (n as f64 * f64::EPSILON * size).max(f64::MIN_POSITIVE);
         kernel.add_diagonal(lift);
         let lower = Cholesky::new(&kernel)?.lower();
-        let chosen = design.z().select_columns(&free).to_dense();
+        let chosen = if free.is_empty() {
+            Dense::zeros(n, 0)
+        } else {
+            design.z().select_columns(&free).to_dense()
+        };
         let width = n + free.len();
         let mut data = Vec::with_capacity(n * width);
         for i in 0..n {
@@ -69,7 +73,7 @@ impl RowSpace {
         l2: f64,
     ) -> Solution {
         let n = design.x.nrows();
-        let mut v = design.z().tr_mul_vec(&inner.signed_duals(&found.duals));
+        let mut v = design.tr_mul_vec(&inner.signed_duals(&found.duals));
         for (v, u) in v.iter_mut().zip(&design.units) {
             *v = *v / u / (l2 * u);
         }
@@ -78,6 +82,23 @@ impl RowSpace {
         }
         Solution { v, inner: Some(found.v), ..found }
     }
+}
+
+/// Inner products of the rows of $z$, whose columns are multiplied by `shrink`.
+fn kernel(design: &Design<'_>, shrink: &[f64]) -> Dense {
+    let Some(blocks) = design.column_blocks() else {
+        return design.z().scale_columns(shrink).outer_gram();
+    };
+    let mut kernel = Dense::zeros(design.x.nrows(), design.x.nrows());
+    for (columns, mut block) in blocks {
+        let shrink = &shrink[columns];
+        for i in 0..block.nrows() {
+            block.row_mut(i).iter_mut().zip(shrink).for_each(|(v, s)| *v *= s);
+        }
+        block.add_outer_gram(&mut kernel);
+    }
+    kernel.mirror_lower();
+    kernel
 }
 
 /// Columns whose unit is below this part of the usual one are free: their penalty is a million times
@@ -110,6 +131,13 @@ mod tests {
         let design = Design::new(&x, &shares, &vec![1.0; p]);
         let Some(space) = RowSpace::new(&design) else { unreachable!("600 columns, 4 rows") };
         assert_eq!((space.basis.nrows(), space.basis.ncols()), (n, n));
+        // In blocks, of which the last is not whole, and at once.
+        let at_once = Design::new(&x, &shares, &vec![1.0; p]);
+        let whole = at_once.z().outer_gram();
+        let blocks = kernel(&design, &vec![1.0; p]);
+        assert!(
+            blocks.data().iter().zip(whole.data()).all(|(a, b)| (a - b).abs() < 1e-12 * p as f64)
+        );
         let l2 = 0.5;
         let y = [1.0, -1.0, 1.0, -1.0];
         let inner = Program {
