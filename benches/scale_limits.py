@@ -248,9 +248,10 @@ def slow_blocks(n=400_000, p=50, parts=8):
 def lost_worker():
     """A worker that is killed in the middle of a pass, with rows that are read anew in every pass and rows that are kept.
 
-    Until another process has started, a second or two, half of the threads are gone: in a fit as short as the first two that is most of its passes.
+    Until another process has started, a second or two, half of the threads are gone: in fits as short as the first three
+    that is most of their passes. The last is long enough to tell what the rows that are read again cost.
     """
-    for n, keep in ((400_000, False), (400_000, True), (2_000_000, True)):
+    for n, keep in ((400_000, False), (400_000, True), (2_000_000, True), (8_000_000, True)):
         made, client = cluster()
         with made, client, mainstay.config(keep=keep):
             blocks, model = slow_blocks(n, parts=n // 50_000), PenalizedClassifier(alpha=1e-4)
