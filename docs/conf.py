@@ -81,7 +81,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "which-method": []}
+html_sidebars = {"index": [], "get-started": [], "which-method": []}
 
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),

@@ -27,12 +27,27 @@ BENCHMARKS = {
     "bench_missing_mnist": ("missing", "mnist_4v7, all", "mainstay", SECONDS),
     "bench_average": ("robust", "average, 10,000 x 50", "mainstay", SECONDS),
     "bench_average_ratio": ("robust", "average, 10,000 x 50", "scikit-learn", RATIO),
+    "bench_worst_ratio": ("robust", "worst, hinge, 5,000 x 50", "Clarabel", RATIO),
+    "bench_worst_logistic": ("robust", "worst, logistic, 5,000 x 50", "mainstay", SECONDS),
+    "bench_worst_logistic_ratio": ("robust", "worst, logistic, 5,000 x 50", "Clarabel", RATIO),
+    "bench_stable_svc": ("stable", "SVM, 10,000 x 50", "LinearSVC", RATIO),
+    "bench_stable_svm": ("stable", "SVM, 5,000 x 100", "Clarabel", RATIO),
+    "bench_stable_logistic": ("stable", "logistic, 5,000 x 100", "Clarabel", RATIO),
+    "bench_stable_lr": (
+        "stable",
+        "logistic, 10,000 x 50, alpha = 0.1, k = 0.5",
+        "LogisticRegression",
+        RATIO,
+    ),
+    "bench_paper_50": ("rolin", "200 x 50", "LogisticRegressionCV", RATIO),
+    "bench_paper_5000": ("rolin", "200 x 5,000", "LogisticRegressionCV", RATIO),
+    "bench_paper_40000": ("rolin", "200 x 40,000", "LogisticRegressionCV", RATIO),
     "bench_worst": ("robust", "worst, hinge, 5,000 x 50", "mainstay", SECONDS),
     "bench_dro": ("stable", "SVM, 10,000 x 50", "dro, CVaR", RATIO),
     "bench_rolin": ("rolin", "200 x 5,000", "mainstay, extended", SECONDS),
     "bench_rolin_cv": ("rolin", "200 x 5,000", "LogisticRegressionCV", SECONDS),
 }
-FOLDERS = (".", "guide", "coming-from")
+FOLDERS = (".", "guide", "methods", "coming-from")
 PLACE = re.compile(r"<!--=(\w+)(?::([^\s-]+))?-->(.*?)<!--=-->", re.DOTALL)
 
 
