@@ -68,7 +68,7 @@ def write(data):
         found[f"{key}_se"] = means.std(ddof=1) / np.sqrt(len(means))
     found |= constants(data)
     RESULTS.write_text(json.dumps(found, indent=1, default=float) + "\n")
-    numbers_in_pages.fill(found)
+    numbers_in_pages.fill(numbers_in_pages.measured())
 
 
 def draw(X, y, rows, rng):

@@ -81,7 +81,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "which-method": []}
+html_sidebars = {"index": [], "get-started": [], "which-method": []}
 
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
@@ -91,6 +91,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_signature": False,
     "show_memory": False,
+    # Programs print what they have to say; the last value of a block is mostly a legend.
+    "capture_repr": (),
     "write_computation_times": False,
     "min_reported_time": 0,
     "matplotlib_animations": False,

@@ -48,5 +48,6 @@ axes[1].set(xlabel="change of every feature at once", xlim=(0, 1))
 axes[0].legend(frameon=False)
 
 # %%
-# Read it like a survival curve. Nearly the same accuracy at the left edge; a model that leans on few features falls faster when the
-# whole row may move, and slower when every feature may move a little.
+# Read it like a survival curve. The accuracies at the left edge are close together; what follows is not. The weak penalty falls first on
+# either side. The model that leans on few features falls faster than the other two when the whole row may move, and slower when every
+# feature may move a little.

@@ -26,7 +26,7 @@ error = np.asarray(results["std_test_score"])[order] / np.sqrt(5)
 alphas = alphas[order]
 
 # %%
-# Held-out score against the strength, with a standard error, and how many features remain.
+# Held-out score (minus the log loss) against the strength, with a standard error, and how many features remain.
 
 warnings.filterwarnings("ignore", "the model predicts one class")  # the strongest keep no feature
 kept = [
@@ -34,16 +34,17 @@ kept = [
 ]
 fig, (above, below) = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
 above.errorbar(alphas, mean, yerr=error, marker="o", ms=4, capsize=2)
-above.axvline(fit.alpha_, color="C3", lw=1, label=f"chosen: {fit.alpha_:.2g}")
 best = int(np.argmax(mean))
 simplest = alphas[mean >= mean[best] - error[best]].max()
-above.axvline(
-    simplest, color="C2", lw=1, ls="--", label=f"simplest within one error: {simplest:.2g}"
-)
+for ax in (above, below):
+    ax.axvline(fit.alpha_, color="C3", lw=1, label=f"chosen: {fit.alpha_:.2g}")
+    ax.axvline(
+        simplest, color="C2", lw=1, ls="--", label=f"simplest within one error: {simplest:.2g}"
+    )
 above.set(ylabel="held-out score", xscale="log")
-above.legend(frameon=False)
 below.step(alphas, kept, where="mid")
-below.set(xlabel="alpha", ylabel="features with a weight")
+below.set(xlabel="alpha", ylabel="features with a weight", yticks=range(0, 16, 5))
+below.legend(frameon=False, loc="lower left")
 
 # %%
 # Within one standard error of the best, the data do not tell the candidates apart: the strongest of those gives the shortest list of

@@ -43,7 +43,7 @@ ax.legend(frameon=False)
 
 # %%
 # Bands show the best and the worst of five draws. The unbounded losses fall over at a certain share; the conic loss pays
-# its fixed price for each outlier and holds until its ration of disbelief is used up.
+# a limited price for each outlier and holds longer. It does not hold up to its ration of a fifth, on which doubtful honest rows draw too.
 
 for name, scores in right.items():
     print(

@@ -43,12 +43,14 @@ for name, predicted in [("plain", plain_risk), ("told", told_risk)]:
     groups = np.array_split(np.argsort(predicted), 10)
     x = [predicted[g].mean() for g in groups]
     ax.plot(x, [event[test][g].mean() for g in groups], marker="o", label=name)
-ax.plot([0, 1], [0, 1], color="0.6", lw=0.8)
-ax.set(xlabel="predicted risk", ylabel="share with the event, in truth")
+ax.plot([0, 1], [0, 1], color="0.6", lw=0.8, label="ideal")
+ax.set(
+    xlabel="predicted risk", ylabel="share with the event, in truth", xlim=(0, 0.7), ylim=(0, 0.7)
+)
 ax.legend(frameon=False)
 
 # %%
-# The plain fit learns reporting, not dying: it predicts a quarter too little everywhere. If the statement is wrong, so are the
+# The plain fit learns reporting, not dying: it predicts too little in every group. The fit that was told is near the truth. If the statement is wrong, so are the
 # probabilities of the fit that was told. Correcting for wrong labels in the likelihood is not convex and has no proof;
 # ``correction="after"`` fits the labels as they are, with a proof, and corrects the probabilities afterwards.
 

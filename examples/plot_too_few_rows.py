@@ -27,7 +27,7 @@ fits = {
     ),
     "ROLIN": lambda: RolinClassifier(),
 }
-sizes = [16, 30, 60, 120]
+sizes = [20, 30, 60, 120]
 losses = {name: [] for name in fits}
 for size in sizes:
     draws = StratifiedShuffleSplit(12, train_size=size, random_state=size)
@@ -54,7 +54,9 @@ ax.set(xlabel="training rows", ylabel="log loss on all other rows", ylim=(0, Non
 ax.legend(frameon=False)
 
 # %%
-# Boxes hold half of the draws, whiskers all of them.
+# Boxes hold half of the draws, whiskers all of them. Twenty rows are enough here for a model that is worth having (the loss of a coin is
+# 0.69), but a tuned penalty has draws that are several times worse than its usual one: choosing by cross-validation among so few
+# rows is a lottery. ROLIN averages instead of choosing, and its worst draw is far less bad. With 120 rows there is little between them.
 
 for i, size in enumerate(sizes):
     line = ", ".join(

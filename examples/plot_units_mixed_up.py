@@ -38,13 +38,15 @@ print(
 )
 
 # %%
-# The list to send back to the clinic: ``unit`` 0.01 says that the value is a hundred times too large.
+# The list to send back to the clinic. ``unit`` is a guess, the power of ten that would make the value ordinary: 0.01 says that it is a
+# hundred times too large.
 
 far = careful.far_rows_
 print(far.head(8))
 named = set(zip(far["row"], far["feature"], strict=True))
 right = sum(cell in named for cell in zip(wrong, features, strict=True))
-print(f"{right} of 15 wrong cells named; {len(far)} rows left out")
+guessed = (far["unit"].round(6) == 0.01).sum()
+print(f"{right} of 15 wrong cells named, {guessed} with the right unit; {len(far)} rows left out")
 
 # %%
 # Distances of all rows, in units of the cut-off. Rows above 1 are left out.

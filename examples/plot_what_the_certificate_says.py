@@ -48,4 +48,5 @@ ax.invert_xaxis()
 ax.legend(frameon=False)
 
 # %%
-# The same ``tol`` means something else for every solver. ``dual_gap_`` means the same for every fit.
+# The same ``tol`` means something else for every solver. ``dual_gap_`` means the same for every fit. Nothing can be measured below the
+# dotted line: there the bound itself ends.

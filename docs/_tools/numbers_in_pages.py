@@ -9,9 +9,69 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MEASURED = ROOT / "benches" / "results" / "guide.json"
-FOLDERS = (".", "guide", "coming-from")
+RESULTS = ROOT / "benches" / "results"
+# Who measures what: `cargo xtask bench guide` the first, `docs/methods/label_audit_table.py` the second.
+MEASURED = ("guide.json", "labels.json")
+# Figures of benchmarks that pages mention: file, beginning of the case, beginning of the contender, column.
+SECONDS, RATIO = 2, 4
+BENCHMARKS = {
+    "bench_conic_10": ("conic", "1,000 x 10,", "mainstay", SECONDS),
+    "bench_conic_30": ("conic", "1,000 x 30, none", "mainstay", SECONDS),
+    "bench_conic_many": ("conic", "10,000 x 30,", "mainstay", SECONDS),
+    "bench_missing_spambase": (
+        "missing",
+        "spambase, all 4,601 rows, standardised",
+        "mainstay",
+        SECONDS,
+    ),
+    "bench_missing_mnist": ("missing", "mnist_4v7, all", "mainstay", SECONDS),
+    "bench_average": ("robust", "average, 10,000 x 50", "mainstay", SECONDS),
+    "bench_average_ratio": ("robust", "average, 10,000 x 50", "scikit-learn", RATIO),
+    "bench_worst_ratio": ("robust", "worst, hinge, 5,000 x 50", "Clarabel", RATIO),
+    "bench_worst_logistic": ("robust", "worst, logistic, 5,000 x 50", "mainstay", SECONDS),
+    "bench_worst_logistic_ratio": ("robust", "worst, logistic, 5,000 x 50", "Clarabel", RATIO),
+    "bench_stable_svc": ("stable", "SVM, 10,000 x 50", "LinearSVC", RATIO),
+    "bench_stable_svm": ("stable", "SVM, 5,000 x 100", "Clarabel", RATIO),
+    "bench_stable_logistic": ("stable", "logistic, 5,000 x 100", "Clarabel", RATIO),
+    "bench_stable_lr": (
+        "stable",
+        "logistic, 10,000 x 50, alpha = 0.1, k = 0.5",
+        "LogisticRegression",
+        RATIO,
+    ),
+    "bench_paper_50": ("rolin", "200 x 50", "LogisticRegressionCV", RATIO),
+    "bench_paper_5000": ("rolin", "200 x 5,000", "LogisticRegressionCV", RATIO),
+    "bench_paper_40000": ("rolin", "200 x 40,000", "LogisticRegressionCV", RATIO),
+    "bench_worst": ("robust", "worst, hinge, 5,000 x 50", "mainstay", SECONDS),
+    "bench_dro": ("stable", "SVM, 10,000 x 50", "dro, CVaR", RATIO),
+    "bench_rolin": ("rolin", "200 x 5,000", "mainstay, extended", SECONDS),
+    "bench_rolin_cv": ("rolin", "200 x 5,000", "LogisticRegressionCV", SECONDS),
+}
+FOLDERS = (".", "guide", "methods", "coming-from")
 PLACE = re.compile(r"<!--=(\w+)(?::([^\s-]+))?-->(.*?)<!--=-->", re.DOTALL)
+
+
+def measured():
+    """Every figure by its key."""
+    found = {}
+    for name in MEASURED:
+        own = json.loads((RESULTS / name).read_text(encoding="utf-8"))
+        assert not own.keys() & found.keys(), "a key of two figures"
+        found |= own
+    found |= {key: benchmark(*place) for key, place in BENCHMARKS.items()}
+    return found | {"bench_rolin_ratio": found["bench_rolin_cv"] / found["bench_rolin"]}
+
+
+def benchmark(file, case, who, column):
+    """The cell of a table of benchmarks."""
+    at = ""
+    for line in (RESULTS / f"{file}.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6:
+            at = cells[0] or at
+            if at.startswith(case) and cells[1].startswith(who):
+                return float(cells[column])
+    raise SystemExit(f"{file}.md has no {who!r} under {case!r}")
 
 
 def shown(value, form):
@@ -20,6 +80,8 @@ def shown(value, form):
         return value
     if form == "percent":
         return f"{100 * value:.0f} %"
+    if form == "seconds":  # two digits: more depend on the machine
+        return f"{float(f'{value:.2g}'):g}"
     text = format(value, form or ".3f")
     return re.sub(r"^([+-]?)0\.", r"\1.", text)
 
@@ -48,10 +110,11 @@ def fill(found):
 
 def check():
     """Stop where a page does not say what was measured."""
-    found = json.loads(MEASURED.read_text(encoding="utf-8"))
+    found = measured()
     for page in pages():
         text = page.read_text(encoding="utf-8")
         if filled(text, found) != text:
             raise SystemExit(
-                f"{page.name}: figures differ from {MEASURED.name}: cargo xtask bench guide"
+                f"{page.name}: figures differ from what was measured (benches/results); "
+                "`numbers_in_pages.fill(numbers_in_pages.measured())` writes them"
             )

@@ -1,10 +1,12 @@
 """Pages that are made, not written: the command line, the API, reproductions, benchmarks, the map of methods."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import mainstay
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 MADE = DOCS / "generated"
+COLUMNS = 82
 
 GROUPS = {
     "Against few samples": ["_rolin", "_robust_cv"],
@@ -99,8 +102,9 @@ def fonts(config):
 def run(*args):
     """What the command prints."""
     command = [sys.executable, "-m", "mainstay", *args]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
-    return done.stdout
+    # A page is narrower than a terminal.
+    kept = {"check": True, "capture_output": True, "text": True, "encoding": "utf-8"}
+    return subprocess.run(command, env=os.environ | {"COLUMNS": str(COLUMNS)}, **kept).stdout
 
 
 def command_line():
@@ -116,8 +120,17 @@ def command_line():
     ]
     for name in names:
         parts += [f"## `mainstay {name}`", block(run(name, "--help"))]
-    parts += ["## Methods and their parameters", block(run("methods"))]
+    parts += ["## Methods and their parameters", block(folded(run("methods")))]
     return "\n\n".join(parts) + "\n"
+
+
+def folded(text):
+    """Lines as long as a page is wide; what goes on is indented like its beginning."""
+    lines = []
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()) or 21)
+        lines += textwrap.wrap(line, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def bibliography():

@@ -11,7 +11,12 @@ ROUTES = [
         "ask",
     ),
     ("I have tens of rows, not hundreds", "RolinClassifier", "guide/few-samples.html", "few"),
-    ("Some labels may be wrong", "audit_labels, ConicSVCCV", "guide/wrong-labels.html", "labels"),
+    (
+        "Some labels may be wrong",
+        "audit_labels; RobustLogisticRegression",
+        "guide/wrong-labels.html",
+        "labels",
+    ),
     (
         "A few rows lie where they should not",
         "DropFarRows, ConicSVCCV",

@@ -62,7 +62,7 @@ def main():
     for panel, axes in zip(panels, ([0.3, 0.3], [1.0, 0.3], [0.3, 1.2]), strict=True):
         draw(panel, axes)
     out = Path(__file__).with_name("measurement-error.svg")
-    figure.savefig(out, metadata={"Date": None})
+    figure.savefig(out, metadata={"Date": None}, bbox_inches="tight")
 
 
 if __name__ == "__main__":

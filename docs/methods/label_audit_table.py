@@ -4,10 +4,11 @@
 
 DATASETS is a folder of NAME.csv.gz with a column ``target``. The ranking was chosen on seven other
 sets (decision 0064); k is the number of planted flips. cleanlab has the held-out probabilities of
-scikit-learn's logistic regression, and those of our tuned one, which are better. Prints the table
-of docs/guide/wrong-labels.md, then figures by set.
+scikit-learn's logistic regression, and those of our tuned one, which are better. Prints figures by
+set, writes what was found to benches/results/labels.json and puts it into the pages that show it.
 """
 
+import json
 import sys
 import warnings
 from pathlib import Path
@@ -23,6 +24,24 @@ from sklearn.preprocessing import StandardScaler
 
 import mainstay
 
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benches" / "results" / "labels.json"
+sys.path.insert(0, str(ROOT / "docs" / "_tools"))
+
+import numbers_in_pages  # noqa: E402
+
+#: What the pages call each ranking, and noise.
+KEYS = {
+    "`audit_labels`": "audit",
+    "`suspicious_labels` of plain L2": "suspicious",
+    "in-sample loss of plain L2": "loss",
+    "cleanlab, `find_label_issues`": "issues",
+    "cleanlab, self-confidence": "confidence",
+    "cleanlab, `find_label_issues`, tuned L2": "issues_tuned",
+    "cleanlab, self-confidence, tuned L2": "confidence_tuned",
+    "conic `z_`": "conic",
+}
+NOISE_KEYS = {"10 %": "10", "20 %": "20", "20 % of one class": "one"}
 SETS = [
     "pima",
     "parkinsons",
@@ -116,7 +135,6 @@ def main(folder, seeds):
                 )
         print(name, file=sys.stderr, flush=True)
     table = pd.DataFrame(rows, columns=["set", "noise", "seed", "ranking", "precision"])
-    print_table(table)
     print(
         table.pivot_table(index="set", columns="ranking", values="precision").round(3).to_string()
     )
@@ -125,25 +143,47 @@ def main(folder, seeds):
     print(counts.groupby(["set", "noise"]).mean(numeric_only=True).round(2).to_string())
     inside = (counts.low <= counts.planted) & (counts.planted <= counts.high)
     print("planted inside the interval:", inside.mean().round(2))
+    flagged = counts.groupby(["set", "noise"])["precision"].mean()
+    found = figures(table) | {
+        "ranked_flagged_low": flagged.min(),
+        "ranked_flagged_high": flagged.max(),
+        "ranked_sets": len(SETS),
+        "ranked_seeds": seeds,
+        "ranked_table": lines(table),
+    }
+    RESULTS.write_text(json.dumps(found, indent=1, default=float) + "\n")
+    numbers_in_pages.fill(numbers_in_pages.measured())
 
 
-def print_table(table):
-    """Print precision by ranking and noise in Markdown, and how sure the lead of the first is."""
+def lines(table):
+    """Precision by ranking and noise, in Markdown."""
     shown = table.pivot_table(index="ranking", columns="noise", values="precision")[list(NOISES)]
     shown = shown.assign(mean=shown.mean(axis=1)).sort_values("mean", ascending=False)
-    print("| ranking | " + " | ".join(shown.columns) + " |")
-    print("|---" * (len(shown.columns) + 1) + "|")
-    for name, row in shown.iterrows():
-        print(f"| {name} | " + " | ".join(f"{v:.3f}".lstrip("0") for v in row) + " |")
+    head = "| ranking | " + " | ".join(shown.columns) + " |"
+    rows = [
+        f"| {name} | " + " | ".join(f"{v:.3f}".lstrip("0") for v in row) + " |"
+        for name, row in shown.iterrows()
+    ]
+    return "\n".join(["", head, "|---" * (len(shown.columns) + 1) + "|", *rows, ""])
+
+
+def figures(table):
+    """Precision of every ranking, and the lead of the audit with its standard error, by noise."""
     by_set = table.pivot_table(index="set", columns=["noise", "ranking"], values="precision")
-    for noise in NOISES:
-        own = by_set[noise]["`audit_labels`"]
-        for ranking in shown.index[1:]:
-            lead = own - by_set[noise][ranking]
-            error = lead.std() / np.sqrt(len(lead))
-            ahead = (lead > 0).sum()
-            print(f"{noise}: {lead.mean():+.3f} ± {error:.3f} ({ahead}/{len(lead)}) over {ranking}")
+    found = {}
+    for ranking, key in KEYS.items():
+        means = {noise: by_set[noise][ranking].mean() for noise in NOISES}
+        found[f"ranked_{key}_mean"] = np.mean(list(means.values()))
+        for noise, mean in means.items():
+            short = f"ranked_{key}_{NOISE_KEYS[noise]}"
+            lead = by_set[noise]["`audit_labels`"] - by_set[noise][ranking]
+            found[short] = mean
+            found[f"{short}_lead"] = lead.mean()
+            found[f"{short}_lead_se"] = lead.std() / np.sqrt(len(lead))
+        of_one = by_set.xs(ranking, axis=1, level="ranking").mean(axis=1)
+        found[f"ranked_{key}_ljubljana"] = of_one["breast_cancer_ljubljana"]
+    return found
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3)
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2)

@@ -90,17 +90,20 @@ class ComparisonResult:
             names = ", ".join(self._metrics())
             raise ValueError(f"`metric` = {metric!r}: must be one of {names}")
         ax = axes(ax, figsize=(8, 4.5), layout="constrained")
+        levels = set()
         for k, method in enumerate(self.details["methods"]):
             points = self._points(method["name"], threat, metric)
             if not points:
                 continue
             level, mean, low, high = zip(*points, strict=True)
+            levels.update(level)
             # Colours come again after ten methods, markers after thirteen.
             style = "--" if method["role"] == "baseline" else "-" if k < 10 else ":"
             look = {"color": f"C{k % 10}", "marker": "osD^v<>ph*XPd"[k % 13], "ms": 5, "lw": 1.2}
             ax.plot(level, mean, style, label=method["title"], **look)
             if k == 0:  # a dozen bands on top of each other would hide the lines
                 ax.fill_between(level, low, high, alpha=0.15, color="C0", lw=0)
+        ax.set_xticks(sorted(levels))  # what was run, and nothing between
         ax.set_xlabel(known[threat]["unit"])
         ax.set_ylabel(metric_title(metric))
         ax.set_title(known[threat]["title"])

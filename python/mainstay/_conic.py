@@ -48,10 +48,12 @@ class ConicSVC(_Suspicious, WeightedClassifier):
 
     .. math::
 
-        \min_{w, W, z} \; \mathrm{tr}\, W \;(+\; C \textstyle\sum_i c_i z_i) \quad \text{subject to}
-        \quad x_i^\top W x_i - 2 y_i x_i^\top w + 1
+        \begin{aligned}
+        &\min_{w, W, z} \; \mathrm{tr}\, W \;(+\; C \textstyle\sum_i c_i z_i)
+        \quad \text{subject to} \quad W \succeq w w^\top, \\
+        &x_i^\top W x_i - 2 y_i x_i^\top w + 1
             \ge \frac{(1 - y_i x_i^\top w)_+^2}{z_i} + \frac{(1 - y_i x_i^\top w)_-^2}{1 - z_i},
-        \quad W \succeq w w^\top,
+        \end{aligned}
 
     either with the price ``C`` in the objective or with the budget :math:`\sum_i c_i z_i \le
     \kappa \sum_i c_i` as a constraint. It is convex and its value bounds the value with the 0-1

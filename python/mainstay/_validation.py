@@ -173,7 +173,7 @@ class ValidationResult:
         ax.set_xlabel("training rows")
         ax.set_ylabel(metric_title(curve["metric"]))
         # Above the axes: inside it would cover what is expected.
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
         return ax
 
     def __repr__(self):

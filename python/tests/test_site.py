@@ -27,6 +27,8 @@ PAGES = [
     "generated/reproductions.html",
     "gallery/index.html",
 ]
+# Where a dollar is a dollar.
+VERBATIM = ("pre", "code", "script", "style", "annotation")
 pytestmark = pytest.mark.skipif(
     not (SITE / "index.html").exists(), reason="the site is not built: cargo xtask docs"
 )
@@ -38,9 +40,11 @@ class Links(HTMLParser):
     def __init__(self):
         super().__init__()
         self.links, self.loads, self.anchors = [], [], set()
+        self.dollars, self.verbatim = [], 0
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
+        self.verbatim += tag in VERBATIM
         self.anchors.update(found[name] for name in ("id", "name") if found.get(name))
         if tag == "a" and "href" in found:
             self.links.append(found["href"])
@@ -48,6 +52,13 @@ class Links(HTMLParser):
             self.loads.append(found["src"])
         if tag == "link" and found.get("rel") in ("stylesheet", "preload", "icon"):
             self.loads.append(found["href"])
+
+    def handle_endtag(self, tag):
+        self.verbatim -= tag in VERBATIM
+
+    def handle_data(self, data):
+        if "$" in data and not self.verbatim:
+            self.dollars.append(data.strip())
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +133,10 @@ def test_formulas_are_rendered_when_the_site_is_built():
     assert page.count('class="katex"') > 5
     assert "katex-error" not in page
     assert not re.search(r"<script[^>]*katex", page)
+
+
+def test_no_formula_is_left_as_dollars(pages):
+    assert {str(path): page.dollars for path, page in pages.items() if page.dollars} == {}
 
 
 @pytest.fixture(scope="module")

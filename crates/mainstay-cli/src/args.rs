@@ -13,16 +13,16 @@ use crate::trust_args::{Show, Trust, UnitKind};
 #[derive(Debug, Parser)]
 #[command(name = "mainstay", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Examples:
-  mainstay compare                                       what threatens the embedded data, and what helps
+  mainstay compare                  what threatens the embedded data, what helps
   mainstay compare patients.csv --target outcome --report out.html
-  mainstay fit --cv 5                                    the embedded breast cancer data
+  mainstay fit --cv 5               the embedded breast cancer data
   mainstay fit patients.csv --target outcome -o model.json
   mainstay predict model.json new.csv -o out.csv --proba
   mainstay evaluate model.json test.csv
   mainstay certify model.json new.csv -o radii.csv
 
-Exit codes: 0 done (and certified, where the method has a certificate), 1 done but not certified
-to `tol`, 2 could not do it.")]
+Exit codes: 0 done (and certified, where the method has a certificate),
+1 done but not certified to `tol`, 2 could not do it.")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,

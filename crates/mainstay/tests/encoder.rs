@@ -243,6 +243,10 @@ fn rare_categories_share_an_indicator_and_a_reference_has_none() {
     let options = EncoderOptions { reference: wrong, ..EncoderOptions::default() };
     let message = Encoder::learn_with(&patients(), &options).unwrap_err().to_string();
     assert!(message.contains("did you mean `red`?"), "{message}");
+    let number = vec![("age".to_owned(), "34".to_owned())];
+    let options = EncoderOptions { reference: number, ..EncoderOptions::default() };
+    let message = Encoder::learn_with(&patients(), &options).unwrap_err().to_string();
+    assert!(message.contains("--categorical age"), "{message}");
 }
 
 #[test]

@@ -76,4 +76,14 @@ impl EncoderOptions {
         }
         Ok(())
     }
+
+    /// A column of numbers or dates has no category to refer to.
+    pub(super) fn refers_to_no(&self, column: &str) -> Result<()> {
+        if self.reference.iter().any(|(name, _)| name == column) {
+            return Err(Error::BadData(format!(
+                "column `{column}` holds no categories to refer to; --categorical {column} makes them of its values"
+            )));
+        }
+        Ok(())
+    }
 }

@@ -255,6 +255,9 @@ pub(super) fn typed<'a>(
 }
 
 fn learn(column: &Column, kind: ColumnType, options: &EncoderOptions) -> Result<Encoding> {
+    if matches!(column.cells, Cells::Numbers(_)) {
+        options.refers_to_no(&column.name)?;
+    }
     match (&column.cells, kind) {
         (Cells::Numbers(values), ColumnType::Date(order)) => {
             let origin = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -304,6 +304,9 @@ impl Tally {
     /// How the column becomes features.
     pub(super) fn encoding(&self, kind: ColumnType, options: &EncoderOptions) -> Result<Encoding> {
         let (name, missing) = (self.name.as_str(), options.missing);
+        if !matches!(kind, ColumnType::Category) {
+            options.refers_to_no(name)?;
+        }
         match kind {
             ColumnType::Number => {
                 Ok(Encoding::Numeric { fill: self.numbers.stand_in(name, 0.0, missing)? })
