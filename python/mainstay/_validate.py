@@ -2,6 +2,7 @@
 
 import json
 import numbers
+import re
 import warnings
 
 import numpy as np
@@ -219,7 +220,19 @@ def _run(validation, estimator, X, y, classes, n_jobs, progress, notes):
                 validation.add(job, *made)
         if progress is not None:
             progress(*validation.progress)
-    notes += [f"{count} refits warned: {text}" for text, count in warned.items()]
+    notes += _alike(warned)
+
+
+def _alike(warned):
+    """One note for all warnings that differ in their numbers only, as those of refits do."""
+    kinds = {}
+    for text, count in warned.items():
+        kinds.setdefault(re.sub(r"\d[\d.e+-]*", "#", text), []).append((count, text))
+    for found in kinds.values():
+        count = sum(times for times, _ in found)
+        example = "for example" if len(found) > 1 else "each"
+        word = f"{count} refits warned, {example}" if count > 1 else "1 refit warned"
+        yield f"{word}: {max(found)[1]}"
 
 
 def _refit(estimator, X, y, train, judged, classes, must):

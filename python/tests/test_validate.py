@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 
 import mainstay
 from mainstay import PenalizedClassifier, StressInterrupted, _core, validate
+from mainstay._validate import _alike
 
 
 def sample(n=80, p=6, seed=0, classes=2):
@@ -257,3 +258,11 @@ def test_groups_and_equal_rows_stay_together():
     assert any("60 rows are the same" in note for note in equal.details["notes"])
     with pytest.raises(ValueError, match="all its rows in groups of one fold"):
         mainstay.validate(model, X, y, groups=np.where(y == 1, -1, np.arange(60)), **few)
+
+
+def test_warnings_that_differ_only_in_their_numbers_are_one_note():
+    warned = {"all but 1 of 90 rows": 1, "all but 2 of 58 rows": 2, "another": 1}
+    assert list(_alike(warned)) == [
+        "3 refits warned, for example: all but 2 of 58 rows",
+        "1 refit warned: another",
+    ]

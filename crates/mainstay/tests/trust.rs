@@ -304,6 +304,9 @@ fn refits_are_the_same_on_any_number_of_threads_and_give_intervals() {
         claimed: false,
     };
     let summary = ModelSummary::new(&described, &refits);
+    // The rows were standardised: "normalize false" beside it would read as if they had not been.
+    assert!(!summary.text().contains("normalize"), "{}", summary.text());
+    assert!(summary.assumptions.iter().any(|a| a.name == "normalize"));
     let first = &summary.coefficients[0].features[0];
     let steady = first.steadiness.unwrap();
     assert!(steady.low < first.weight && first.weight < steady.high && steady.same_sign > 0.95);
@@ -318,4 +321,28 @@ fn refits_are_the_same_on_any_number_of_threads_and_give_intervals() {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
     assert!(summary.markdown().contains("| weight |"));
+}
+
+#[test]
+fn where_no_prediction_stands_the_reason_is_told_once_for_all() {
+    let mut data = clouds(80, 11);
+    // Labels dealt without a look at the features: no class can be ruled out.
+    let dealt = (0..80).map(|i| (i / 2) % 2).collect();
+    data = Dataset::new(data.features().clone(), dealt, 2).unwrap();
+    let method = methods::find("l2").unwrap();
+    let params = json!({});
+    let refit = Refit { method, params: &params, standardized: true, imputed: false };
+    let fitted = refit.fit(&data, &Control::new()).unwrap().remember(&data, true).unwrap();
+    let known =
+        Known { training: Some((refit, &data)), refits: 20, seed: 1, errors: None, units: None };
+    let (features, classes) = (names(&["weight", "size"]), names(&["no", "yes"]));
+    let judge = |known: &Known<'_>| {
+        trust(&fitted, &features, &classes, data.features(), known, &Control::new()).unwrap()
+    };
+    let found = judge(&known);
+    let stand = found.verdict.iter().filter(|v| **v == Verdict::Stands).count();
+    let told = found.notes.iter().any(|n| n.starts_with("no prediction stands"));
+    assert_eq!(told, stand == 0, "{stand} {:?}", found.notes);
+    let alone = judge(&Known { training: None, ..known });
+    assert!(!alone.notes.iter().any(|n| n.starts_with("no prediction stands")));
 }

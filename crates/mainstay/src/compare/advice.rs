@@ -44,6 +44,8 @@ pub(super) struct Finding<'a> {
     pub(super) better: Vec<(&'a MethodInfo, Interval)>,
     /// The largest gain, sure or not.
     leader: Option<(&'a MethodInfo, Interval)>,
+    /// Whether others are surely better by enough, but no better than a constant answer.
+    pub(super) useless: bool,
     /// The largest gain worth having that is sure by itself, but not when all methods and threats are judged together.
     promising: Option<(&'a MethodInfo, Interval)>,
 }
@@ -134,6 +136,7 @@ impl<'a> Judge<'a> {
         let drop = self.bootstrap.interval(&lost)?;
         let mut better = Vec::new();
         let mut promising = Vec::new();
+        let mut useless = false;
         let mut leader: Option<(&MethodInfo, Interval)> = None;
         for (Gain { method, values, .. }, bound) in gains {
             let Some(gain) = self.bootstrap.interval(values) else { continue };
@@ -141,10 +144,11 @@ impl<'a> Judge<'a> {
                 leader = Some((method, gain));
             }
             let price = self.price(baseline, method).map_or(0.0, |p| p.mean.max(0.0));
-            let worth = repeats >= SURE
-                && gain.mean - price >= WORTH
-                && self.constant.is_none_or(|c| self.mean(method, threat) >= c + WORTH);
+            let large = repeats >= SURE && gain.mean - price >= WORTH;
+            let useful = self.constant.is_none_or(|c| self.mean(method, threat) >= c + WORTH);
+            let worth = large && useful;
             let sure = bound.is_some_and(|low| low > 0.0);
+            useless |= sure && large && !useful;
             match (worth, sure, gain.low > 0.0) {
                 (true, true, _) => better.push((*method, gain, gain.mean - price)),
                 (true, false, true) => promising.push((*method, gain, gain.mean - price)),
@@ -154,7 +158,7 @@ impl<'a> Judge<'a> {
         let better = best_first(better);
         let promising = best_first(promising).into_iter().next();
         let (title, levels) = (trial.threat.title(), trial.levels.as_slice());
-        Some(Finding { threat, title, levels, drop, better, leader, promising })
+        Some(Finding { threat, title, levels, drop, better, leader, useless, promising })
     }
 
     /// What `method` gives up on clean data.
@@ -263,10 +267,12 @@ impl<'a> Judge<'a> {
                 self.words.range(&gain)
             );
         }
+        let useless = findings.iter().any(|f| f.useless);
         format!(
-            "{} is enough: under no threat is another method surely better by {} or more.",
+            "{} is enough: under no threat is another method surely better by {} or more{}.",
             capital(plain),
-            self.words.one_point()
+            self.words.one_point(),
+            self.and_useful(useless)
         )
     }
 

@@ -137,6 +137,9 @@ fn a_constant_model_that_hardly_orders_the_rows_is_not_called_enough() {
     let start = "No method here answers better than always saying `a`";
     assert!(weak.headline.starts_with(start), "{}", weak.headline);
     assert!(weak.headline.contains("AUC 0.650"), "{}", weak.headline);
+    let order = &weak.sentences[0];
+    assert!(order.starts_with("As to the order of the rows alone, "), "{order}");
+    assert!(weak.sentences.iter().all(|s| !s.contains("is enough")), "{:?}", weak.sentences);
     let other = on_rare_classes(0.65, 0.1, 0.7);
     assert!(
         other.headline.contains("from method 1: balanced accuracy 70.0 %"),
@@ -146,4 +149,33 @@ fn a_constant_model_that_hardly_orders_the_rows_is_not_called_enough() {
     let strong = on_rare_classes(0.9, 0.01, 0.5);
     assert!(!strong.weak_answers && strong.headline.contains("enough"), "{}", strong.headline);
     assert!(strong.sentences.iter().any(|s| s.contains("class_weight")), "{:?}", strong.sentences);
+}
+
+/// A baseline that loses everything to the threat and one other method that surely keeps this much.
+fn against_ruin(kept: f64) -> Advice {
+    let methods = methods(2);
+    let mut cells = Vec::new();
+    for (k, method) in methods.iter().enumerate() {
+        for r in 0..REPEATS {
+            cells.push(cell(&method.name, CLEAN, r, 0.8));
+            cells.push(cell(&method.name, THREAT.name(), r, if k == 0 { 0.1 } else { kept }));
+        }
+    }
+    judged(&methods, &cells, Metric::Accuracy, (&[], 0.5))
+}
+
+#[test]
+fn a_method_that_is_surely_better_but_worse_than_a_constant_is_not_denied() {
+    let useless = against_ruin(0.3);
+    assert!(
+        useless.headline.ends_with("and also better than always answering `a`."),
+        "{}",
+        useless.headline
+    );
+    assert_eq!(useless.method, "m0");
+    let useful = against_ruin(0.7);
+    assert_eq!(useful.method, "m1", "{}", useful.headline);
+    let none = against_ruin(0.1);
+    assert!(!none.headline.contains("constant") && none.headline.contains("is enough"));
+    assert!(!none.headline.contains("also better"), "{}", none.headline);
 }

@@ -42,8 +42,10 @@ impl Judge<'_> {
                 .iter()
                 .map(|f| format!("{} ({})", f.title, words.points(f.drop.mean)))
                 .collect();
+            let useless = plain.iter().any(|f| f.useless);
             sentences.push(format!(
-                "Also harmful, but no method is surely better there (what is lost): {}.",
+                "Also harmful, but no method is surely better there{} (what is lost): {}.",
+                self.and_useful(useless),
                 each.join(", ")
             ));
         }
@@ -57,6 +59,16 @@ impl Judge<'_> {
             ));
         }
         sentences
+    }
+
+    /// What `better` is limited by where others are surely better, but not than a constant answer: they help nobody, and must
+    /// not be denied either.
+    pub(super) fn and_useful(&self, useless: bool) -> String {
+        if useless {
+            format!(" and also better than always answering `{}`", self.majority)
+        } else {
+            String::new()
+        }
     }
 
     /// Who surely helps against a threat.

@@ -41,7 +41,7 @@ impl Judge<'_> {
                 named(method)
             ),
         };
-        advice.sentences.insert(0, format!("As to the order of the rows alone: {was}"));
+        advice.sentences.insert(0, of_the_order(&was, &named(method)));
         advice.sentences.push(WEAK_HELP.into());
     }
 
@@ -60,7 +60,23 @@ impl Judge<'_> {
     }
 }
 
+/// What the headline said of `plain`, said of the order of the rows: a model whose answers are no better than a constant is
+/// not "enough".
+fn of_the_order(headline: &str, plain: &str) -> String {
+    let order = "As to the order of the rows alone";
+    let start = format!("{} is enough", capital(plain));
+    match headline.strip_prefix(&start).and_then(|rest| rest.split_at_checked(2)) {
+        Some((": ", rest)) => {
+            let rest = rest.replacen("surely better", &format!("surely better than {plain}"), 1);
+            format!("{order}, {}", rest.replacen("costs it", &format!("costs {plain}"), 1))
+        }
+        Some((", ", rest)) => format!("{order}, {plain} may be kept, {rest}"),
+        _ => format!("{order}: {headline}"),
+    }
+}
+
 /// What to do with a model that hardly tells the classes apart.
-const WEAK_HELP: &str = "Before its answers are used: class weights (`--set class_weight=balanced`, \
-                         `class_weight=\"balanced\"` in Python) or another threshold make it call the rarer class at all; \
+const WEAK_HELP: &str = "Before answers are used rather than the order: class weights (`mainstay fit --set class_weight=balanced`, \
+                         `class_weight=\"balanced\"` in Python) or another threshold make a model call the rarer class at \
+                         all; \
                          whether that is more than chance takes more rows or other features.";

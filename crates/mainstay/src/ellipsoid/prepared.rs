@@ -151,10 +151,10 @@ impl Prepared {
 /// What to do where zero weights are optimal. Multipliers that prove it are a multiple of C: it is so for every C.
 fn why_zero(problem: &Problem<'_>) -> &'static str {
     if problem.shapes.is_empty() {
-        "w = 0 is optimal even without uncertainty, whatever `C`: all rows get one class; use `class_weight` = \
+        "w = 0 is optimal even without uncertainty, whatever `C`: all rows get one class; try `class_weight` = \
          \"balanced\" if one class is rare, or other features"
     } else {
-        "the uncertainty is so large that w = 0 is optimal: all rows get one class; use a smaller `uncertainty`, or \
+        "the uncertainty is so large that w = 0 is optimal: all rows get one class; try a smaller `uncertainty`, or \
          `class_weight` = \"balanced\" if one class is rare"
     }
 }

@@ -188,6 +188,12 @@ mod tests {
             "{text}"
         );
         assert!(!told(&Control::new(), &rare()).contains("on these rows"), "not asked for");
+        // What the ellipsoid machine advises untried makes room for it.
+        let ellipsoid = find("ellipsoid-svm").unwrap().estimator(&json!({"uncertainty": 1.5}));
+        let fitted = ellipsoid.unwrap().fit(&rare(), &control).unwrap();
+        assert_eq!(fitted.warnings.len(), 1, "{:?}", fitted.warnings);
+        assert_eq!(fitted.warnings[0].matches("try ").count(), 1, "{:?}", fitted.warnings);
+        assert!(fitted.warnings[0].ends_with("that helps"), "{:?}", fitted.warnings);
         // The same share of class 1 at every value: nothing can help.
         let x = (0..60).map(|i| f64::from(i / 10)).collect();
         let y = (0..60).map(|i| usize::from(i % 10 == 0)).collect();

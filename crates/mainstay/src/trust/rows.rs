@@ -2,7 +2,7 @@
 
 use super::conformal;
 use super::refits::{Refit, bootstrap, quantile};
-use super::verdict::{Evidence, Verdict};
+use super::verdict::{Evidence, NOT_RULED_OUT, Verdict};
 use crate::certify::{Options, RowCertificates, Units, certify_columns};
 use crate::control::Control;
 use crate::data::Dataset;
@@ -118,6 +118,8 @@ pub fn trust(
         found.verdict.push(verdict);
         found.reasons.push(reason);
     }
+    let note = found.none_stands();
+    found.notes.extend(note);
     Ok(found)
 }
 
@@ -145,6 +147,19 @@ fn by_refits(
 }
 
 impl RowTrust {
+    /// What keeps predictions from standing, where none does and one reason explains most: else it reads like a fault.
+    fn none_stands(&self) -> Option<String> {
+        let rows = self.verdict.len();
+        let stands = self.verdict.contains(&Verdict::Stands);
+        let open = self.reasons.iter().filter(|r| r.contains(NOT_RULED_OUT)).count();
+        (!stands && 2 * open > rows).then(|| {
+            format!(
+                "no prediction stands: for {open} of {rows} rows {NOT_RULED_OUT}, since training rows of it look like them to \
+                 the model; the classes overlap too much for an answer that is wrong in one of twenty rows of a class"
+            )
+        })
+    }
+
     fn evidence<'a>(
         &self,
         i: usize,

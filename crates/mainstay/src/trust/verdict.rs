@@ -31,6 +31,9 @@ outside their range by more than half its width, or no class has a conformal p-v
 below 0.6, or fewer than 90 % of the refits agree, or a change of less than 0.2 standard deviations or of less than 2 \
 measurement errors flips it, or a second class has a conformal p-value above 5 %. stands: none of these";
 
+/// The reason that most often keeps predictions from standing.
+pub(super) const NOT_RULED_OUT: &str = "another class is not ruled out";
+
 const FAR: f64 = 0.99;
 const BEYOND: f64 = 0.5;
 const STRANGE: f64 = 0.01;
@@ -106,7 +109,7 @@ impl Evidence<'_> {
             reasons.push(format!("{errors:.2} measurement errors flip it"));
         }
         if let Some(p) = self.other_p.filter(|p| *p > SECOND) {
-            reasons.push(format!("another class is not ruled out, p = {p:.2}"));
+            reasons.push(format!("{NOT_RULED_OUT}, p = {p:.2}"));
         }
         reasons
     }

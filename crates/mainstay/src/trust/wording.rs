@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::coefficients::{ClassCoefficients, Coefficient, Steadiness};
-use super::summary::ModelSummary;
+use super::summary::{Assumption, ModelSummary};
 use crate::model::TrainingSummary;
 
 /// Features listed in text; all are in the data.
@@ -64,7 +64,7 @@ impl ModelSummary {
         facts.push(("target", target + &classes));
         facts.push(("training data", self.training_words()));
         for how in ["given", "found by the fit", "default"] {
-            let of = self.assumptions.iter().filter(|a| a.how == how);
+            let of = self.assumptions.iter().filter(|a| a.how == how && !self.is_denied(a));
             let values: Vec<String> = of.map(|a| format!("{} {}", a.name, a.value)).collect();
             if !values.is_empty() {
                 let name = if how == "found by the fit" { "found" } else { how };
@@ -85,6 +85,12 @@ impl ModelSummary {
         }
         facts.push(("about rows", self.privacy_words()));
         facts
+    }
+
+    /// `normalize` = false beside rows that were standardised before the fit reads as if they had not been.
+    fn is_denied(&self, assumption: &Assumption) -> bool {
+        let standardized = self.training.as_ref().is_some_and(|t| t.standardized);
+        standardized && assumption.name == "normalize" && assumption.value == "false"
     }
 
     fn training_words(&self) -> String {
@@ -114,7 +120,7 @@ impl ModelSummary {
         let rest = if self.training_rows.iter().any(|name| name == "rows") {
             "; `rows` are training rows, which it predicts by"
         } else {
-            "; fit with --no-training-rows to leave these out"
+            "; `mainstay fit --no-training-rows` leaves these out"
         };
         format!("holds {means}, and about single training rows: {list}{rest}")
     }

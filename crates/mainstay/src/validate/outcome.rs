@@ -50,8 +50,8 @@ impl MetricRow {
         let taken_off = (better * self.optimism?).max(0.0);
         (short > LEAST_DOUBT && short > taken_off / 2.0).then(|| {
             format!(
-                "{} corrected by the bootstrap is {corrected:.3}, on held-out rows {held_out:.3}: features are many for the rows, and the correction \
-                 falls short then; quote the cross-validated figures",
+                "{} corrected by the bootstrap is {corrected:.3}, on held-out rows {held_out:.3}: the bootstrap seems to take off too little, as it \
+                 does where features are many for the rows; quote the cross-validated figures",
                 self.metric.title()
             )
         })

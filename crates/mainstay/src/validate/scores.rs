@@ -38,7 +38,9 @@ pub(super) fn table(finished: &Finished<'_>) -> Result<Vec<MetricRow>> {
         let corrected_interval = spans[m]
             .zip(apparent)
             .zip(corrected)
-            .map(|((span, a), c)| shifted(metric, span, (a, c), half));
+            .map(|((span, a), c)| shifted(metric, span, (a, c), half))
+            // The same on every redraw: nothing is known of its spread.
+            .filter(|span| span.high > span.low);
         let problem = match &value {
             Err(why) => Some(why.to_string()),
             Ok(_) => why_not_corrected(corrected, shrunk).map(str::to_owned),

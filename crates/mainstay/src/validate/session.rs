@@ -282,6 +282,7 @@ impl Validation {
         let metrics = scores::table(&finished)?;
         let headlined = metrics.iter().find(|row| row.metric == plan.metric);
         notes.extend(headlined.and_then(MetricRow::doubt));
+        notes.extend(constant(&finished.all).map(str::to_owned));
         let slope = metrics.iter().find(|row| row.metric == Metric::CalibrationSlope);
         let shrinkage =
             slope.and_then(|row| row.corrected.or(row.cross_validated)).map(|s| s.clamp(0.0, 1.0));
@@ -300,6 +301,15 @@ impl Validation {
             notes,
         })
     }
+}
+
+/// What to say of a fit to all rows that answers one class: its accuracy and F1 may look good.
+fn constant(all: &Predictions) -> Option<&'static str> {
+    let first = all.predicted.first()?;
+    all.predicted.iter().all(|class| class == first).then_some(
+        "the fit to all rows predicts one class for all of them: its accuracy, sensitivity, specificity, PPV, NPV, F1 and MCC \
+         are those of a constant answer; class weights (`class_weight` = \"balanced\") or another threshold may help",
+    )
 }
 
 /// What the reader must know about refits that failed or were not done.
