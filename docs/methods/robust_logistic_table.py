@@ -3,6 +3,9 @@
     python docs/methods/robust_logistic_table.py run DATASETS --half report --results report.json
     python docs/methods/robust_logistic_table.py write dev.json report.json [more of report.json]
 
+`run --scenes labels` runs the scenes of wrong labels alone, with draws of their own; `write` then
+puts their rows in place of the same rows of the page and leaves all others as they are.
+
 DATASETS holds gzipped CSV files with a column `target`. `HALVES` was fixed before the first run of
 this version: `dev` is for choosing, `report` for the figures; `robust-logistic.md` says which sets
 had been seen by earlier versions. `run` goes on where a results file ends. Features are
@@ -141,7 +144,6 @@ def scenes_of_features(X, y, T, rng):
     yield "clean", "DropFarRows(L2)", dropped(X, y, T)
     yield "clean", "stated but absent: missing 30 %", told(X, y, T, missing=0.3)
     yield "clean", "stated but absent: errors 1 sd", told(X, y, T, errors=1.0)
-    yield "clean", "stated but absent: labels 10 %", told(X, y, T, wrong_labels=0.1)
     lost = {
         "missing 30 % at random": np.where(rng.random(T.shape) < 0.3, np.nan, T),
         "the same 30 % missing": np.where(rng.permutation(p) < 0.3 * p, np.nan, T),
@@ -165,8 +167,16 @@ def scenes_of_features(X, y, T, rng):
     yield "known errors per cell", "GaussianImputer + L2", filled(ax, y, at, sx, st)
 
 
+def averaged(X, y, T, rates):
+    """Fit as `--expect wrong-labels` configures it."""
+    return told(X, y, T, wrong_labels=rates, correction="averaged")
+
+
 def scenes_of_labels(X, y, T, rng):
-    """Yield (threat, method, probabilities) where labels are wrong, alone and with features."""
+    """Yield (threat, method, probabilities) where labels alone are, or may be, wrong."""
+    yield "clean", "L2", l2(X, y, T)
+    yield "clean", "stated but absent: labels 10 %", averaged(X, y, T, 0.1)
+    yield "clean", "stated but absent: labels 10 %, forward", told(X, y, T, wrong_labels=0.1)
     for name, rates in (
         ("labels 20 % symmetric", (0.2, 0.2)),
         ("labels 20 % of class 1", (0.0, 0.2)),
@@ -175,10 +185,17 @@ def scenes_of_labels(X, y, T, rng):
         if wrong is None:
             continue
         yield name, "L2", l2(X, wrong, T)
-        yield name, "told", told(X, wrong, T, wrong_labels=rates)
+        yield name, "told", averaged(X, wrong, T, rates)
+        yield name, "told, forward", told(X, wrong, T, wrong_labels=rates)
         yield name, "told, after", told(X, wrong, T, wrong_labels=rates, correction="after")
-        stated = tuple(0.5 * r for r in rates)
-        yield name, "told half", told(X, wrong, T, wrong_labels=stated)
+        for words, factor in (("half", 0.5), ("double", 2.0)):
+            stated = tuple(factor * r for r in rates)
+            yield name, f"told {words}", averaged(X, wrong, T, stated)
+            yield name, f"told {words}, forward", told(X, wrong, T, wrong_labels=stated)
+
+
+def scenes_of_all(X, y, T, rng):
+    """Yield (threat, method, probabilities) where labels and features are damaged."""
     bad = rng.permutation(X.shape[1]) < 0.3 * X.shape[1]
     wrong = flipped(y, rng, (0.1, 0.1))
     hit = np.where(bad & (rng.random(T.shape) < 0.5), np.nan, T + bad * rng.normal(size=T.shape))
@@ -236,19 +253,28 @@ def suspects(X, y, rng):
         yield name, "label_posterior_", precision(1 - model.label_posterior_)
 
 
-def one_set(X, y, rows, repeats):
+SCENES = {
+    "features": scenes_of_features,
+    "labels": scenes_of_labels,
+    "all": scenes_of_all,
+    "outliers": scenes_of_outliers,
+}
+
+
+def one_set(X, y, rows, repeats, scenes=None):
     """All numbers of a set: threat -> method -> (gain, log loss of L2's, accuracy) by repeat."""
     found = {"scores": [], "suspects": []}
     for seed in range(repeats):
         A, a, T, t, rng = split(X, y, rows, seed)
         reference = {}
-        for make in (scenes_of_features, scenes_of_labels, scenes_of_outliers):
+        for make in [SCENES[scenes]] if scenes else SCENES.values():
             for threat, method, p in make(A, a, T, rng):
                 accuracy, loss = judge(t, p)
                 base = reference.setdefault(threat, (accuracy, loss))
                 row = (accuracy - base[0], loss / base[1], accuracy)
                 found["scores"].append([threat, method, seed, *row])
-        found["suspects"] += [[name, method, seed, v] for name, method, v in suspects(A, a, rng)]
+        if scenes is None:
+            found["suspects"] += [[name, method, seed, v] for name, method, v in suspects(A, a, rng)]
     return found
 
 
@@ -258,7 +284,9 @@ def run(args):
     results = json.loads(path.read_text()) if path.exists() else {}
     for name in args.sets.split(",") if args.sets else HALVES[args.half]:
         if name not in results:
-            results[name] = one_set(*load(args.datasets, name), args.rows, args.repeats)
+            results[name] = one_set(
+                *load(args.datasets, name), args.rows, args.repeats, args.scenes
+            )
             path.write_text(json.dumps(results))
             print(f"{name} done", flush=True)
 
@@ -295,6 +323,8 @@ def bars_table(report):
     lines = ["| bar | wanted | found | |", "|---|---|---|---|"]
     scores, found = by_method(report, "scores"), by_method(report, "suspects")
     for words, threat, method, gain, loss, accuracy in BARS:
+        if (threat, method) not in scores:
+            continue
         rows = scores[threat, method]
         mean, spread = rows[:, 0].mean(), error(rows[:, 0])
         wanted, seen, verdicts = [], [f"{mean:+.3f} ± {spread:.3f}"], []
@@ -313,6 +343,8 @@ def bars_table(report):
         lines.append(f"| {words} | {', '.join(wanted)} | {', '.join(seen)} | {worst(verdicts)} |")
     for name, more in (("symmetric", 0.0), ("of class 1", 0.04)):
         precision = {m: v[:, 0] for (t, m), v in found.items() if t == name}
+        if not precision:
+            continue
         own = precision.pop("label_posterior_")
         best = max(precision, key=lambda m: precision[m].mean())
         lead = own - precision[best]
@@ -353,21 +385,43 @@ def scores_table(dev, report):
     return lines
 
 
+def keys(line, cells):
+    """Return what a line of a table is about: its first cells."""
+    return tuple(part.strip() for part in line.split("|")[1 : 1 + cells])
+
+
+def merged(old, new, cells):
+    """Return the lines of `old` with those of `new` in the place of the same ones, or after the last like them."""
+    lines, place = list(old), 0
+    for line in new:
+        known = [keys(other, cells) for other in lines]
+        if keys(line, cells) in known:
+            place = known.index(keys(line, cells))
+            lines[place] = line
+            continue
+        alike = [k for k, key in enumerate(known) if key[0] == keys(line, cells)[0]]
+        place = place + 1 if place in alike else alike[-1] + 1 if alike else len(lines)
+        lines.insert(place, line)
+    return lines
+
+
 def write(args):
-    """Put both tables into the page, between their marks."""
+    """Put both tables into the page, between their marks; what was not run stays as it is."""
     dev = json.loads(pathlib.Path(args.dev).read_text())
     report = {}
     for path in args.report:
         report |= json.loads(pathlib.Path(path).read_text())
     page = pathlib.Path(__file__).with_name("robust-logistic.md")
     text = page.read_text()
-    tables = {"bars": bars_table(report), "scores": scores_table(dev, report)}
-    for name, lines in tables.items():
+    tables = {"bars": (bars_table(report), 1), "scores": (scores_table(dev, report), 2)}
+    for name, (lines, cells) in tables.items():
         start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         head, rest = text.split(start)
-        text = head + start + "\n".join(lines) + "\n" + end + rest.split(end)[1]
+        old, rest = rest.split(end)
+        lines = merged(old.splitlines(), lines, cells)
+        text = head + start + "\n".join(lines) + "\n" + end + rest
     page.write_text(text)
-    print("\n".join(tables["bars"]))
+    print("\n".join(tables["bars"][0]))
 
 
 def main():
@@ -378,6 +432,7 @@ def main():
     runner.add_argument("datasets")
     runner.add_argument("--half", choices=HALVES, default="report")
     runner.add_argument("--sets", help="some of the half, with commas between")
+    runner.add_argument("--scenes", choices=SCENES, help="one kind of scene alone")
     runner.add_argument("--results", required=True)
     runner.add_argument("--repeats", type=int, default=1)
     runner.add_argument("--rows", type=int, default=200)

@@ -94,6 +94,7 @@ ESTIMATORS = [
     RobustLogisticRegression(alpha=0.01, wrong_labels=0.1),
     RobustLogisticRegression(alpha=0.01, protect="worst", missing=0.2, errors=0.1),
     RobustLogisticRegression(alpha=0.01, wrong_labels=0.05, correction="forward"),
+    RobustLogisticRegression(wrong_labels=0.1, correction="averaged", n_alphas=8),
     GaussianImputer(),
     DropFarRows(PenalizedClassifier()),
     DropFarRows(PenalizedClassifier(), share=0.05),

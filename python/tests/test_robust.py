@@ -246,6 +246,46 @@ def test_what_makes_no_sense_is_refused(params, text):
         RobustLogisticRegression(alpha=0.1, **params).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"alpha": 0.1}, "alpha.*forward"),
+        ({"errors": 0.1}, "errors.*forward"),
+        ({"missing": 0.1}, "missing.*forward"),
+        ({"protect": "worst"}, "correction.*backward"),
+    ],
+)
+def test_what_cannot_be_averaged_is_refused(params, text):
+    X, y = sample(50)
+    with pytest.raises(ValueError, match=text):
+        RobustLogisticRegression(wrong_labels=0.1, correction="averaged", **params).fit(X, y)
+
+
+def test_an_average_is_one_hyperplane_that_claims_nothing(tmp_path):
+    X, y = sample(120)
+    model = RobustLogisticRegression(wrong_labels=(0.0, 0.2), correction="averaged", n_alphas=6)
+    model.fit(X, y)
+    assert not hasattr(model, "dual_gap_")
+    assert not hasattr(model, "objective_")
+    table = model.cv_results_
+    assert len(table["params"]) == 24
+    assert set(table["params"][0]) == {"prior", "row_weights", "alpha"}
+    assert sum(table["weight"]) == pytest.approx(1)
+    assert model.alpha_ == table["param_alpha"][np.argmax(table["weight"])]
+    odds = X @ model.coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-odds)), rtol=1e-10)
+    # Rows labelled 0 may be mislabelled, rows labelled 1 cannot.
+    assert np.all(model.label_posterior_[y == 1] == 1)
+    assert np.all(model.label_posterior_[y == 0] < 1)
+    path = tmp_path / "model.json"
+    mainstay.save(model, path)
+    np.testing.assert_allclose(mainstay.load(path).predict_proba(X), model.predict_proba(X), rtol=0, atol=0)
+    threads = RobustLogisticRegression(
+        wrong_labels=(0.0, 0.2), correction="averaged", n_alphas=6, n_jobs=2
+    )
+    assert np.array_equal(threads.fit(X, y).coef_, model.coef_)
+
+
 def test_far_rows_are_named_with_feature_and_unit():
     rng = np.random.default_rng(0)
     X = rng.normal(5, 1, size=(300, 3))

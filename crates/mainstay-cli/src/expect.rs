@@ -12,7 +12,8 @@ use crate::failure::{Failure, Outcome};
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Threats {
     /// What to expect: wrong-labels=SHARE, missing=SHARE of the features at prediction, errors=DEVIATIONS; sets the
-    /// parameter of the method that is for it, and says so where there is none (may be repeated)
+    /// parameter of the method that is for it, and says so where there is none; robust-logistic meets wrong labels alone
+    /// by correction=averaged (may be repeated)
     #[arg(long, value_name = "THREAT=LEVEL")]
     pub(crate) expect: Vec<String>,
     /// Leave rows far from their class out of the fit: those beyond a cut-off that the others set, or a share of each class
@@ -68,7 +69,25 @@ impl Threats {
                 notes.push(format!("--expect {text}: `{name}` = {value}"));
             }
         }
+        if self.averages(&defaults, params) {
+            params.insert("correction".into(), json!("averaged"));
+            if features.is_some() {
+                notes.push("wrong labels alone: `correction` = \"averaged\"".into());
+            }
+        }
         Ok(notes)
+    }
+
+    /// Whether wrong labels are expected and nothing is set that the average of several fits does not go with.
+    fn averages(&self, defaults: &Value, params: &Map<String, Value>) -> bool {
+        let wrong = |text: &String| {
+            parse(text).is_ok_and(|(known, level)| known.name == "wrong-labels" && level > 0.0)
+        };
+        let changed = |name: &str| params.get(name).is_some_and(|v| defaults.get(name) != Some(v));
+        defaults.get("correction").is_some()
+            && !params.contains_key("correction")
+            && self.expect.iter().any(wrong)
+            && !["alpha", "errors", "missing", "protect"].into_iter().any(changed)
     }
 
     /// Which rows are left out, if any are.

@@ -69,6 +69,27 @@ fn what_is_expected_becomes_the_parameters_that_are_for_it() {
 }
 
 #[test]
+fn wrong_labels_alone_are_met_by_the_average_of_several_fits() {
+    let folder = TempDir::new().unwrap();
+    let data = rows(&folder, false, false);
+    let wrong = ["-m", "robust-logistic", "--expect", "wrong-labels=0.1"];
+    let of = |more: &[&str]| params(&folder, &data, &[wrong.as_slice(), more].concat());
+    let (told, said) = of(&[]);
+    assert_eq!(told["correction"], "averaged");
+    assert!(said.contains("`correction` = \"averaged\""), "{said}");
+    for more in [
+        vec!["--set", "correction=forward"],
+        vec!["--set", "alpha=0.1"],
+        vec!["--expect", "missing=0.1"],
+        vec!["--expect", "errors=0.1"],
+    ] {
+        assert_eq!(of(&more).0["correction"], "forward", "{more:?}");
+    }
+    let worst = of(&["--set", "protect=worst", "--set", "correction=after"]).0;
+    assert_eq!(worst["correction"], "after");
+}
+
+#[test]
 fn an_expectation_that_cannot_be_read_is_refused() {
     let folder = TempDir::new().unwrap();
     let data = rows(&folder, false, false);
@@ -186,6 +207,15 @@ fn a_told_comparison_says_what_to_use_and_what_it_costs_to_be_wrong() {
     assert_eq!(found["rows"][0]["method"], "l2");
     assert_eq!(found["rows"][0]["gain"], serde_json::json!([0.0, 0.0, 0.0, 0.0]));
     assert_eq!(found["truths"], serde_json::json!([0.0, 0.5, 1.0, 2.0]));
+    let robust = |expect: &[&str]| -> Value {
+        let told = [&["compare", &data, "-t", "y", "--repeats", "1", "--json"], expect].concat();
+        let found: Value = serde_json::from_str(&text(&mainstay(&told))).unwrap();
+        let rows = found["rows"].as_array().unwrap().clone();
+        let row = rows.into_iter().find(|row| row["method"] == "robust-logistic");
+        row.unwrap()["parameters"]["correction"].clone()
+    };
+    assert_eq!(robust(&["--expect", "wrong-labels=0.1"]), "averaged");
+    assert_eq!(robust(&["--expect", "wrong-labels=0.1", "--expect", "missing=0.1"]), Value::Null);
     let refused = mainstay(&["compare", &data, "-t", "y", "--expect", "missing=0"]);
     assert_eq!(refused.status.code(), Some(2));
 }

@@ -278,6 +278,8 @@ fn what_has_no_partitioned_form_says_what_to_do() {
     assert!(told("robust-logistic", json!({})).contains("sample"));
     assert!(told("robust-logistic", json!({"alpha": 0.1, "protect": "worst"})).contains("average"));
     assert!(told("robust-logistic", json!({"alpha": 0.1, "errors": 0.1})).contains("errors"));
+    let averaged = told("robust-logistic", json!({"alpha": 0.1, "correction": "averaged"}));
+    assert!(averaged.contains("averaged") && averaged.contains("backward"), "{averaged}");
     let missing = told("robust-logistic", json!({"alpha": 0.1, "missing": 0.2}));
     assert!(missing.contains("feature_model=False") && missing.contains("sample"), "{missing}");
     let wide = rows(50, 2100, 2, 13);

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::average::{Blurred, Expected, Met};
+use super::averaged::{self, Averaged};
 use super::certificate::certify;
-use super::labels::{Correction, Rates};
+use super::labels::{Correction, Rates, no_minimum};
 use super::newton::{Hyperplane, minimise};
 use super::params::{Protect, RobustLogisticParams, Strength};
 use super::problem::Problem;
@@ -38,7 +39,7 @@ const START_TOL: f64 = 1e-3;
 ///
 /// over rows $x_i$ drawn from what is known of them: a Gaussian model of the features, learned from the rows, gives
 /// the distribution of missing and inexact cells, and features that will be missing at prediction are lost at
-/// random. Convex, with a proven gap, but for `correction = "forward"`. The intercept is free. Nothing stated and
+/// random. Convex, with a proven gap, but for `correction = "forward"` and `"averaged"` ([`Correction`]). The intercept is free. Nothing stated and
 /// no cell missing, it is the L2-penalised logistic regression.
 ///
 /// Labels: `forward` maximises the likelihood of the observed labels; with `after` they are fitted as they are and $P(\text{true}) = (P(\text{observed}) -
@@ -87,6 +88,14 @@ impl Estimator for RobustLogistic {
         let labels = merged.data.labels();
         let n_classes = data.n_classes();
         let training = Training { params, rows: &rows, labels, shares: &shares, rates, n_classes };
+        let stated = Stated { params, rates, errors: expected.shared.as_ref(), met };
+        if params.correction == Correction::Averaged {
+            let found = averaged::fit(&training, control)?;
+            let fits = each_class(&merged, control, |binary| {
+                Ok(training.averaged(binary, &found, &centre))
+            })?;
+            return finish(&merged, &fits, &stated, model, (found.alpha, Some(found.table)));
+        }
         let (alpha, table) = match params.alpha {
             Strength::Fixed(alpha) => (alpha, None),
             Strength::Rule(_) => {
@@ -96,7 +105,6 @@ impl Estimator for RobustLogistic {
         };
         let fits =
             each_class(&merged, control, |binary| training.fit(binary, alpha, &centre, control))?;
-        let stated = Stated { params, rates, errors: expected.shared.as_ref(), met };
         finish(&merged, &fits, &stated, model, (alpha, table))
     }
 }
@@ -126,15 +134,6 @@ impl Learnt {
         let model = control.install(|| FeatureModel::learn(rows, shrinkage, control))?;
         Ok(Self { merged, expected, x, model })
     }
-}
-
-/// The corrected loss has no minimum; `positive` is the share of the rows labelled positive.
-pub(super) fn no_minimum(positive: f64) -> Error {
-    Error::Infeasible(format!(
-        "with `wrong_labels` as stated and {:.1} % of the rows labelled positive the corrected loss has no \
-         minimum: fewer labels are wrong than stated; lower the rate or use correction=\"after\"",
-        100.0 * positive
-    ))
 }
 
 /// `b` plus `sign` times $w^\top c$, rounded once.
@@ -171,7 +170,7 @@ pub(super) struct Training<'a> {
     pub labels: &'a [usize],
     pub shares: &'a [f64],
     pub rates: Rates,
-    n_classes: usize,
+    pub n_classes: usize,
 }
 
 impl Training<'_> {
@@ -194,9 +193,8 @@ impl Training<'_> {
         alpha: f64,
         rates: Rates,
     ) -> Problem<'b> {
-        let (correction, intercept) = (self.params.correction, self.params.fit_intercept);
-        // Without wrong labels all corrections are the plain convex problem.
-        let correction = if rates.any() { correction } else { Correction::After };
+        let correction = self.params.correction.within(rates);
+        let intercept = self.params.fit_intercept;
         Problem { rows, y, shares, alpha, rates, correction, intercept }
     }
 
@@ -234,7 +232,11 @@ impl Training<'_> {
     }
 
     /// The minimum.
-    fn solve(&self, problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Hyperplane> {
+    pub(super) fn solve(
+        &self,
+        problem: &Problem<'_>,
+        budget: &mut Budget<'_>,
+    ) -> Result<Hyperplane> {
         self.bounded(problem)?;
         let mut at = self.start(problem, budget)?;
         if problem.correction == Correction::Forward {
@@ -252,36 +254,56 @@ impl Training<'_> {
         centre: &[f64],
         control: &Control,
     ) -> Result<BinaryFit> {
-        let p = self.rows.mean.ncols();
         let problem = self.problem(self.rows, &binary.y, self.shares, alpha, self.rates);
         let mut budget = Budget::new(self.params.tol, self.params.max_iter, control);
         let one_sign = binary.y.iter().all(|y| *y == binary.y[0]);
-        let mut at = if one_sign {
-            let b = if self.params.fit_intercept { CERTAIN * binary.y[0] } else { 0.0 };
-            Hyperplane { w: vec![0.0; p], b }
-        } else {
-            self.solve(&problem, &mut budget)?
-        };
-        // What is certified is the intercept as it is returned: far from zero it is rounded noticeably.
-        let intercept = moved(at.b, &at.w, centre, -1.0);
-        at.b = moved(intercept, &at.w, centre, 1.0);
+        let mut at =
+            if one_sign { self.certain(binary.y[0]) } else { self.solve(&problem, &mut budget)? };
+        let answer = self.answer(&problem, &mut at, centre, budget.spent());
         let certificate = if one_sign {
             Some(Certificate { primal: problem.value(&at.w, at.b), dual: 0.0 })
         } else {
             certify(&problem, &at.w, at.b)
         };
-        let right = self.right(&problem, &at);
-        Ok(BinaryFit {
+        Ok(BinaryFit { certificate, ..answer })
+    }
+
+    /// The answer to one problem of the average of several fits, which minimises nothing and has no certificate.
+    fn averaged(&self, binary: &BinaryProblem<'_>, found: &Averaged, centre: &[f64]) -> BinaryFit {
+        let problem = self.problem(self.rows, &binary.y, self.shares, found.alpha, self.rates);
+        let own = found.planes.iter().find(|(positive, _)| *positive == binary.positive);
+        let mut at = own.map_or_else(|| self.certain(binary.y[0]), |(_, plane)| plane.clone());
+        self.answer(&problem, &mut at, centre, found.n_iter)
+    }
+
+    /// Where all rows have one sign.
+    fn certain(&self, sign: f64) -> Hyperplane {
+        let b = if self.params.fit_intercept { CERTAIN * sign } else { 0.0 };
+        Hyperplane { w: vec![0.0; self.rows.mean.ncols()], b }
+    }
+
+    /// What is returned of `at`, which is rounded as that is; without a certificate.
+    fn answer(
+        &self,
+        problem: &Problem<'_>,
+        at: &mut Hyperplane,
+        centre: &[f64],
+        steps: usize,
+    ) -> BinaryFit {
+        // What is certified is the intercept as it is returned: far from zero it is rounded noticeably.
+        let intercept = moved(at.b, &at.w, centre, -1.0);
+        at.b = moved(intercept, &at.w, centre, 1.0);
+        BinaryFit {
             intercept,
-            weights: at.w,
-            certificate,
-            n_iter: budget.spent().max(1),
-            row_outputs: vec![("label_posterior", right)],
+            weights: at.w.clone(),
+            certificate: None,
+            n_iter: steps.max(1),
+            row_outputs: vec![("label_posterior", self.right(problem, at))],
             outputs: Vec::new(),
             warnings: Vec::new(),
             route: Vec::new(),
             proof: Vec::new(),
-        })
+        }
     }
 
     /// The probability that each label is right.

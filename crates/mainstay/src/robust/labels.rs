@@ -29,6 +29,19 @@ pub enum Correction {
     /// The likelihood of the observed labels is maximised, which is not convex.
     #[default]
     Forward,
+    /// Forward fits under four priors, each calibrated on held-out rows, are averaged.
+    Averaged,
+}
+
+impl Correction {
+    /// What one fit minimises where labels are wrong at `rates`: without any all are the plain convex problem.
+    pub(super) fn within(self, rates: Rates) -> Self {
+        match self {
+            _ if !rates.any() => Self::After,
+            Self::Averaged => Self::Forward,
+            other => other,
+        }
+    }
 }
 
 /// Shares of wrong labels in one binary problem: of the rows that truly are -1, and of those that truly are +1.
@@ -112,7 +125,7 @@ impl Rates {
     pub(super) fn trusted(self, correction: Correction, y: f64, p: f64) -> f64 {
         let p = match correction {
             Correction::After => ((p - self.of(-y)) / self.kept()).clamp(0.0, 1.0),
-            Correction::Backward | Correction::Forward => p,
+            Correction::Backward | Correction::Forward | Correction::Averaged => p,
         };
         self.right(y, p)
     }
@@ -123,6 +136,15 @@ impl Rates {
         let wrong = self.of(-y) * (1.0 - p);
         if right + wrong > 0.0 { right / (right + wrong) } else { 1.0 }
     }
+}
+
+/// The corrected loss has no minimum; `positive` is the share of the rows labelled positive.
+pub(super) fn no_minimum(positive: f64) -> Error {
+    Error::Infeasible(format!(
+        "with `wrong_labels` as stated and {:.1} % of the rows labelled positive the corrected loss has no \
+         minimum: fewer labels are wrong than stated; lower the rate or use correction=\"after\"",
+        100.0 * positive
+    ))
 }
 
 #[cfg(test)]

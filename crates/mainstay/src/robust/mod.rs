@@ -1,6 +1,8 @@
 //! Several threats at once: logistic regression that is told what may be wrong with labels and features.
 
 mod average;
+mod averaged;
+mod calibration;
 mod certificate;
 mod estimator;
 mod interior;
@@ -8,6 +10,7 @@ mod labels;
 mod newton;
 mod params;
 mod partitioned;
+mod priors;
 mod problem;
 mod tuning;
 mod worst;

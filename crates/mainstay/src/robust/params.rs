@@ -149,6 +149,7 @@ impl RobustLogisticParams {
             return Err(Error::param("missing", bad, "a share of at least 0 and below 1"));
         }
         self.check_worst()?;
+        self.check_averaged()?;
         require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
         require(self.max_iter > 0, "max_iter", self.max_iter, "at least 1")?;
         require(self.n_alphas > 0, "n_alphas", self.n_alphas, "at least 1")?;
@@ -177,6 +178,32 @@ impl RobustLogisticParams {
                 require(self.correction != Correction::Forward, "correction", "forward", rule)
             }
         }
+    }
+
+    /// What does not go with `correction = "averaged"`.
+    fn check_averaged(&self) -> Result<()> {
+        if self.correction != Correction::Averaged {
+            return Ok(());
+        }
+        let refuse = |name, given: &str, rule: &str| Err(Error::param(name, given, rule));
+        if self.protect == Protect::Worst {
+            let rule =
+                "\"after\" or \"backward\" with protect=\"worst\": no worst case is averaged";
+            return refuse("correction", "averaged", rule);
+        }
+        if let Strength::Fixed(alpha) = self.alpha {
+            let rule = "\"cv\" with correction=\"averaged\", whose fits each choose their own; a number goes with \"forward\"";
+            return refuse("alpha", &alpha.to_string(), rule);
+        }
+        if self.errors.as_ref().is_some_and(|errors| errors.all(|e| e == 0.0).is_some()) {
+            let rule = "None with correction=\"averaged\", which averages over labels alone; take \"forward\"";
+            return refuse("errors", "above 0", rule);
+        }
+        if self.missing.all(|q| q == 0.0).is_some() {
+            let rule = "0 with correction=\"averaged\", which averages over labels alone; take \"forward\"";
+            return refuse("missing", "above 0", rule);
+        }
+        Ok(())
     }
 
     /// The stated damage for rows of `data`.

@@ -62,7 +62,7 @@ impl Problem<'_> {
                 let kappa = self.rates.slope(y);
                 Terms { value: plain.value - kappa * margin, m: plain.m - kappa, ..plain }
             }
-            Correction::Forward => {
+            Correction::Forward | Correction::Averaged => {
                 // P(label is y | row) and its derivatives; E sigma = 1 + plain.m.
                 let kept = self.rates.kept();
                 let seen = (self.rates.of(-y) + kept * (1.0 + plain.m)).max(TINY);
@@ -128,7 +128,7 @@ impl Problem<'_> {
     pub(super) fn kappas(&self) -> (f64, f64) {
         match self.correction {
             Correction::Backward => (self.rates.slope(1.0), self.rates.slope(-1.0)),
-            Correction::After | Correction::Forward => (0.0, 0.0),
+            Correction::After | Correction::Forward | Correction::Averaged => (0.0, 0.0),
         }
     }
 

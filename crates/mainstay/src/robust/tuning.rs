@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::estimator::Training;
-use super::labels::Rates;
+use super::labels::{Correction, Rates};
 use super::newton::{Hyperplane, minimise};
 use super::params::RobustLogisticParams;
 use super::problem::Problem;
@@ -18,7 +18,7 @@ use crate::optim::{Budget, Candidates, Scores};
 /// The smallest strength of the grid as a part of the largest.
 const DEPTH: f64 = 1e-6;
 /// Gap of the fits along the path: far below the differences between candidates.
-const PATH_TOL: f64 = 1e-5;
+pub(super) const PATH_TOL: f64 = 1e-5;
 
 /// Where labels are wrong: the smallest strength, as a penalty of all rows together in units of the mean variance of a
 /// feature. At 1 the penalty is that of weights expected within one logit per standard deviation. Held-out
@@ -26,7 +26,7 @@ const PATH_TOL: f64 = 1e-5;
 /// and wrong costs without bound on true ones (docs/methods/robust-logistic.md).
 const LEAST_WITH_WRONG_LABELS: f64 = 1.0;
 /// How often the folds are drawn anew where labels are wrong, which makes held-out losses noisy.
-const REPEATS: usize = 3;
+pub(super) const REPEATS: usize = 3;
 
 /// The strength with the least held-out loss, and the table of all.
 ///
@@ -62,7 +62,7 @@ pub(super) fn strengths(params: &RobustLogisticParams, rows: &Dense, shares: &[f
     let length: f64 = (0..rows.nrows()).map(|i| shares[i] * vector::norm_sq(rows.row(i))).sum();
     let top = usable_top(length);
     let mut least = DEPTH * top;
-    if !params.wrong_labels.none() {
+    if !params.wrong_labels.none() || params.correction == Correction::Averaged {
         // As many rows as count: those of equal weight all do.
         let count = 1.0 / vector::norm_sq(shares);
         let variance = length / rows.ncols() as f64;

@@ -114,7 +114,7 @@ impl Threats<'_> {
     fn problem<'b>(&'b self, sample: &Sample<'b>, alpha: f64) -> WorstCase<'b> {
         let kappas = match self.params.correction {
             Correction::Backward => (self.rates.slope(1.0), self.rates.slope(-1.0)),
-            Correction::After | Correction::Forward => (0.0, 0.0),
+            Correction::After | Correction::Forward | Correction::Averaged => (0.0, 0.0),
         };
         WorstCase {
             x: sample.x,

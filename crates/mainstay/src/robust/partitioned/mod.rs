@@ -14,8 +14,8 @@ use crate::partitioned::kernels::expected::{ExpectedAsk, ExpectedQuestion};
 use crate::partitioned::{FirstLook, KernelAsk, KernelSums, Place, RowUnits, Task};
 use crate::robust::average::{Blurred, Expected, Met};
 use crate::robust::certificate::Reach;
-use crate::robust::estimator::{moved, no_minimum};
-use crate::robust::labels::{Correction, Rates};
+use crate::robust::estimator::moved;
+use crate::robust::labels::{Correction, Rates, no_minimum};
 use crate::robust::newton::{Hyperplane, minimise};
 use crate::robust::params::{PerFeature, Protect, RobustLogisticParams, Strength};
 use crate::robust::problem::{Problem, growth_of};
@@ -31,6 +31,12 @@ impl RobustLogisticParams {
             return refuse(
                 "`protect` = \"worst\" needs all rows in memory; use protect=\"average\", or StableLogisticRegression, or fit a \
                  sample of the rows",
+            );
+        }
+        if self.correction == Correction::Averaged {
+            return refuse(
+                "`correction` = \"averaged\" needs all rows in memory; use \"after\" or \"backward\", or fit a sample of \
+                 the rows",
             );
         }
         let Strength::Fixed(alpha) = self.alpha else {
