@@ -73,8 +73,8 @@ class LabelAudit:
         lines = [
             self.details["headline"],
             f"- of {planted['rows']} labels flipped on purpose, {planted['rounds']} times, "
-            f"{planted['found']:.0%} were found; the estimate saw "
-            f"{max(planted['response'], 0):.0%}",
+            f"{planted['found']:.0%} were found; the estimate rose by "
+            f"{max(planted['response'], 0):.0%} of their number",
         ]
         lines += [
             f"- among the first {t['rows']} rows {t['expected_wrong']:.1f} are expected to be "

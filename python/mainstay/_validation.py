@@ -83,8 +83,9 @@ class ValidationResult:
         unstable = details["instability"]
         if unstable and unstable["mean_absolute_error"] is not None:
             lines.append(
-                f"- the probability of a row moves by {unstable['mean_absolute_error']:.3f} from "
-                f"refit to refit; {unstable['flips']:.1%} of the predictions flip"
+                f"- in a refit the probability of a row is off by "
+                f"{unstable['mean_absolute_error']:.3f} on average; a refit changes "
+                f"{unstable['flips']:.1%} of the predictions"
             )
         return "\n".join(lines + [f"- note: {note}" for note in details["notes"]])
 

@@ -42,7 +42,7 @@ pub(crate) struct Global {
     /// Number of threads; 0 uses every core. Results do not depend on it
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// No progress bar
+    /// No progress bar, and no notes beside the result
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// In CSV output put an apostrophe before text that a spreadsheet would run as a formula
@@ -193,9 +193,9 @@ pub(crate) enum WitnessKind {
     L1,
     /// Largest change
     Linf,
-    /// Fewest features set to zero
+    /// Fewest columns replaced by their means
     Deletions,
-    /// Features of the least total value set to zero
+    /// Columns of the least total value replaced by their means
     DeletionValue,
 }
 

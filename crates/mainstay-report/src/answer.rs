@@ -9,8 +9,8 @@ use crate::text;
 /// Headline, sentences and the numbers behind them.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
-    headline: String,
-    sentences: Vec<String>,
+    headline: Vec<text::Span>,
+    sentences: Vec<Vec<text::Span>>,
     facts: Vec<Fact>,
 }
 
@@ -26,8 +26,8 @@ impl Answer {
     pub(crate) fn new(story: Story<'_>) -> Self {
         let advice = &story.0.advice;
         Self {
-            headline: text::paragraph(&advice.headline),
-            sentences: advice.sentences.iter().map(|s| text::paragraph(s)).collect(),
+            headline: text::spans(&advice.headline),
+            sentences: advice.sentences.iter().map(|s| text::spans(s)).collect(),
             facts: facts(story),
         }
     }
@@ -40,7 +40,7 @@ fn advised(story: Story<'_>) -> Fact {
     let label = if nothing {
         "Nothing is advised"
     } else if advice.weak_answers {
-        "Orders the rows best"
+        "For the order of the rows"
     } else {
         "Use"
     };

@@ -74,7 +74,7 @@ struct Data {
     features: Vec<String>,
     more_features: usize,
     classes: Vec<Class>,
-    warnings: Vec<String>,
+    warnings: Vec<Vec<text::Span>>,
     handled: HandledPage,
 }
 
@@ -158,7 +158,7 @@ fn data(comparison: &Comparison) -> Data {
                 bar: format!("{:.0}", 100.0 * share(c.rows)),
             })
             .collect(),
-        warnings: data.warnings.iter().map(|w| text::paragraph(w)).collect(),
+        warnings: data.warnings.iter().map(|w| text::spans(w)).collect(),
         handled: HandledPage::new(data),
     }
 }

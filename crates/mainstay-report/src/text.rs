@@ -25,6 +25,33 @@ pub(crate) fn paragraph(text: &str) -> String {
     text.chars().filter(|c| *c == '\n' || !(c.is_control() || is_direction_mark(*c))).collect()
 }
 
+/// A part of a sentence.
+#[derive(Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Span {
+    text: String,
+    /// Whether it stood between backticks: a name of the data or something to type.
+    code: bool,
+}
+
+/// A paragraph in which what stands between backticks is told apart; a backtick without a partner stays one.
+pub(crate) fn spans(text: &str) -> Vec<Span> {
+    let clean = paragraph(text);
+    let parts: Vec<&str> = clean.split('`').collect();
+    let paired = parts.len() - 1 + parts.len() % 2;
+    let mut found: Vec<Span> = Vec::new();
+    for (k, part) in parts.iter().enumerate() {
+        match found.last_mut() {
+            Some(last) if k >= paired => {
+                last.text.push('`');
+                last.text.push_str(part);
+            }
+            _ => found.push(Span { text: (*part).to_owned(), code: k % 2 == 1 }),
+        }
+    }
+    found.retain(|span| !span.text.is_empty());
+    found
+}
+
 fn is_direction_mark(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
@@ -159,6 +186,17 @@ pub(crate) fn times(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_between_backticks_is_told_apart() {
+        let span = |text: &str, code| Span { text: text.into(), code };
+        assert_eq!(
+            spans("saying `no` is right"),
+            [span("saying ", false), span("no", true), span(" is right", false)]
+        );
+        assert_eq!(spans("`a`: 5`"), [span("a", true), span(": 5`", false)]);
+        assert_eq!(spans("plain"), [span("plain", false)]);
+    }
 
     #[test]
     fn numbers_keep_three_digits_and_never_say_nan() {

@@ -187,8 +187,12 @@ fn measures(story: Story<'_>) -> String {
     story.0.chosen.as_ref().map_or_else(
         || format!("{} with 95 % intervals.", text::capital(story.metric().title())),
         |c| {
-            let all: Vec<&str> = c.metrics.iter().map(|m| m.metric.title()).collect();
-            format!("On held-out rows, with 95 % intervals: {}.", all.join(", "))
+            // The table of the chosen model leaves net benefit to its curve over thresholds, which has no intervals.
+            let tabled = c.metrics.iter().filter(|m| m.metric != Metric::NetBenefit);
+            let all: Vec<&str> = tabled.map(|m| m.metric.title()).collect();
+            let by_threshold =
+                if c.thresholds.is_empty() { "" } else { " Net benefit by threshold." };
+            format!("On held-out rows, with 95 % intervals: {}.{by_threshold}", all.join(", "))
         },
     )
 }

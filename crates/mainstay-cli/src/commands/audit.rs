@@ -109,7 +109,7 @@ impl Listing<'_> {
         let planted = &found.planted;
         let _ = writeln!(
             text,
-            "of {} labels flipped on purpose, {} times, {:.0} % were found; the estimate saw {:.0} % of them",
+            "of {} labels flipped on purpose, {} times, {:.0} % were found; the estimate rose by {:.0} % of their number",
             planted.rows,
             planted.rounds,
             100.0 * planted.found,

@@ -198,18 +198,26 @@ impl Told<'_> {
         if let Some(factor) = found.shrinkage {
             let _ = writeln!(
                 text,
-                "\nshrinkage factor {factor:.3}: multiply scores by it to undo what is overfitted"
+                "\nshrinkage factor {factor:.3}: {}",
+                if factor < 0.9995 {
+                    "multiply scores by it to undo what is overfitted"
+                } else {
+                    "scores need not be scaled down"
+                }
             );
         }
         if let Some(all) = &found.instability {
             if let Some(error) = all.mean_absolute_error {
                 let _ = writeln!(
                     text,
-                    "instability: the probability of a row moves by {error:.3} from refit to refit"
+                    "instability: in a refit the probability of a row is off by {error:.3} on average"
                 );
             }
-            let _ =
-                writeln!(text, "instability: {:.1} % of the predictions flip", 100.0 * all.flips);
+            let _ = writeln!(
+                text,
+                "instability: a refit changes {:.1} % of the predictions",
+                100.0 * all.flips
+            );
         }
     }
 
@@ -229,8 +237,11 @@ impl Told<'_> {
             let _ =
                 writeln!(text, "\n{:<10} {:>8}  95 % of the repeats", "rows", curve.metric.title());
             for p in &curve.points {
-                let _ =
-                    writeln!(text, "{:<10} {:>8.3}  [{:.3}, {:.3}]", p.rows, p.mean, p.low, p.high);
+                // Not of one kind with the sizes above: many fits judged as one, so that the range is narrower.
+                let pooled = p.rows == found.rows - found.rows / found.folds;
+                let how = if pooled { "  cross-validation, its folds judged together" } else { "" };
+                let (rows, mean, low, high) = (p.rows, p.mean, p.low, p.high);
+                let _ = writeln!(text, "{rows:<10} {mean:>8.3}  [{low:.3}, {high:.3}]{how}");
             }
             if let Some(t) = &curve.twice {
                 let _ = writeln!(

@@ -306,7 +306,7 @@ fn cell(story: Story<'_>, threat: &ThreatInfo, method: &str, slot: Slot) -> Stri
     }
     match point.log_loss.filter(|_| story.metric() != Metric::LogLoss) {
         Some(loss) if loss.mean.is_finite() => {
-            format!("{out}, log loss {}", text::number(loss.mean))
+            format!("{out}, log loss {}", text::fixed(loss.mean, 3))
         }
         _ => out,
     }

@@ -249,7 +249,7 @@ pub(crate) fn calibration(
 /// Probabilities over refits to redrawn rows.
 pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Emphasis, id: &str) -> Chart {
     let class = text::name(class);
-    let mean = found.mean_absolute_error.map_or(text::DASH.into(), text::percent);
+    let mean = found.mean_absolute_error.map_or(text::DASH.into(), |m| text::fixed(m, 3));
     let description =
         format!("Range of every row's probability of {class} over refits; mean change {mean}.");
     let x = &format!("probability of {class} by the fit to all rows");
@@ -269,8 +269,8 @@ pub(crate) fn instability(found: &Unsteadiness, class: &str, part: Emphasis, id:
         "How steady the probabilities are".into(),
         format!(
             "Every vertical line is one row: where 95 % of the refits to redrawn rows put its probability. Short lines \
-             on the diagonal are steady. On average a probability moves by {mean}, {flips} of the answers change, and {} of \
-             the rows get another answer from more than one refit in ten.",
+             on the diagonal are steady. In a refit a probability is off by {mean} on average, {flips} of the answers change, \
+             and {} of the rows get another answer from more than one refit in ten.",
             text::percent(found.often)
         ),
         (!found.rows.is_empty()).then(|| frame.drawing.render()),

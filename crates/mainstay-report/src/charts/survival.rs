@@ -62,7 +62,7 @@ struct Words {
 pub(crate) fn moved(story: Story<'_>, id: &str) -> Chart {
     let words = Words {
         title: "Rows that stay right however they are moved",
-        explanation: "Every held-out row may be moved, in any direction, by up to the distance on the axis (in standard \
+        explanation: "Every held-out row of the first split may be moved, in any direction, by up to the distance on the axis (in standard \
                       deviations of the features). The height is the share of rows that are then still called \
                       right, whatever the direction. This is proven, not sampled. At distance 0 it is plain accuracy.",
         unit: "distance a row may be moved",
