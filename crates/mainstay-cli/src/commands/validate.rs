@@ -237,9 +237,9 @@ impl Told<'_> {
             let _ =
                 writeln!(text, "\n{:<10} {:>8}  95 % of the repeats", "rows", curve.metric.title());
             for p in &curve.points {
-                // Not of one kind with the sizes above: many fits judged as one, so that the range is narrower.
-                let pooled = p.rows == found.rows - found.rows / found.folds;
-                let how = if pooled { "  cross-validation, its folds judged together" } else { "" };
+                // Not of one kind with the sizes above: all rows are judged in every repeat, so that the range is narrower.
+                let last = p.rows == found.rows - found.rows / found.folds;
+                let how = if last { "  the folds of the cross-validation" } else { "" };
                 let (rows, mean, low, high) = (p.rows, p.mean, p.low, p.high);
                 let _ = writeln!(text, "{rows:<10} {mean:>8.3}  [{low:.3}, {high:.3}]{how}");
             }

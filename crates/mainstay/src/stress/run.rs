@@ -198,6 +198,7 @@ impl Plan {
         if self.groups.as_ref().is_some_and(|groups| groups.len() != data.len()) {
             return Err(Error::BadData("there must be one group for every row".into()));
         }
+        self.check_groups(data)?;
         for (k, trial) in self.trials.iter().enumerate() {
             trial.levels.iter().try_for_each(|&level| trial.threat.check_level(level))?;
             if self.trials[..k].iter().any(|other| other.threat == trial.threat) {
@@ -224,6 +225,25 @@ impl Plan {
             )));
         }
         Ok(())
+    }
+
+    /// Refuses groups with which no split has two classes on both sides.
+    fn check_groups(&self, data: &Dataset) -> Result<()> {
+        let Some(groups) = &self.groups else { return Ok(()) };
+        let mut first = vec![None; data.n_classes()];
+        let mut spread = vec![false; data.n_classes()];
+        for (&label, &group) in data.labels().iter().zip(groups) {
+            spread[label] |= *first[label].get_or_insert(group) != group;
+        }
+        let whole = (0..data.n_classes()).find(|&class| !spread[class]);
+        match whole {
+            Some(class) if spread.iter().filter(|spread| **spread).count() < 2 => {
+                Err(Error::BadData(format!(
+                    "class {class} has all its rows in one group: no split can fit to some of them and judge others; use smaller groups"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Cells of one repeat and one method.

@@ -7,7 +7,7 @@ use super::plan::Kind;
 use super::session::Finished;
 use crate::error::Result;
 use crate::folds::generator;
-use crate::metrics::{Judged, Predictions, quantile};
+use crate::metrics::{Judged, Metric, Predictions, quantile};
 
 /// Powers of the rows by which a gain may fade, from slow to fast.
 const POWERS: [f64; 4] = [0.35, 0.5, 0.7, 1.0];
@@ -72,6 +72,10 @@ fn folds(finished: &Finished<'_>) -> Result<Option<Size>> {
     let n = finished.labels.len();
     let mut values = Vec::new();
     for parts in finished.repeats() {
+        if finished.plan.metric == Metric::Auc {
+            values.extend(within_folds(finished, &parts)?);
+            continue;
+        }
         let owned: Vec<(&[usize], Predictions)> =
             parts.iter().map(|(rows, made)| (*rows, (*made).clone())).collect();
         let pooled = Predictions::pooled(n, &owned)?;
@@ -80,6 +84,24 @@ fn folds(finished: &Finished<'_>) -> Result<Option<Size>> {
     }
     let rows = n - n / finished.plan.folds;
     Ok((!values.is_empty()).then_some(Size { rows, values }))
+}
+
+/// The mean AUC within the folds of a repeat, by their rows; folds of one class have none. The smaller sizes are values of single
+/// fits, and the scores of several fits have no order: judged together the last size would fall below them for that alone.
+fn within_folds(
+    finished: &Finished<'_>,
+    parts: &[(&[usize], &Predictions)],
+) -> Result<Option<f64>> {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (rows, made) in parts {
+        let truth = finished.labels_of(rows);
+        let judged = Judged::new(&truth, finished.n_classes, made)?;
+        if let Ok(value) = Metric::Auc.of(&judged) {
+            sum += rows.len() as f64 * value;
+            count += rows.len() as f64;
+        }
+    }
+    Ok((count > 0.0).then(|| sum / count))
 }
 
 /// A curve $c + a m^{-b}$ through the means, $b$ from a grid, is carried on from the rows there are to twice as many. The gain is

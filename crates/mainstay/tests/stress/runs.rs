@@ -185,6 +185,12 @@ fn plans_that_make_no_sense_are_refused() {
         ..Plan::usual(0)
     };
     assert!(bad.check(&[one()], &data).is_err());
+    // Groups that hold a whole class, and others that hold two rows of each.
+    let class = |i: usize| data.labels()[i];
+    let whole = Plan { groups: Some((0..60).map(class).collect()), ..Plan::usual(0) };
+    assert!(whole.check(&[one()], &data).unwrap_err().to_string().contains("in one group"));
+    let mixed = Plan { groups: Some((0..60).map(|i| i % 15).collect()), ..Plan::usual(0) };
+    assert!(mixed.check(&[one()], &data).is_ok());
 }
 
 #[test]
