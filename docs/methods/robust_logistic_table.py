@@ -274,7 +274,9 @@ def one_set(X, y, rows, repeats, scenes=None):
                 row = (accuracy - base[0], loss / base[1], accuracy)
                 found["scores"].append([threat, method, seed, *row])
         if scenes is None:
-            found["suspects"] += [[name, method, seed, v] for name, method, v in suspects(A, a, rng)]
+            found["suspects"] += [
+                [name, method, seed, v] for name, method, v in suspects(A, a, rng)
+            ]
     return found
 
 

@@ -823,7 +823,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
     protect: Literal["average", "worst"]
     worst_share: float
     loss: Literal["logistic", "hinge"]
-    correction: Literal["forward", "backward", "after"]
+    correction: Literal["forward", "backward", "after", "averaged"]
     feature_model: bool
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     fit_intercept: bool
@@ -856,7 +856,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         protect: Literal["average", "worst"] = ...,
         worst_share: float = ...,
         loss: Literal["logistic", "hinge"] = ...,
-        correction: Literal["forward", "backward", "after"] = ...,
+        correction: Literal["forward", "backward", "after", "averaged"] = ...,
         feature_model: bool = ...,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = ...,
         fit_intercept: bool = ...,

@@ -32,8 +32,8 @@ class RobustLogisticRegression(WeightedClassifier):
     them: training rows, rows with the ``errors`` stated, and features lost with probability
     ``missing``, which are predicted from those that are left. The expected loss has a closed form
     in the mean and the variance of the margin, is convex, and ``dual_gap_`` is a proven bound (but
-    for ``correction="forward"`` and ``"averaged"``). Nothing stated and nothing missing, this is the L2-penalised
-    logistic regression.
+    for ``correction="forward"`` and ``"averaged"``). Nothing stated and nothing missing, this is
+    the L2-penalised logistic regression.
 
     Predictions average over what is open of a row beyond what the fit has met (errors and missing
     features as stated, or those of the training rows); a row without any measured feature gets the
@@ -90,14 +90,14 @@ class RobustLogisticRegression(WeightedClassifier):
         labels, which is not convex: no certificate (start: the convex fit; steps only uphill);
         ``"after"`` fits the labels as they are and corrects the probabilities,
         :math:`P = (Q - r_0) / (1 - r_0 - r_1)`, clipped; ``"backward"`` minimises an unbiased
-        estimate of the loss on true labels (Natarajan et al. 2013). Without wrong labels all three
-        are the same. ``protect="worst"`` takes the last two. ``"averaged"`` fits ``"forward"`` under
-        four priors (weights alike in all directions or as the features vary, all rows alike or far ones
-        counting less), calibrates each on held-out rows, chooses its strength there and averages
-        the log odds by held-out likelihood. It is the best told where labels alone are wrong (but
-        see the documentation: signal in directions of little variance is lost), takes four to
-        five times as long, minimises no single problem (no ``objective_``, no ``dual_gap_``), and
-        needs ``alpha="cv"``, no ``errors``, no ``missing``. Without wrong labels it is the same
+        estimate of the loss on true labels (Natarajan et al. 2013). Without wrong labels these
+        three are the same. ``protect="worst"`` takes the last two. ``"averaged"`` fits
+        ``"forward"`` under four priors (weights alike in all directions or as the features vary,
+        all rows alike or far ones counting less), calibrates each on held-out rows and averages
+        the log odds by held-out likelihood. It predicts best where labels alone are wrong, unless
+        the signal lies in directions of little variance; takes four to ten times as long;
+        minimises no single problem (no ``objective_``, no ``dual_gap_``); and needs
+        ``alpha="cv"``, no ``errors`` and no ``missing``. Without wrong labels it is the same
         average of plain fits.
     feature_model : bool, default=True
         Whether features are predicted from each other; otherwise a missing one is at its mean.
@@ -137,7 +137,8 @@ class RobustLogisticRegression(WeightedClassifier):
     feature_model_ : GaussianImputer
         The model of the features, fitted.
     alpha_ : float
-        The strength of the penalty; with ``correction="averaged"`` that of the fit that counts most.
+        The strength of the penalty; with ``correction="averaged"`` that of the fit that counts
+        most.
     cv_results_ : dict of ndarray
         Where ``alpha="cv"``: the candidates and their held-out scores (minus the loss). With
         ``correction="averaged"`` every strength under every prior (``param_prior``,

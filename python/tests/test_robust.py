@@ -279,7 +279,9 @@ def test_an_average_is_one_hyperplane_that_claims_nothing(tmp_path):
     assert np.all(model.label_posterior_[y == 0] < 1)
     path = tmp_path / "model.json"
     mainstay.save(model, path)
-    np.testing.assert_allclose(mainstay.load(path).predict_proba(X), model.predict_proba(X), rtol=0, atol=0)
+    np.testing.assert_allclose(
+        mainstay.load(path).predict_proba(X), model.predict_proba(X), rtol=0, atol=0
+    )
     threads = RobustLogisticRegression(
         wrong_labels=(0.0, 0.2), correction="averaged", n_alphas=6, n_jobs=2
     )
