@@ -159,7 +159,7 @@ impl Work<'_> {
         let first_least =
             |best: usize, k: usize| if calibrated[k] < calibrated[best] { k } else { best };
         let least = (0..calibrated.len()).fold(0, first_least);
-        Ok(Verdict { by_split, calibrated, maps, chosen: (plain + least) / 2 })
+        Ok(Verdict { by_split, calibrated, maps, chosen: usize::midpoint(plain, least) })
     }
 
     /// The scores that fits along the grid give the held-out rows of a split; `None` where its training rows lack a class.
@@ -185,7 +185,9 @@ impl Work<'_> {
                 let problem = training.problem(&train, &y, &shares, alpha, training.rates);
                 let at = self.step(&problem, &mut guide)?;
                 let mut found = test.mean.mul_vec(&at.w);
-                found.iter_mut().for_each(|score| *score += at.b);
+                for score in &mut found {
+                    *score += at.b;
+                }
                 held.losses[k] -= forward_loss(&found, &truth, &judging, training.rates);
                 scores.push(found);
             }

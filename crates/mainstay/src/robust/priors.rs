@@ -112,7 +112,7 @@ pub(super) fn by_leverage(rows: &Dense, shares: &[f64]) -> Vec<f64> {
     let mut weighted: Vec<f64> =
         squares.iter().zip(shares).map(|(square, share)| share / (1.0 + square / total)).collect();
     let sum: f64 = weighted.iter().sum();
-    weighted.iter_mut().for_each(|share| *share /= sum);
+    vector::scale(&mut weighted, sum.recip());
     weighted
 }
 
