@@ -199,7 +199,10 @@ fn around_means(
         if ranges.low[j] == ranges.high[j] {
             // What is left is rounding.
             *square = 0.0;
-        } else if !(apart <= FAR_PIVOT * *square) {
+            continue;
+        }
+        let near = apart <= FAR_PIVOT * *square;
+        if !near {
             return None;
         }
     }
@@ -316,11 +319,12 @@ mod tests {
         let n = 300_000;
         let columns = |i: usize, j: usize| {
             let wave = (i as f64 * 0.7).sin();
-            let odd = if i % 1000 == 0 { 1e9 + wave } else { wave };
+            let odd = if i.is_multiple_of(1000) { 1e9 + wave } else { wave };
             [wave, i as f64, 4_194_304.0 + wave, 0.1, odd][j]
         };
         let x = Dense::from_fn(n, 5, columns);
-        let weights: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 1000 != 0))).collect();
+        let weights: Vec<f64> =
+            (0..n).map(|i| f64::from(u8::from(!i.is_multiple_of(1000)))).collect();
         let total: f64 = weights.iter().sum();
         for (count, weights) in [(n as f64, None), (total, Some(&weights[..]))] {
             let found = Standardize::learn(&x.clone().into(), weights).scales;

@@ -257,8 +257,8 @@ impl Dense {
             vector::add_squares(four, centre, [r[i], r[i + 1], r[i + 2], r[i + 3]], sums);
             i += 4;
         }
-        for i in i..rows.end {
-            vector::add_squares([self.row(i)], centre, [r[i]], sums);
+        for (i, weight) in (i..rows.end).zip(&r[i..]) {
+            vector::add_squares([self.row(i)], centre, [*weight], sums);
         }
     }
 
