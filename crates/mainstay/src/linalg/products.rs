@@ -194,6 +194,15 @@ fn add_column_pass(
 ) {
     for start in rows.clone().step_by(BLOCK) {
         let block = start..rows.end.min(start + BLOCK);
+        let whole = block.len().is_multiple_of(4) && !r[block.clone()].contains(&0.0);
+        if let (Some(pivot), true) = (pivot, whole) {
+            for i in block.step_by(4) {
+                let four = [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)];
+                let weights = [r[i], r[i + 1], r[i + 2], r[i + 3]];
+                take_four(four, weights, pivot, sums, squares, &mut ranges.low, &mut ranges.high);
+            }
+            continue;
+        }
         x.add_rows(block.clone(), r, sums);
         if let Some(pivot) = pivot {
             x.add_squares(block.clone(), r, pivot, squares);
@@ -205,6 +214,38 @@ fn add_column_pass(
         } else {
             ranges.widen(x, block);
         }
+    }
+}
+
+/// All of [`ColumnPass`] of four rows of weights that are not zero, each entry read once; the sums keep their order.
+#[inline(always)]
+fn take_four(
+    rows: [&[f64]; 4],
+    weights: [f64; 4],
+    pivot: &[f64],
+    sums: &mut [f64],
+    squares: &mut [f64],
+    low: &mut [f64],
+    high: &mut [f64],
+) {
+    let p = sums.len();
+    let (pivot, squares, low, high) =
+        (&pivot[..p], &mut squares[..p], &mut low[..p], &mut high[..p]);
+    // Never: it tells the compiler that no index is out of range.
+    if rows.iter().any(|row| row.len() != p) {
+        return;
+    }
+    for j in 0..p {
+        let (mut sum, mut square, mut least, mut most) = (sums[j], squares[j], low[j], high[j]);
+        for k in 0..4 {
+            let v = rows[k][j];
+            let apart = v - pivot[j];
+            sum += weights[k] * v;
+            square += weights[k] * apart * apart;
+            least = if v < least { v } else { least };
+            most = if v > most { v } else { most };
+        }
+        (sums[j], squares[j], low[j], high[j]) = (sum, square, least, most);
     }
 }
 
@@ -224,6 +265,31 @@ fn add_sparse_outer((indices, values): (&[u32], &[f64]), weight: f64, out: &mut 
 #[cfg(test)]
 mod tests {
     use super::super::matrix::tests::pair;
+
+    /// With and without a row of weight zero, which keeps its block from the loop that does all at once.
+    #[test]
+    fn one_pass_is_a_product_ranges_and_squares() {
+        let (x, _) = pair();
+        let (n, p) = (x.nrows(), x.ncols());
+        let dense = x.to_dense();
+        let pivot: Vec<f64> = (0..p).map(|j| j as f64 * 0.3 - 0.5).collect();
+        for zero in [None, Some(n / 2)] {
+            let weight = |i: usize| if Some(i) == zero { 0.0 } else { 1.0 + (i % 7) as f64 };
+            let r: Vec<f64> = (0..n).map(weight).collect();
+            let found = x.column_pass(&r, Some(&pivot));
+            assert_eq!(found.sums, x.tr_mul_vec(&r));
+            let ranges = found.ranges.unwrap();
+            for j in 0..p {
+                let own = (0..n).filter(|i| r[*i] != 0.0).map(|i| dense[(i, j)]);
+                let (low, high) = own.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+                    (f64::min(low, v), f64::max(high, v))
+                });
+                assert_eq!((ranges.low[j], ranges.high[j]), (low, high));
+                let square: f64 = (0..n).map(|i| r[i] * (dense[(i, j)] - pivot[j]).powi(2)).sum();
+                assert!((found.squares[j] - square).abs() <= 1e-10 * square.max(1.0));
+            }
+        }
+    }
 
     #[test]
     fn a_pair_of_products_is_two_products() {

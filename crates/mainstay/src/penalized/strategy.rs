@@ -24,6 +24,7 @@ use super::solution::Solution;
 use super::working_set::{interior_point, working_set};
 use crate::data::{ClassWeight, Dataset};
 use crate::error::Result;
+use crate::linalg::Matrix;
 use crate::loss::Loss;
 use crate::model::Link;
 use crate::optim::hinge_qp::Shape;
@@ -171,15 +172,14 @@ impl Task<'_> {
         start: Option<&Solution>,
         budget: &mut Budget<'_>,
     ) -> Result<Solution> {
-        let units = &self.design.units;
-        let lasso = units.iter().map(|u| penalty_weight(l1, *u)).collect();
-        let ridge: Vec<f64> = units.iter().map(|u| penalty_weight(l2 * u, *u)).collect();
         let from = start.map(|s| (s.v.as_slice(), s.b));
         if let Some(found) = self.solve_by_passes((l1, l2), from, budget)? {
             return Ok(found);
         }
+        let space = self.row_space.filter(|_| l1 <= 0.0);
+        let (z, lasso, ridge) = self.penalties(space, l1, l2);
         let program = Program {
-            z: self.design.z(),
+            z,
             y: self.y,
             shares: self.shares,
             loss: self.loss.get(),
@@ -187,21 +187,32 @@ impl Task<'_> {
             l2: ridge,
             intercept: true,
         };
+        if let Some(space) = space {
+            let from = start.and_then(|s| Some((s.inner.as_deref()?, s.b)));
+            let found = self.solve_ridge(&program, from, budget)?;
+            return Ok(space.lift(self.design, &program, found, l2));
+        }
         if l1 > 0.0 {
             return working_set(&program, from, self.loss, budget);
         }
-        let Some(space) = self.row_space else {
-            return self.solve_ridge(&program, from, budget);
-        };
-        let inner = Program {
-            z: &space.basis,
-            l1: vec![0.0; space.squares.len()],
-            l2: space.squares.iter().map(|s| penalty_weight(l2, *s)).collect(),
-            ..program
-        };
-        let from = start.and_then(|s| Some((s.inner.as_deref()?, s.b)));
-        let found = self.solve_ridge(&inner, from, budget)?;
-        Ok(space.lift(self.design, &inner, found, l2))
+        self.solve_ridge(&program, from, budget)
+    }
+
+    /// The rows that are solved, and the penalties of their columns: $z$ is not made where the row space stands for it.
+    fn penalties<'b>(
+        &'b self,
+        space: Option<&'b RowSpace>,
+        l1: f64,
+        l2: f64,
+    ) -> (&'b Matrix, Vec<f64>, Vec<f64>) {
+        if let Some(space) = space {
+            let ridge = space.squares.iter().map(|s| penalty_weight(l2, *s)).collect();
+            return (&space.basis, vec![0.0; space.squares.len()], ridge);
+        }
+        let units = &self.design.units;
+        let lasso = units.iter().map(|u| penalty_weight(l1, *u)).collect();
+        let ridge = units.iter().map(|u| penalty_weight(l2 * u, *u)).collect();
+        (self.design.z(), lasso, ridge)
     }
 
     /// The solution in the units of the data. Takes the dual point out of it, which no other fit starts from: rows may be
