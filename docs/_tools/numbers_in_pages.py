@@ -30,6 +30,13 @@ BENCHMARKS = {
     "bench_worst_ratio": ("robust", "worst, hinge, 5,000 x 50", "Clarabel", RATIO),
     "bench_worst_logistic": ("robust", "worst, logistic, 5,000 x 50", "mainstay", SECONDS),
     "bench_worst_logistic_ratio": ("robust", "worst, logistic, 5,000 x 50", "Clarabel", RATIO),
+    "bench_worst_reduced": ("robust", "worst, hinge, 5,000 x 50", "Clarabel, without", RATIO),
+    "bench_worst_logistic_reduced": (
+        "robust",
+        "worst, logistic, 5,000 x 50",
+        "Clarabel, without",
+        RATIO,
+    ),
     "bench_stable_svc": ("stable", "SVM, 10,000 x 50", "LinearSVC", RATIO),
     "bench_stable_svm": ("stable", "SVM, 5,000 x 100", "Clarabel", RATIO),
     "bench_stable_logistic": ("stable", "logistic, 5,000 x 100", "Clarabel", RATIO),
