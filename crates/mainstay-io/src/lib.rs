@@ -47,6 +47,7 @@ mod reading;
 mod sample;
 mod scan;
 mod scan_errors;
+mod scan_featurizer;
 mod scan_rows;
 mod source;
 #[cfg(feature = "spreadsheet")]

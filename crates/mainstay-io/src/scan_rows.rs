@@ -1,11 +1,10 @@
 //! The rows of a scan as partitions of a fit: encoding, standardising and fitting in passes over the files.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mainstay::Control;
-use mainstay::data::{
-    Classes, Column, Encoder, Learned, LearnedRows, Learner, Moments, Preparation, Standardize,
-};
+use mainstay::data::{Classes, Encoder, LearnedRows, Moments, Preparation, Standardize};
 use mainstay::linalg::{Dense, Matrix};
 use mainstay::metrics::{Evaluation, Judge, Predictions};
 use mainstay::model::{Fitted, Model};
@@ -14,18 +13,21 @@ use mainstay::partitioned::{Block, Driver, Partitions, ROWS, fit};
 use crate::chunks::Chunk;
 use crate::error::{Error, Result};
 use crate::gather::Gather;
-use crate::libsvm::SparseRows;
 use crate::reading::Input;
 use crate::scan::{Scan, ScanPass};
 use crate::scan_errors::ErrorColumns;
+use crate::scan_featurizer::{Featurizer, MIXED, featurizer, located};
 
 /// Part of the memory that the rows of one block may take: they are copied on their way.
 const BLOCK_SHARE: u64 = 8;
+/// Part of the memory that rows may take which stay between passes.
+const KEPT_SHARE: u64 = 2;
 
 /// Who is told, after every block, how many rows of the pass were read.
 pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// The rows of a scan as features and classes, read anew in every pass.
+/// The rows of a scan as features and classes. A fit reads them anew in every pass, or once where they take at most half
+/// of `memory`.
 ///
 /// Blocks have 16,384 rows (fewer where `memory` does not suffice), as those of a data set in memory have: the same rows
 /// give the same bits.
@@ -40,15 +42,8 @@ pub struct ScanRows {
     control: Control,
     watch: Option<Watch>,
     reader: Mutex<Option<Reader>>,
+    kept: KeptBlocks,
     notes: Vec<String>,
-}
-
-/// How rows become features.
-enum Featurizer {
-    /// Columns of a table.
-    Table(Box<Learned>),
-    /// LIBSVM rows, which are features already.
-    Sparse { columns: usize, classes: Classes, rows: usize },
 }
 
 /// A pass under way.
@@ -62,6 +57,9 @@ struct Reader {
 
 /// Rows of a block, and their errors where they have some.
 type BlockRows = (LearnedRows, Option<Dense>);
+
+/// Blocks that stay in memory once they were read, a place for each; none where they would take too much of it.
+type KeptBlocks = Vec<OnceLock<BlockRows>>;
 
 impl ScanRows {
     /// Learns how the rows become features, in one pass or two; `memory` bounds what a block takes, in bytes.
@@ -97,6 +95,7 @@ impl ScanRows {
             control: control.clone(),
             watch,
             reader: Mutex::new(None),
+            kept: Vec::new(),
             notes,
         };
         found.names = found.classes().names().iter().map(ToString::to_string).collect();
@@ -119,7 +118,21 @@ impl ScanRows {
         }
         let rows = memory / BLOCK_SHARE / (8 * columns.max(1));
         self.block = usize::try_from(rows).unwrap_or(ROWS).clamp(64, ROWS);
+        if self.bytes() <= memory / KEPT_SHARE {
+            self.kept.resize_with(self.rows().div_ceil(self.block), OnceLock::new);
+        }
         Ok(())
+    }
+
+    /// Bytes of all rows as a fit holds them: features, label, weight, place and errors.
+    fn bytes(&self) -> u64 {
+        let cells = match &self.recipe {
+            Featurizer::Table(_) => self.rows().saturating_mul(self.n_features()),
+            // A number and the column it is in.
+            Featurizer::Sparse { entries, .. } => entries.saturating_mul(3) / 2,
+        };
+        let beside = self.rows().saturating_mul(3 + self.errors.0.len());
+        8 * cells.saturating_add(beside) as u64
     }
 
     /// What the classes are called.
@@ -227,7 +240,7 @@ impl ScanRows {
 
     /// Block number `index`; blocks are to be had in ascending order, and again from 0.
     fn raw_block(&self, index: usize) -> Result<Option<BlockRows>> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = self.reader();
         if index == 0 {
             let (gather, errors) = (Gather::default(), Vec::new());
             *reader = Some(Reader { pass: self.scan.pass(), next: 0, gather, errors });
@@ -278,10 +291,56 @@ impl ScanRows {
     }
 }
 
-const MIXED: &str = "some files hold tables, others LIBSVM rows";
+impl ScanRows {
+    /// Block number `index` of rows that stay in memory; it is read now if it was not before.
+    fn kept_block(&self, index: usize) -> Result<Option<Block<'_>>> {
+        let Some(place) = self.kept.get(index) else { return self.nothing_behind(index) };
+        if place.get().is_some() {
+            if let Some(watch) = &self.watch {
+                watch(self.rows().min((index + 1) * self.block) as u64);
+            }
+        } else {
+            // A pass that was cut short starts the files again.
+            let next = self.reader().as_ref().map_or(0, |reader| reader.next);
+            let behind = if next == index { index } else { 0 };
+            for skipped in behind..index {
+                self.raw_block(skipped)?;
+            }
+            let Some(rows) = self.rows_of_block(index)? else { return Ok(None) };
+            place.get_or_init(|| rows);
+        }
+        Ok(place.get().map(|(rows, errors)| Block {
+            x: Cow::Borrowed(&rows.features),
+            rows: 0..rows.labels.len(),
+            labels: Cow::Borrowed(&rows.labels),
+            weights: rows.weights.as_deref().map(Cow::Borrowed),
+            errors: errors.as_ref().map(Cow::Borrowed),
+            names: Cow::Borrowed(&self.names),
+            partition: index,
+        }))
+    }
+
+    /// The end of the rows that were learned from; an error if the files have more by now.
+    fn nothing_behind(&self, index: usize) -> Result<Option<Block<'_>>> {
+        let under_way = self.reader().as_ref().is_some_and(|reader| reader.next == index);
+        if under_way && self.raw_block(index)?.is_some() {
+            let text =
+                "the files have more rows than before: do not write to them while they are read";
+            return Err(mainstay::Error::BadData(text.into()).into());
+        }
+        Ok(None)
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Partitions for ScanRows {
     fn block(&self, index: usize) -> mainstay::Result<Option<Block<'_>>> {
+        if !self.kept.is_empty() {
+            return self.kept_block(index).map_err(Error::into_core);
+        }
         let rows = self.rows_of_block(index).map_err(Error::into_core)?;
         Ok(rows.map(|(rows, errors)| {
             let block = Block::new(index, rows.features, rows.labels, rows.weights)
@@ -293,106 +352,11 @@ impl Partitions for ScanRows {
         }))
     }
 
+    fn parallel(&self) -> bool {
+        !self.kept.is_empty() && self.kept.iter().all(|place| place.get().is_some())
+    }
+
     fn rows(&self) -> Option<usize> {
         Some(Self::rows(self))
     }
-}
-
-/// An error with the file it came from, for what only knows its rows.
-fn located(error: Error, file: &str) -> Error {
-    match error {
-        Error::Core(source) => Error::Content { name: file.to_owned(), source },
-        other => other,
-    }
-}
-
-/// How rows become features, and the scan of the columns that this takes.
-fn featurizer(
-    scan: Scan,
-    (wishes, errors): (&Preparation, &ErrorColumns),
-    control: &Control,
-    watch: Option<&Watch>,
-    notes: &mut Vec<String>,
-) -> Result<(Featurizer, Scan)> {
-    let Some(learned) = learn_table(&scan, (wishes, errors), control, watch, notes)? else {
-        if !errors.0.is_empty() {
-            let text = "LIBSVM rows have no columns of errors; use CSV, Parquet or Arrow";
-            return Err(mainstay::Error::BadData(text.into()).into());
-        }
-        return Ok((learn_sparse(&scan, wishes, control, watch)?, scan));
-    };
-    let mut options = scan.options().clone();
-    options.columns = Some([learned.columns(), errors.0.clone()].concat());
-    options.text.extend(learned.text());
-    options.read.categorical.extend(learned.encoder.categorical().map(str::to_owned));
-    let recipe = Featurizer::Table(Box::new(learned.for_columns_needed()));
-    Ok((recipe, scan.with_options(options)))
-}
-
-/// Learns from tables; none if the files hold LIBSVM rows.
-fn learn_table(
-    scan: &Scan,
-    (wishes, errors): (&Preparation, &ErrorColumns),
-    control: &Control,
-    watch: Option<&Watch>,
-    notes: &mut Vec<String>,
-) -> Result<Option<Learned>> {
-    let mut learner = Learner::new(wishes.clone());
-    loop {
-        let mut options = scan.options().clone();
-        options.text.extend(learner.text());
-        let mut pass = scan.with_options(options).pass();
-        while let Some(chunk) = pass.next() {
-            control.check()?;
-            let Input::Table(mut table) = chunk?.rows else { return Ok(None) };
-            errors.take(&mut table)?;
-            learner.add(table).map_err(|e| located(e.into(), pass.file()))?;
-            if let Some(watch) = watch {
-                watch(pass.rows() as u64);
-            }
-        }
-        if !learner.needs_another_pass()? {
-            notes.extend(pass.notes());
-            let learned = learner.finish()?;
-            notes.extend(learned.notes.iter().cloned());
-            return Ok(Some(learned));
-        }
-    }
-}
-
-/// Width and classes of LIBSVM rows.
-fn learn_sparse(
-    scan: &Scan,
-    wishes: &Preparation,
-    control: &Control,
-    watch: Option<&Watch>,
-) -> Result<Featurizer> {
-    let (mut columns, mut entries, mut count) = (0, 0, 0);
-    let mut labels: Vec<f64> = Vec::new();
-    let mut pass = scan.pass();
-    while let Some(chunk) = pass.next() {
-        control.check()?;
-        let Input::Sparse(rows) = chunk?.rows else {
-            return Err(mainstay::Error::BadData(MIXED.into()).into());
-        };
-        columns = columns.max(rows.features.ncols());
-        entries += rows.features.values().len();
-        count += rows.features.nrows();
-        if let mainstay::data::Cells::Numbers(values) = &rows.labels.cells {
-            for value in values {
-                if !labels.contains(value) && labels.len() <= 1000 {
-                    labels.push(*value);
-                }
-            }
-        }
-        if let Some(watch) = watch {
-            watch(pass.rows() as u64);
-        }
-    }
-    SparseRows::check_width(columns, entries)?;
-    let mut classes = Classes::learn(&Column::numbers("label", labels))?;
-    if let Some(positive) = &wishes.positive {
-        classes = classes.with_positive(positive)?;
-    }
-    Ok(Featurizer::Sparse { columns, classes, rows: count })
 }

@@ -206,3 +206,62 @@ fn many_small_files_are_one_table_in_order() {
     assert_eq!(seen, expected[..30]);
     assert!(error.as_ref().is_some_and(|text| text.contains("30.csv")), "{error:?}");
 }
+
+/// Rows that take less than half of the memory are read once for a fit: its files may go after the first pass. The bits
+/// are those of rows that are read in every pass.
+#[test]
+fn rows_that_fit_into_memory_are_read_once() {
+    let folder = TempDir::new().unwrap();
+    let (one, _) = files(&folder, 300);
+    let control = Control::new();
+    let fit = |path: &PathBuf, memory: Option<u64>, remove: bool| {
+        let scan = scan(std::slice::from_ref(path), 2000);
+        let mut rows = ScanRows::learn(scan, &wishes(Missing::Mean), memory, &control, None)?;
+        rows.standardize()?;
+        let driver = methods::driver("l2", &json!({"alpha": 0.01}))?;
+        rows.fit(driver, |_| {
+            if remove {
+                let _ = fs::remove_file(path);
+            }
+            Ok(())
+        })
+    };
+    let enough = Some(1 << 30);
+    let lost = folder.path().join("lost.csv");
+    fs::copy(&one, &lost).unwrap();
+    let read_each_time = fit(&one, None, false).unwrap();
+    assert!(fit(&lost, None, true).unwrap_err().to_string().contains("lost.csv"));
+    fs::copy(&one, &lost).unwrap();
+    let kept = fit(&lost, enough, true).unwrap();
+    assert!(!lost.exists());
+    assert_eq!(kept.model, read_each_time.model);
+}
+
+/// A pass that was cut short in the middle reads the rows from the start; files that grew are refused.
+#[test]
+fn kept_rows_survive_a_pass_that_was_cut_short() {
+    let folder = TempDir::new().unwrap();
+    let (one, _) = files(&folder, 300);
+    let control = Control::new();
+    let learn = || {
+        let scan = scan(std::slice::from_ref(&one), 2000);
+        ScanRows::learn(scan, &wishes(Missing::Mean), Some(100_000), &control, None).unwrap()
+    };
+    let rows = learn();
+    let whole: Vec<usize> =
+        (0..).map_while(|i| rows.block(i).unwrap().map(|block| block.labels.len())).collect();
+    assert!(whole.len() > 2 && rows.parallel(), "{whole:?}");
+    let again = learn();
+    drop(again.block(0).unwrap());
+    drop(again.block(1).unwrap());
+    // Another pass begins; the reader is behind the first two blocks.
+    drop(again.block(0).unwrap());
+    let third = again.block(2).unwrap().unwrap();
+    assert_eq!(*third.x, *rows.block(2).unwrap().unwrap().x);
+    let grown = learn();
+    let longer = text(400);
+    fs::write(&one, longer).unwrap();
+    let mut found = (0..20).map(|i| grown.block(i).map(|block| block.is_some()));
+    let failed = found.find_map(Result::err).expect("the file grew");
+    assert!(failed.to_string().contains("more rows"), "{failed}");
+}
