@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::row_hash::{hash, mix, scattered};
+use super::row_hash::{hash, mix, quick_hash, scattered};
 use super::uncertainty::Key;
 use super::{Dataset, Positions};
 use crate::linalg::Row;
@@ -187,7 +187,10 @@ fn hashed(data: &Dataset) -> Vec<(u64, usize)> {
     let x = data.features();
     let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
     let known = |i: usize| data.uncertainty().map(|u| u.key(i));
-    let hash = |i: usize| known(i).into_iter().flat_map(Key::bits).fold(hash(x.row(i)), mix);
+    let columns = x.ncols();
+    let hash = |i: usize| {
+        known(i).into_iter().flat_map(Key::bits).fold(quick_hash(x.row(i), columns), mix)
+    };
     let rows = (0..data.len()).into_par_iter().with_min_len(ROWS_PER_TASK);
     let mut hashed: Vec<(u64, usize)> = rows.map(|i| (hash(i), i)).collect();
     hashed.retain(|&(_, i)| weight(i) > 0.0);
@@ -213,9 +216,15 @@ fn kinds(data: &Dataset, hashed: &[(u64, usize)]) -> (Vec<usize>, Vec<usize>) {
         let mut alike: Vec<usize> = alike.iter().map(|(_, i)| *i).collect();
         alike.sort_by_key(|&i| label(i));
         for alike in alike.chunk_by(|&a, &b| label(a) == label(b)) {
-            for equal in equal_rows(alike, content) {
-                rows.extend(equal);
-                ends.push(rows.len());
+            // Rows that a quick hash cannot tell apart.
+            let mut alike: Vec<(u64, usize)> = alike.iter().map(|&i| (hash(x.row(i)), i)).collect();
+            alike.sort_unstable();
+            for alike in alike.chunk_by(|a, b| a.0 == b.0) {
+                let alike: Vec<usize> = alike.iter().map(|(_, i)| *i).collect();
+                for equal in equal_rows(&alike, content) {
+                    rows.extend(equal);
+                    ends.push(rows.len());
+                }
             }
         }
     }
@@ -249,7 +258,7 @@ fn equal_rows(alike: &[usize], content: impl Fn(usize) -> Content) -> Vec<Vec<us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{Dense, Matrix};
+    use crate::linalg::{Csr, Dense, Matrix};
 
     fn data(rows: &[[f64; 2]], labels: &[usize], weights: Option<&[f64]>) -> Dataset {
         let x = Dense::from_fn(rows.len(), 2, |i, j| rows[i][j]);
@@ -268,6 +277,32 @@ mod tests {
         assert_eq!(merged.data.len(), 3);
         assert_eq!(merged.position.at(0), merged.position.at(2));
         assert_ne!(merged.position.at(0), merged.position.at(1));
+    }
+
+    /// Wide rows that differ in one column, wherever it is: told apart, and in one order, whatever their storage and order.
+    #[test]
+    fn wide_rows_that_differ_in_a_single_column_stay_apart() {
+        let columns = 10_000;
+        let nonzero = |i: usize| [0, 63, 64, 5_000, 5_001, 9_999][i % 6];
+        let cell = |i: usize, j: usize| f64::from(u8::from(nonzero(i) == j));
+        let merged = |order: &[usize]| {
+            let x = Dense::from_fn(order.len(), columns, |i, j| cell(order[i], j));
+            let labels = vec![0; order.len()];
+            let starts = (0..=order.len()).collect();
+            let indices = order.iter().map(|&i| u32::try_from(nonzero(i)).unwrap()).collect();
+            let sparse = Csr::new(columns, starts, indices, vec![1.0; order.len()]).unwrap();
+            let [a, b] = [Matrix::from(x), Matrix::Sparse(sparse)].map(|x| {
+                let data = Dataset::new(x, labels.clone(), 2).unwrap();
+                Merged::new(&data)
+            });
+            assert_eq!(a.data.weights(), b.data.weights());
+            assert!(a.position.iter().eq(b.position.iter()));
+            let of = |k: usize| order.iter().zip(a.position.iter()).find(|(_, at)| *at == Some(k));
+            (0..a.data.len()).map(|k| nonzero(*of(k).unwrap().0)).collect::<Vec<usize>>()
+        };
+        let rows = merged(&[0, 1, 2, 3, 4, 5]);
+        assert_eq!(rows.len(), 6);
+        assert_eq!(merged(&[5, 3, 1, 0, 2, 4, 9, 7, 3]), rows);
     }
 
     #[test]

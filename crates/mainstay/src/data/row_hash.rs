@@ -53,18 +53,54 @@ pub(super) fn mix(h: u64, v: u64) -> u64 {
 ///
 /// Entries are mixed one by one and added up, so that the work is not one long chain.
 pub(super) fn hash(row: Row<'_>) -> u64 {
-    let mix = |(j, v): (usize, f64)| {
-        let place = (j as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x243F_6A88_85A3_08D3;
-        let mixed = (v.to_bits() ^ place).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        if v == 0.0 { 0 } else { mixed ^ (mixed >> 29) }
-    };
     match row {
-        Row::Dense(values) => {
-            values.iter().enumerate().fold(0, |h: u64, (j, v)| h.wrapping_add(mix((j, *v))))
-        }
-        Row::Sparse(..) => row.entries().fold(0, |h: u64, entry| h.wrapping_add(mix(entry))),
+        Row::Dense(values) => hash_from(0, values),
+        Row::Sparse(..) => row.entries().fold(0, |h: u64, entry| h.wrapping_add(mixed(entry))),
     }
+}
+
+/// Columns beyond which a few runs of them tell rows apart first.
+const WIDE: usize = 4096;
+/// Runs of columns of wide rows, equally spaced.
+const RUNS: usize = 16;
+/// Columns of a run.
+const RUN: usize = 64;
+
+/// The same of the first few columns to look at: all of them unless a row of `columns` is wide. Rows that it cannot tell
+/// apart may differ elsewhere.
+pub(super) fn quick_hash(row: Row<'_>, columns: usize) -> u64 {
+    if columns <= WIDE {
+        return hash(row);
+    }
+    let start = |run: usize| run * (columns - RUN) / (RUNS - 1);
+    let one = |run: usize| {
+        let (first, end) = (start(run), start(run) + RUN);
+        match row {
+            Row::Dense(values) => hash_from(first, &values[first..end]),
+            Row::Sparse(indices, values) => {
+                let at = |column: usize| indices.partition_point(|&j| (j as usize) < column);
+                let (from, to) = (at(first), at(end));
+                let entries = indices[from..to].iter().zip(&values[from..to]);
+                entries.fold(0, |h: u64, (&j, &v)| h.wrapping_add(mixed((j as usize, v))))
+            }
+        }
+    };
+    (0..RUNS).fold(0, |h, run| h.wrapping_add(one(run)))
+}
+
+/// The hash of some entries of a row, the first of which is in column `first`.
+fn hash_from(first: usize, values: &[f64]) -> u64 {
+    let add = |h: u64, (j, v): (usize, &f64)| h.wrapping_add(mixed((first + j, *v)));
+    values.iter().enumerate().fold(0, add)
+}
+
+/// One entry; a zero counts for nothing.
+#[inline]
+fn mixed((j, v): (usize, f64)) -> u64 {
+    let place = (j as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x243F_6A88_85A3_08D3;
+    let mixed = (v.to_bits() ^ place).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    if v == 0.0 { 0 } else { mixed ^ (mixed >> 29) }
 }
 
 #[cfg(test)]
