@@ -40,8 +40,9 @@ pub(super) struct Rows<'a> {
     pub(super) counts: Option<&'a [f64]>,
     pub(super) slope: SlopePrior,
     pub(super) rates: RateRule,
-    /// Share of the rows whose features say nothing about their class.
-    pub(super) odd: f64,
+    /// What is left for odd rows at the two far ends of the scores: the share of truly positive rows where all speaks
+    /// for the negative class, and of truly negative ones where all speaks for the positive class.
+    pub(super) odd: [f64; 2],
 }
 
 /// What is known of the rates before any row is seen.
@@ -79,7 +80,7 @@ impl Flips {
             return Err(Error::BadData(text.into()));
         }
         let scores = scores.iter().map(|s| s / unit).collect();
-        let rows = Rows { scores, positive, counts, slope, rates: RateRule::Few, odd: 0.0 };
+        let rows = Rows { scores, positive, counts, slope, rates: RateRule::Few, odd: [0.0; 2] };
         let (point, _) = rows.most_likely();
         let slope = exponential(point[2].min(60.0)) / unit;
         Ok(Self { rates: [rate(point[0]), rate(point[1])], slope, offset: point[3] })
@@ -183,6 +184,7 @@ impl Rows<'_> {
         let (r0, r1) = (rate(at[0]), rate(at[1]));
         let slope = exponential(at[2]);
         let kept = 1.0 - r0 - r1;
+        let usual = 1.0 - self.odd[0] - self.odd[1];
         let chain = [r0 * (1.0 - r0 / CAP), r1 * (1.0 - r1 / CAP)];
         let (mut value, mut gradient) = (0.0, vec![0.0; 4]);
         let mut information = Dense::zeros(4, 4);
@@ -192,9 +194,9 @@ impl Rows<'_> {
                 continue;
             }
             let sure = sigmoid(slope * s + at[3]);
-            let p = self.odd + (1.0 - 2.0 * self.odd) * sure;
+            let p = self.odd[0] + usual * sure;
             let q = (r0 + kept * p).clamp(1e-12, 1.0 - 1e-12);
-            let bend = kept * (1.0 - 2.0 * self.odd) * sure * (1.0 - sure);
+            let bend = kept * usual * sure * (1.0 - sure);
             let along = [(1.0 - p) * chain[0], -p * chain[1], bend * slope * s, bend];
             value -= count * if positive { q.ln() } else { (1.0 - q).ln() };
             let pull = count * (q - f64::from(u8::from(positive))) / (q * (1.0 - q));

@@ -4,7 +4,7 @@ use rand::{Rng, RngExt};
 
 use super::flips::{RateRule, Rows, deviation};
 use super::outcome::Estimate;
-use super::posterior::{ODD, Posterior};
+use super::posterior::{Posterior, odd_ends};
 use super::scores::{Curves, each_label};
 use crate::control::Control;
 use crate::error::Result;
@@ -77,7 +77,7 @@ impl Counting<'_> {
         fallen.iter().sum()
     }
 
-    /// Whether the likelihood leaves it possible that no label is wrong and some rows are odd (`ODD`): in no column do rates of wrong
+    /// Whether the likelihood leaves it possible that no label is wrong and some rows are odd ([`odd_ends`]): in no column do rates of wrong
     /// labels explain so much more that chance would do the same in one of forty sets.
     ///
     /// Twice the gain is chi-squared with two degrees at most, a mixture of 0, 1 and 2 with weights 1/4, 1/2, 1/4 since both rates are
@@ -98,7 +98,8 @@ impl Counting<'_> {
         let best = |rates: RateRule| {
             let scores = column.iter().map(|s| s / unit).collect();
             let slope = self.curves.slopes[k];
-            let rows = Rows { scores, positive: &positive, counts: None, slope, rates, odd: ODD };
+            let odd = odd_ends(&positive);
+            let rows = Rows { scores, positive: &positive, counts: None, slope, rates, odd };
             rows.most_likely().1
         };
         best(RateRule::Zero) - best(RateRule::Any)
@@ -115,6 +116,7 @@ fn seen(responses: &[f64], rng: &mut impl Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::flips::sigmoid;
+    use super::super::posterior::ODD;
     use super::super::scores::Scores;
     use super::*;
 

@@ -19,13 +19,27 @@ const FREEDOM: usize = 4;
 const WIDER: f64 = 1.2;
 /// Keeps directions of which the rows say nothing within reach.
 const LIFT: f64 = 1e-6;
-/// Share of the rows that are odd without being labelled wrongly, so that no score is proof of a wrong label. Chosen by
-/// reliability on planted flips in seven small sets (docs/decisions/0090-how-sure-an-audit-is.md).
+/// Share of the rows of each class that are odd without being labelled wrongly: all that is known of them speaks for the
+/// other class. So no score is proof of a wrong label. Chosen by reliability on planted flips in seven small sets
+/// (docs/decisions/0090-how-sure-an-audit-is.md).
 pub(super) const ODD: f64 = 0.05;
+
+/// What odd rows make of the two far ends of the scores, by Bayes: the share of positive rows at the negative end and of
+/// negative rows at the positive end. Where one class is rare, rows that look like it are often odd rows of the other.
+pub(super) fn odd_ends(positive: &[bool]) -> [f64; 2] {
+    let count = positive.iter().filter(|p| **p).count() as f64;
+    let share = count / positive.len().max(1) as f64;
+    let strangers = |own: f64| {
+        let odd = ODD * (1.0 - own);
+        odd / (odd + (1.0 - ODD) * own)
+    };
+    [strangers(1.0 - share), strangers(share)].map(|end| end.max(ODD))
+}
 
 /// Curves with their weights, in scores of unit deviation.
 pub(super) struct Posterior {
     unit: f64,
+    odd: [f64; 2],
     draws: Vec<Draw>,
 }
 
@@ -45,8 +59,8 @@ impl Posterior {
         positive: &[bool],
     ) -> Result<Self> {
         if scores.len() > MANY_ROWS {
-            let unit = deviation(scores);
-            return Ok(Self { unit, draws: vec![Draw::new(mode.point(unit), 1.0)] });
+            let (unit, odd) = (deviation(scores), odd_ends(positive));
+            return Ok(Self { unit, odd, draws: vec![Draw::new(mode.point(unit), 1.0)] });
         }
         Self::all(mode, slope, scores, positive)
     }
@@ -61,7 +75,8 @@ impl Posterior {
         let unit = deviation(scores);
         let at = mode.point(unit);
         let scores = scores.iter().map(|s| s / unit).collect();
-        let rows = Rows { scores, positive, counts: None, slope, rates: RateRule::Few, odd: 0.0 };
+        let rows =
+            Rows { scores, positive, counts: None, slope, rates: RateRule::Few, odd: [0.0; 2] };
         let (_, _, mut information) = rows.expand(&at);
         information.add_diagonal(LIFT);
         let eigen = SymmetricEigen::new(&information)?;
@@ -76,12 +91,12 @@ impl Posterior {
         let most = drawn.iter().map(|(_, l)| *l).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = drawn.iter().map(|(_, l)| (l - most).exp()).sum();
         let draws = drawn.iter().map(|(at, l)| Draw::new(*at, (l - most).exp() / total)).collect();
-        Ok(Self { unit, draws })
+        Ok(Self { unit, odd: odd_ends(positive), draws })
     }
 
     /// The probability that the label of a row with this score is wrong.
     pub(super) fn wrong(&self, score: f64, positive: bool) -> f64 {
-        self.draws.iter().map(|d| d.weight * d.wrong(score / self.unit, positive)).sum()
+        self.draws.iter().map(|d| d.weight * d.wrong(score / self.unit, positive, self.odd)).sum()
     }
 
     /// By one of the curves, the one at the quantile `at` of their weights, the probability that a label is wrong.
@@ -92,7 +107,7 @@ impl Posterior {
             left < 0.0
         });
         let drawn = drawn.or(self.draws.last());
-        move |score, positive| drawn.map_or(0.0, |d| d.wrong(score / self.unit, positive))
+        move |score, positive| drawn.map_or(0.0, |d| d.wrong(score / self.unit, positive, self.odd))
     }
 }
 
@@ -128,8 +143,8 @@ impl Draw {
         Self { rates: [rate(at[0]), rate(at[1])], slope, offset: at[3], weight }
     }
 
-    fn wrong(&self, score: f64, positive: bool) -> f64 {
-        let p = ODD + (1.0 - 2.0 * ODD) * sigmoid(self.slope * score + self.offset);
+    fn wrong(&self, score: f64, positive: bool, odd: [f64; 2]) -> f64 {
+        let p = odd[0] + (1.0 - odd[0] - odd[1]) * sigmoid(self.slope * score + self.offset);
         let [r0, r1] = self.rates;
         let (wrong, right) = if positive {
             (r0 * (1.0 - p), (1.0 - r1) * p)
