@@ -101,7 +101,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         X = self._check_rows(X)
         return self.classes_[self._model.predict(X, self._n_jobs())]
 
-    @available_if(lambda self: self._gives_probabilities())
+    @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, X):
         """Probability of every class, columns in the order of ``classes_``.
 
@@ -172,6 +172,16 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
 
     def _gives_probabilities(self):
         return bool(getattr(self, "calibrate", False))
+
+    def _has_probabilities(self):
+        """Say why ``predict_proba`` is not there: the reason stands below scikit-learn's own line."""
+        if self._gives_probabilities():
+            return True
+        if "calibrate" in self.get_params(deep=False):
+            remedy = "pass calibrate=True"
+        else:
+            remedy = "wrap it in sklearn.calibration.CalibratedClassifierCV"
+        raise AttributeError(f"the loss of {type(self).__name__} defines no probabilities; {remedy}")
 
     def _core_params(self):
         """Parameters as Rust knows them; needs ``classes_``."""

@@ -1,5 +1,7 @@
 """Probabilities put on scores, against scikit-learn's calibration."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -12,6 +14,7 @@ from sklearn.svm import LinearSVC
 import mainstay
 from mainstay import (
     ConicSVC,
+    ConicSVCCV,
     EllipsoidSVC,
     MissingFeaturePerceptron,
     MissingFeatureSVC,
@@ -120,3 +123,16 @@ def test_what_cannot_be_calibrated_says_so():
         ConicSVC.path(X, y, [0.1, 0.2], calibrate=True)
     with pytest.raises(ValueError, match="two different rows"):
         StableSVC(calibrate=True).fit(X[:5], [0, 0, 0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "remedy"),
+    [(StableSVC(), "calibrate=True"), (ConicSVCCV(), "CalibratedClassifierCV|calibrate=True")],
+    ids=repr,
+)
+def test_who_asks_for_probabilities_that_are_not_there_reads_what_to_do(estimator, remedy):
+    """scikit-learn's own line comes first; the reason and the remedy stand below it."""
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
+        estimator.predict_proba([[0.0]])
+    assert re.search(remedy, str(caught.value.__cause__))
+    assert not hasattr(estimator, "predict_proba")
