@@ -25,7 +25,8 @@ const LIFT: f64 = 1e-6;
 pub(super) const ODD: f64 = 0.05;
 
 /// What odd rows make of the two far ends of the scores, by Bayes: the share of positive rows at the negative end and of
-/// negative rows at the positive end. Where one class is rare, rows that look like it are often odd rows of the other.
+/// negative rows at the positive end. Where one class is rare, rows that look like it are often odd rows of the other; some
+/// room is left between the ends, so that a higher score never speaks for the lower class.
 pub(super) fn odd_ends(positive: &[bool]) -> [f64; 2] {
     let count = positive.iter().filter(|p| **p).count() as f64;
     let share = count / positive.len().max(1) as f64;
@@ -33,7 +34,7 @@ pub(super) fn odd_ends(positive: &[bool]) -> [f64; 2] {
         let odd = ODD * (1.0 - own);
         odd / (odd + (1.0 - ODD) * own)
     };
-    [strangers(1.0 - share), strangers(share)].map(|end| end.max(ODD))
+    [strangers(1.0 - share), strangers(share)].map(|end| end.clamp(ODD, 1.0 - 2.0 * ODD))
 }
 
 /// Curves with their weights, in scores of unit deviation.
@@ -160,6 +161,22 @@ mod tests {
     use super::super::slope::USUAL;
     use super::*;
     use rand::RngExt;
+
+    /// Of 1,000 rows, 100 are of the rare class and 45 of the larger one look like it, beside 95 of its own.
+    #[test]
+    fn odd_rows_are_many_among_those_that_look_like_a_rare_class() {
+        let labels = |rare: usize| -> Vec<bool> { (0..1000).map(|i| i < rare).collect() };
+        assert_eq!(odd_ends(&labels(500)), [ODD, ODD]);
+        let [low, high] = odd_ends(&labels(100));
+        assert_eq!(low, ODD);
+        assert!((high - 45.0 / 140.0).abs() < 1e-12);
+        // The other class rare: the same, from the other end.
+        let [other_low, other_high] = odd_ends(&labels(900));
+        assert!((other_low - high).abs() < 1e-12 && other_high == ODD);
+        for rare in [0, 1, 2, 5, 998, 999, 1000] {
+            assert!(odd_ends(&labels(rare)).iter().sum::<f64>() < 1.0, "{rare} rows");
+        }
+    }
 
     /// Rows drawn from the curve itself with odd rows among them, many small samples: of the labels that are said to be wrong
     /// with some probability about that share is. The most likely curve alone is too sure of the labels that it believes.
