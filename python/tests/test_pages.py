@@ -1,5 +1,6 @@
 """The programs on the pages of the documentation run as they stand."""
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -55,3 +56,62 @@ def test_the_r_side_of_the_page_for_readers_of_glmnet_runs(tmp_path):
     program.write_text("\n".join(blocks(DOCS / "coming-from" / "glmnet-robustbase.md", "r")))
     done = subprocess.run([rscript, str(program)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """The tool that puts measured figures into pages; it is not part of an installed package."""
+    tools = DOCS / "_tools"
+    if not tools.exists():
+        pytest.skip("the repository is not there")
+    spec = importlib.util.spec_from_file_location("numbers", tools / "numbers_in_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_figures_on_pages_are_those_that_were_measured(numbers):
+    found = numbers.measured()
+    pages = numbers.pages()
+    assert len(pages) > 10
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert numbers.filled(text, found) == text, page.name
+
+
+def test_a_figure_that_nothing_measures_is_refused(numbers):
+    with pytest.raises(SystemExit, match="nothing has measured made_up"):
+        numbers.filled("<!--=made_up-->.123<!--=-->", {})
+
+
+#: Where programs write: figures, and whole tables between comments.
+WRITTEN = re.compile(r"<!--=\w.*?<!--=-->|<!-- (?!end of)[\w ]+ -->.*?<!-- end of [\w ]+ -->", re.DOTALL)
+#: Where numbers are settings and formulas: programs, commands, names, mathematics.
+STATED = re.compile(r"^```.*?^```|^( {4,}|:: ).*?$|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL | re.MULTILINE)
+#: How measurements look: shares with two digits or more, spreads, seconds, ratios.
+MEASUREMENT = re.compile(
+    r"(?<![\w.])[-+]?0?\.\d{2,}(?![\w.])|± ?[\d.]|(?<![\w.])\d[\d.,]* m?s\b"
+    r"|(?<![\w.])\d[\d.,]* (?:times|seconds|minutes|hours|points)\b"
+    r"|(?<![\w.])\d+\.\d+ ?%|\b\d+ of \d+\b"
+)
+#: What looks like one and is not: rules, orders of magnitude, arithmetic on paper.
+KNOWN = {
+    "scale.md": ["10 Gflop/s per thread 125 s", "are then about 15 minutes"],
+    "workbench.md": ["the 97.5 % quantiles", "a point (0.01) better", "from 0.35 to 1"],
+    "robust-logistic.md": ["by 0.1, 0.01,\n0.001, 10, 100 or 1000"],
+    "rolin.md": ["exp(-0.35 n (loss - least loss))"],
+    "rolin-tuning.md": ["C = 0.01, share 0.2"],
+}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [p for f in (".", "guide", "methods", "coming-from", "research") for p in (DOCS / f).glob("*.md")],
+    ids=lambda p: f"{p.parent.name}/{p.stem}",
+)
+def test_no_measurement_is_typed_into_a_page(page):
+    text = STATED.sub("", WRITTEN.sub("", page.read_text(encoding="utf-8")))
+    for known in KNOWN.get(page.name, []):
+        assert known in text
+        text = text.replace(known, "")
+    assert MEASUREMENT.findall(text) == []
