@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "docs" / "methods"), str(ROOT / "docs" / "_tools"), s
 import numbers_in_pages  # noqa: E402
 import robust_logistic_table as told  # noqa: E402
 from rolin_table import encode  # noqa: E402
-from scale_data import write_parquet  # noqa: E402
+from scale_data import rows, table, write_parquet  # noqa: E402
 
 import mainstay  # noqa: E402
 from mainstay import threats  # noqa: E402
@@ -194,15 +194,15 @@ def few_rows(data):
         "Top PCs": mainstay.TopPCsClassifier,
     }
     names = sorted(path.name.removesuffix(".csv.gz") for path in Path(data).glob("*.csv.gz"))[1::2]
-    sets = {name: encode(pd.read_csv(Path(data) / f"{name}.csv.gz")) for name in names}
+    tables = {name: encode(pd.read_csv(Path(data) / f"{name}.csv.gz")) for name in names}
     lines = ["", "| n (sets, draws) | " + " | ".join(rivals) + " |", "|---" * (len(rivals) + 1) + "|"]
     found = {"few_rows_draws": FEW_DRAWS}
     for n in FEW_ROWS:
         losses = {who: {} for who in ("ours", *rivals)}
-        for name, rows in sets.items():
-            if len(rows) < n + 30:
+        for name, known in tables.items():
+            if len(known) < n + 30:
                 continue
-            X, y = rows[:, :-1], (rows[:, -1] > 0).astype(int)
+            X, y = known[:, :-1], (known[:, -1] > 0).astype(int)
             for seed in range(FEW_DRAWS):
                 train, test = drawn(y, n, np.random.default_rng(seed))
                 kept = X[train].std(0) > 0
@@ -262,7 +262,23 @@ def counted_passes(_):
                 print(f"passes_{key} {found[f'passes_{key}']} {getattr(model, 'dual_gap_', None)}", flush=True)
             except Exception as error:
                 print(key, repr(error), flush=True)
+        found["passes_ellipsoid_rows"] = int(with_axes(Path(folder)).n_iter_)
     return found
+
+
+def with_axes(folder):
+    """EllipsoidSVC over a file in which every row has semi-axes of its own."""
+    import pyarrow.parquet as pq
+
+    X, y = rows(PASS_ROWS, PASS_COLUMNS, seed=0)
+    axes = np.random.default_rng(3).uniform(0, 0.2, X.shape) * X.std(0)
+    both = table(X, y)
+    for j in range(PASS_COLUMNS):
+        both = both.append_column(f"e{j}", [axes[:, j]])
+    path = folder / "axes.parquet"
+    pq.write_table(both, path)
+    names = [f"e{j}" for j in range(PASS_COLUMNS)]
+    return mainstay.EllipsoidSVC(C=1e-5).fit(mainstay.scan(str(path)), "label", uncertainty=names)
 
 
 PARTS = {

@@ -1,7 +1,6 @@
 """Put what the last attack printed into docs/reliability.md.
 
-    cargo xtask attack --minutes 60 | tee attack.txt
-    python docs/_tools/attack_results.py attack.txt
+``cargo xtask attack --minutes 60 | tee attack.txt``, then ``python docs/_tools/attack_results.py attack.txt``.
 """
 
 import datetime
@@ -21,7 +20,9 @@ AREAS = {
     "python": "d, Python",
 }
 # `==> mainstay-attack problems 900 1 BINARY`, `==> python python/tools/attack.py 900 1`
-STARTED = re.compile(r"^==> \S+ (?:python/tools/attack\.py|problems|files|processes) (\d+) (\d+)", re.M)
+STARTED = re.compile(
+    r"^==> \S+ (?:python/tools/attack\.py|problems|files|processes) (\d+) (\d+)", re.M
+)
 ENDED = re.compile(r"^(\w+): (\d+) tries, (\d+) failures$((?:\n  .*)*)", re.M)
 
 

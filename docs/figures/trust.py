@@ -37,16 +37,24 @@ def plane(axis, trust, X, y):
     across, up = np.linspace(5, 30, 120), np.linspace(5, 52, 120)
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     verdicts = judged(trust(grid)).reshape(len(up), len(across))
-    axis.pcolormesh(across, up, verdicts, cmap=ListedColormap(TINTS), vmin=0, vmax=2, rasterized=True)
+    axis.pcolormesh(
+        across, up, verdicts, cmap=ListedColormap(TINTS), vmin=0, vmax=2, rasterized=True
+    )
     for kind, marker in ((0, "o"), (1, "^")):
         rows = y == kind
         axis.scatter(*X[rows].T, s=7, marker=marker, color="0.45", lw=0, alpha=0.6)
-    for (name, row), verdict in zip(ROWS.items(), judged(trust(np.array(list(ROWS.values())))), strict=True):
+    for (name, row), verdict in zip(
+        ROWS.items(), judged(trust(np.array(list(ROWS.values())))), strict=True
+    ):
         axis.scatter(*row, s=150, color=COLOURS[verdict], edgecolor="white", zorder=3)
-        axis.text(*row, name, color="white", ha="center", va="center_baseline", weight="bold", zorder=4)
+        axis.text(
+            *row, name, color="white", ha="center", va="center_baseline", weight="bold", zorder=4
+        )
     axis.set(xlabel="mean radius", ylabel="mean texture", xlim=(5, 30), ylim=(5, 52))
     axis.legend(
-        handles=[Patch(color=tint, label=verdict) for tint, verdict in zip(TINTS, VERDICTS, strict=True)],
+        handles=[
+            Patch(color=tint, label=verdict) for tint, verdict in zip(TINTS, VERDICTS, strict=True)
+        ],
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
         ncols=3,
@@ -68,12 +76,25 @@ def answers(axis, found):
         low, at, high = (low, at, high) if sure else (1 - high, 1 - at, 1 - low)
         axis.plot([low, high], [place, place], color=COLOURS[verdict], lw=4, solid_capstyle="round")
         axis.scatter(at, place, s=150, color=COLOURS[verdict], edgecolor="white", zorder=3)
-        axis.text(at, place, name, color="white", ha="center", va="center_baseline", weight="bold", zorder=4)
+        axis.text(
+            at,
+            place,
+            name,
+            color="white",
+            ha="center",
+            va="center_baseline",
+            weight="bold",
+            zorder=4,
+        )
         said = f"{row['predicted']}: {row['verdict']}"
         axis.text(0.0, place - 0.36, said, color=COLOURS[verdict], weight="bold")
         why = f"a change of {row['flip_sd']:.1f} sd flips it; {100 * row['nearer']:.0f} % of the rows lie nearer"
         axis.text(0.0, place + 0.42, why, color="0.2", fontsize=8)
-    axis.set(xlim=(-0.05, 1.05), ylim=(2.75, -0.7), xlabel="probability of a malignant tumour, with 90 % of the refits")
+    axis.set(
+        xlim=(-0.05, 1.05),
+        ylim=(2.75, -0.7),
+        xlabel="probability of a malignant tumour, with 90 % of the refits",
+    )
     axis.set_yticks([])
     axis.spines[["top", "left", "right"]].set_visible(False)
 
@@ -88,7 +109,9 @@ def main():
     def trust(rows):
         return mainstay.trust(model, rows, X_train=X, y_train=names, random_state=0)
 
-    figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.9), layout="constrained", width_ratios=[1, 1.15])
+    figure, axes = plt.subplots(
+        1, 2, figsize=(8.6, 3.9), layout="constrained", width_ratios=[1, 1.15]
+    )
     plane(axes[0], trust, X, y)
     answers(axes[1], trust(np.array(list(ROWS.values()))))
     figure.savefig(Path(__file__).with_name("trust.svg"), metadata={"Date": None})

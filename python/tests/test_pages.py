@@ -85,9 +85,13 @@ def test_a_figure_that_nothing_measures_is_refused(numbers):
 
 
 #: Where programs write: figures, and whole tables between comments.
-WRITTEN = re.compile(r"<!--=\w.*?<!--=-->|<!-- (?!end of)[\w ]+ -->.*?<!-- end of [\w ]+ -->", re.DOTALL)
+WRITTEN = re.compile(
+    r"<!--=\w.*?<!--=-->|<!-- (?!end of)[\w ]+ -->.*?<!-- end of [\w ]+ -->", re.DOTALL
+)
 #: Where numbers are settings and formulas: programs, commands, names, mathematics.
-STATED = re.compile(r"^```.*?^```|^( {4,}|:: ).*?$|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL | re.MULTILINE)
+STATED = re.compile(
+    r"^```.*?^```|^( {4,}|:: ).*?$|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL | re.MULTILINE
+)
 #: How measurements look: shares with two digits or more, spreads, seconds, ratios.
 MEASUREMENT = re.compile(
     r"(?<![\w.])[-+]?0?\.\d{2,}(?![\w.])|± ?[\d.]|(?<![\w.])\d[\d.,]* m?s\b"
@@ -106,7 +110,11 @@ KNOWN = {
 
 @pytest.mark.parametrize(
     "page",
-    [p for f in (".", "guide", "methods", "coming-from", "research") for p in (DOCS / f).glob("*.md")],
+    [
+        p
+        for f in (".", "guide", "methods", "coming-from", "research")
+        for p in (DOCS / f).glob("*.md")
+    ],
     ids=lambda p: f"{p.parent.name}/{p.stem}",
 )
 def test_no_measurement_is_typed_into_a_page(page):
