@@ -32,7 +32,7 @@ import mainstay  # noqa: E402
 from mainstay import threats  # noqa: E402
 
 RESULTS = ROOT / "benches" / "results" / "depth.json"
-REPEATS = 4
+REPEATS = 2
 #: Sizes of the few-rows table, and draws of each set.
 FEW_ROWS, FEW_DRAWS = (15, 30, 50, 100, 200), 10
 #: Rows and columns of the file whose passes are counted.

@@ -87,12 +87,12 @@ def answers(axis, found):
             zorder=4,
         )
         said = f"{row['predicted']}: {row['verdict']}"
-        axis.text(0.0, place - 0.36, said, color=COLOURS[verdict], weight="bold")
-        why = f"a change of {row['flip_sd']:.1f} sd flips it; {100 * row['nearer']:.0f} % of the rows lie nearer"
-        axis.text(0.0, place + 0.42, why, color="0.2", fontsize=8)
+        axis.text(0.0, place - 0.2, said, color=COLOURS[verdict], weight="bold")
+        why = f"a change of {row['flip_sd']:.1f} sd flips it; {100 * row['nearer']:.0f} % of the training rows lie nearer"
+        axis.text(0.0, place + 0.32, why, color="0.2", fontsize=8)
     axis.set(
         xlim=(-0.05, 1.05),
-        ylim=(2.75, -0.7),
+        ylim=(2.55, -0.45),
         xlabel="probability of a malignant tumour, with 90 % of the refits",
     )
     axis.set_yticks([])
@@ -103,7 +103,7 @@ def main():
     """Draw both panels."""
     bunch = load_demo()
     X, y = bunch.data[:, :2], bunch.target
-    names = np.asarray(bunch.target_names)[y]
+    names = np.where(np.asarray(bunch.target_names)[y] == "M", "malignant", "benign")
     model = PenalizedClassifier(normalize=True).fit(X, names)
 
     def trust(rows):
