@@ -16,7 +16,6 @@ MEASURED = {
     "depth.json": "cargo xtask bench depth --data DIR",
     "labels.json": "python docs/methods/label_audit_table.py DIR",
     "constant_fits.json": "python docs/methods/constant_fits_table.py DIR",
-    "attack.json": "cargo xtask attack, then python docs/_tools/attack_results.py",
 }
 # Figures of benchmarks that pages mention: file, beginning of the case, beginning of the contender, column.
 SECONDS, RATIO = 2, 4

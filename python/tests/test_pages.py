@@ -1,5 +1,6 @@
 """The programs on the pages of the documentation run as they stand."""
 
+import datetime
 import importlib.util
 import re
 import shutil
@@ -82,6 +83,27 @@ def test_figures_on_pages_are_those_that_were_measured(numbers):
 def test_a_figure_that_nothing_measures_is_refused(numbers):
     with pytest.raises(SystemExit, match="nothing has measured made_up"):
         numbers.filled("<!--=made_up-->.123<!--=-->", {})
+
+
+def test_what_an_attack_printed_becomes_a_table():
+    tool = DOCS / "_tools" / "attack_results.py"
+    if not tool.exists():
+        pytest.skip("the repository is not there")
+    spec = importlib.util.spec_from_file_location("attack_results", tool)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    areas = ["mainstay-attack problems", "mainstay-attack files", "mainstay-attack processes"]
+    printed = [
+        f"==> {area} 900 7 mainstay\n{area.split()[1]}: 1000 tries, 0 failures\n    900 s"
+        for area in areas
+    ]
+    printed.append("==> python python/tools/attack.py 900 7\npython: 9 tries, 0 failures\n  a note")
+    text = module.told("\n".join(printed), datetime.date(2026, 1, 2))
+    assert "2 January 2026, 60 minutes, seed 7:" in text
+    assert "| a, problems | 1,000 | 0 |" in text
+    assert "| d, Python | 9 | 0; a note |" in text
+    with pytest.raises(SystemExit, match="came to an end"):
+        module.told("\n".join(printed[:3]), datetime.date(2026, 1, 2))
 
 
 #: Where programs write: figures, and whole tables between comments.
