@@ -15,7 +15,6 @@ MEASURED = {
     "guide.json": "cargo xtask bench guide --data DIR",
     "depth.json": "cargo xtask bench depth --data DIR",
     "labels.json": "python docs/methods/label_audit_table.py DIR",
-    "constant_fits.json": "python docs/methods/constant_fits_table.py DIR",
 }
 # Figures of benchmarks that pages mention: file, beginning of the case, beginning of the contender, column.
 SECONDS, RATIO = 2, 4
@@ -67,8 +66,6 @@ def measured():
     """Every figure by its key."""
     found = {}
     for name in MEASURED:
-        if not (RESULTS / name).exists():  # the first run of its program
-            continue
         own = json.loads((RESULTS / name).read_text(encoding="utf-8"))
         assert not own.keys() & found.keys(), "a key of two figures"
         found |= own

@@ -6,12 +6,10 @@ DATASETS holds gzipped CSV files with a column `target`. All sets of two classes
 seizures against the rest) with less than a quarter of the rows in the smaller class, at most 2,000
 rows of each, features standardised. For every estimator with its default settings: how many fits
 are constant or nearly so, how many of these warned, and how many warnings name a remedy that a
-second fit with it confirms. Prints one line per set while it runs, then the table; with all sets it
-writes the sums to benches/results/constant_fits.json and puts them into the pages that show them.
+second fit with it confirms. Prints one line per set while it runs, then the table.
 """
 
 import inspect
-import json
 import re
 import sys
 import time
@@ -22,12 +20,6 @@ import numpy as np
 import pandas as pd
 
 import mainstay
-
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benches" / "results" / "constant_fits.json"
-sys.path.insert(0, str(ROOT / "docs" / "_tools"))
-
-import numbers_in_pages  # noqa: E402
 
 SETS = [
     "climate_crashes",
@@ -132,12 +124,6 @@ def main(folder, sets):
         print(f"| `{name}` | " + " | ".join(map(str, counts)) + " |")
     total = np.sum(list(table.values()), axis=0)
     print("| all | " + " | ".join(map(str, total)) + " |")
-    if sets == SETS:
-        found = dict(zip(("fits", "found", "warned", "named", "confirmed"), total, strict=True))
-        found |= {"sets": len(sets), "estimators": len(NAMES)}
-        found = {f"constant_{key}": int(value) for key, value in found.items()}
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        numbers_in_pages.fill(numbers_in_pages.measured())
 
 
 if __name__ == "__main__":

@@ -80,6 +80,12 @@ def test_figures_on_pages_are_those_that_were_measured(numbers):
         assert numbers.filled(text, found) == text, page.name
 
 
+def test_no_line_within_a_paragraph_begins_with_a_figure(numbers):
+    # Markdown would take the whole line for HTML and show its links as they are typed.
+    begun = re.compile(r"(?<=[^\n|])\n<!--=\w+[^>]*-->[^\n]*\S")
+    assert [p.name for p in numbers.pages() if begun.search(p.read_text(encoding="utf-8"))] == []
+
+
 def test_a_figure_that_nothing_measures_is_refused(numbers):
     with pytest.raises(SystemExit, match="nothing has measured made_up"):
         numbers.filled("<!--=made_up-->.123<!--=-->", {})
