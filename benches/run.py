@@ -4,6 +4,7 @@
     cargo xtask bench penalized       one group
     cargo xtask bench --data DIR      also the cases on real data (files as docs/reproduce.md describes them)
     cargo xtask bench guide --data DIR    the figures on the guide's pages
+    cargo xtask bench depth --data DIR    the figures on the pages in depth
     cargo xtask bench scale --long    also what takes an hour; --huge: also 20 GB of rows
 
 Run it on an otherwise idle machine.
@@ -34,11 +35,13 @@ GROUPS = [
     "reading",
     "scale",
 ]
+#: Programs that measure what pages say, not times beside peers.
+PAGES = ["guide", "depth"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("groups", nargs="*", default=GROUPS, help=f"guide, or of {', '.join(GROUPS)}")
+    parser.add_argument("groups", nargs="*", default=GROUPS, help=f"guide, depth, or of {', '.join(GROUPS)}")
     parser.add_argument("--data", type=Path, default=os.environ.get("MAINSTAY_DATA"))
     parser.add_argument("--long", action="store_const", const="long", dest="length", help="also long runs")
     parser.add_argument("--huge", action="store_const", const="huge", dest="length", help="also huge data")
@@ -46,11 +49,12 @@ def main():
     if args.length:
         os.environ["MAINSTAY_BENCH_LENGTH"] = args.length
     groups = args.groups or GROUPS
-    if "guide" in groups:
+    pages = [group for group in groups if group in PAGES]
+    for group in pages:
         if args.data is None:
-            parser.error("guide needs --data DIR")
-        importlib.import_module("guide").write(args.data)
-    for group in (group for group in groups if group != "guide"):
+            parser.error(f"{group} needs --data DIR")
+        importlib.import_module(group).write(args.data)
+    for group in (group for group in groups if group not in PAGES):
         module = importlib.import_module(f"cases_{group}")
         print(f"== {group}", flush=True)
         section = ROOT / "benches" / "results" / f"{group}.md"

@@ -23,8 +23,10 @@ X_train, X_test, y_train, y_test = train_test_split(
 X_test[:3] *= [1.0, 2.5]
 model = PenalizedClassifier(normalize=True).fit(X_train, y_train)
 found = mainstay.trust(model, X_test, X_train=X_train, y_train=y_train, y=y_test, random_state=0)
-columns = ["predicted", "verdict", "probability", "agreement", "flip_sd", "reasons"]
+columns = ["predicted", "verdict", "probability", "agreement", "flip_sd"]
 print(found[columns].head(6).to_string())
+for row, reason in found["reasons"].head(6).items():
+    print(row, reason)
 
 # %%
 # What speaks against a prediction is drawn here; the rule is written down in ``found.attrs["rule"]``.

@@ -10,8 +10,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benches" / "results"
-# Who measures what: `cargo xtask bench guide` the first, `docs/methods/label_audit_table.py` the second.
-MEASURED = ("guide.json", "labels.json")
+# What measures it.
+MEASURED = {
+    "guide.json": "cargo xtask bench guide --data DIR",
+    "depth.json": "cargo xtask bench depth --data DIR",
+    "labels.json": "python docs/methods/label_audit_table.py DIR",
+}
 # Figures of benchmarks that pages mention: file, beginning of the case, beginning of the contender, column.
 SECONDS, RATIO = 2, 4
 BENCHMARKS = {
@@ -98,6 +102,8 @@ def filled(text, found):
 
     def put(place):
         start = place[0][: place.start(3) - place.start()]
+        if place[1] not in found:
+            raise SystemExit(f"nothing has measured {place[1]}: {', '.join(MEASURED.values())}")
         return f"{start}{shown(found[place[1]], place[2])}<!--=-->"
 
     return PLACE.sub(put, text)

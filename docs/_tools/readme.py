@@ -51,12 +51,10 @@ def run(text):
 
 
 def cut(output):
-    """The answer, its first reasons and the table of a comparison."""
-    said, table = output.split("\n\nAccuracy in %", 1)
+    """The answer of a comparison and its first reasons."""
+    said = output.split("\n\nAccuracy in %", 1)[0]
     reasons = said.split("\n- ")
-    lines = [reasons[0], *(f"- {reason}" for reason in reasons[1:4]), "- ..."]
-    table = table.split("\n\nrepeat with", 1)[0]
-    return "\n".join(lines) + f"\n\nAccuracy in %{table}\n"
+    return "\n".join([reasons[0], *(f"- {reason}" for reason in reasons[1:4]), "- ...", ""])
 
 
 if __name__ == "__main__":

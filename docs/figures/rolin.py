@@ -5,6 +5,7 @@ Run from the root of the repository, with matplotlib installed::
     python docs/figures/rolin.py
 """
 
+import json
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,12 +15,10 @@ mpl.use("svg")
 mpl.rcParams.update({"svg.hashsalt": "mainstay", "svg.fonttype": "path", "font.size": 9})
 from matplotlib import pyplot as plt  # noqa: E402
 
-# Median ratios of docs/methods/rolin.md.
-RATIOS = {
-    "L2": {15: 1.070, 30: 1.020, 50: 1.004, 100: 1.003, 200: 1.004},
-    "L1": {15: 1.193, 30: 1.099, 50: 1.079, 100: 1.033, 200: 1.014},
-    "Top PCs": {15: 1.315, 30: 1.162, 50: 1.093, 100: 1.086, 200: 1.085},
-}
+# Measured by `cargo xtask bench depth`.
+MEASURED = Path(__file__).parents[2] / "benches" / "results" / "depth.json"
+RIVALS = {"L2": "l2", "L1": "l1", "Top PCs": "top_pcs"}
+ROWS = (15, 30, 50, 100, 200)
 
 
 def subspaces(ax):
@@ -46,12 +45,12 @@ def subspaces(ax):
 
 def losses(ax):
     """Median ratio of test losses against n."""
-    for name, ratios in RATIOS.items():
-        ax.plot(list(ratios), list(ratios.values()), "o-", label=name)
+    found = json.loads(MEASURED.read_text(encoding="utf-8"))
+    for name, key in RIVALS.items():
+        ax.plot(ROWS, [found[f"few_rows_{key}_{n}"] for n in ROWS], "o-", label=name)
     ax.axhline(1.0, color="k", lw=1, label="extended ROLIN")
     ax.set(title="Test loss / ours (median over sets)", xlabel="training rows n", xscale="log")
-    ticks = list(RATIOS["L2"])
-    ax.set_xticks(ticks, [str(n) for n in ticks])
+    ax.set_xticks(ROWS, [str(n) for n in ROWS])
     ax.minorticks_off()
     ax.legend(fontsize=7)
 

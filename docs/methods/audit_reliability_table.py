@@ -5,7 +5,7 @@
 
 Draws of 100 and of 400 rows of each set (all rows where there are fewer), labels as they are or
 with 5, 10 or 20 % flipped, of all rows or of one class. Every label has the probability that
-`audit_labels` states; the tables of docs/guide/wrong-labels.md compare these with the share that was
+`audit_labels` states; the tables of docs/methods/label-audit.md compare these with the share that was
 flipped, and the interval of the count with the number that was. Labels that were wrong before
 count as right, so that the shares are lower bounds.
 
@@ -228,7 +228,7 @@ def coverage(found):
 
 def write(args):
     """Put the table into the guide, between its marks."""
-    page = pathlib.Path(__file__).parents[1] / "guide" / "wrong-labels.md"
+    page = pathlib.Path(__file__).with_name("label-audit.md")
     text = page.read_text()
     made = lines(json.loads(pathlib.Path(args.results).read_text()))
     start, end = "<!-- reliability -->\n", "<!-- end of reliability -->"

@@ -174,14 +174,16 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         return bool(getattr(self, "calibrate", False))
 
     def _has_probabilities(self):
-        """Say why ``predict_proba`` is not there: the reason stands below scikit-learn's own line."""
+        """Say why ``predict_proba`` is not there, below scikit-learn's own line."""
         if self._gives_probabilities():
             return True
         if "calibrate" in self.get_params(deep=False):
             remedy = "pass calibrate=True"
         else:
             remedy = "wrap it in sklearn.calibration.CalibratedClassifierCV"
-        raise AttributeError(f"the loss of {type(self).__name__} defines no probabilities; {remedy}")
+        raise AttributeError(
+            f"the loss of {type(self).__name__} defines no probabilities; {remedy}"
+        )
 
     def _core_params(self):
         """Parameters as Rust knows them; needs ``classes_``."""

@@ -279,9 +279,9 @@ class NormRobustReGEC(WeightedClassifier):
 class RobustReGEC(UncertainClassifier):
     r"""ReGEC against the worst place of every row inside its error ellipsoid.
 
-    Kept for the paper's sake: nearest-plane rules were 5 points of accuracy and more behind L2
-    logistic regression in all comparisons (the page on measurement error says why). For
-    predictions use :class:`RobustLogisticRegression` or :class:`EllipsoidSVCCV`.
+    Kept for the paper's sake: nearest-plane rules were well behind L2 logistic regression in
+    all comparisons (the page on measurement error says by how much, and why). For predictions
+    use :class:`RobustLogisticRegression` or :class:`EllipsoidSVCCV`.
 
     With :math:`\rho_i(w) = \sqrt{w^\top P_i w}` the plane of class A against B minimises, to a
     stationary point and with the regularisation of :class:`ReGEC`,

@@ -95,8 +95,8 @@ class RobustLogisticRegression(WeightedClassifier):
         ``"forward"`` under four priors (weights alike in all directions or as the features vary,
         all rows alike or far ones counting less), calibrates each on held-out rows and averages
         the log odds by held-out likelihood. Where labels alone are wrong its probabilities are the
-        best, unless the signal lies in directions of little variance. It takes four to ten times as
-        long; minimises no single problem (no ``objective_``, no ``dual_gap_``); and needs
+        best, unless the signal lies in directions of little variance. It takes several times
+        as long; minimises no single problem (no ``objective_``, no ``dual_gap_``); and needs
         ``alpha="cv"``, no ``errors`` and no ``missing``. Without wrong labels it is the same
         average of plain fits.
     feature_model : bool, default=True

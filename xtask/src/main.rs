@@ -23,7 +23,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
            gallery unexecuted and the Rust reference out, --no-install uses the package in .venv
   release --dry-run [--profile NAME]  every step of a release short of uploading
   bench    measure us and the peers in one run and rewrite BENCHMARKS.md; `bench guide
-           --data DIR` measures the figures on the guide's pages
+           --data DIR` measures the figures on the guide's pages, `bench depth` those in depth
   attack [--minutes N] [--seed S]  hostile problems, damaged files, killed processes, threads and
            forks, for N minutes in all (60); seeds and smallest cases of failures are printed
   fuzz     run every fuzz target for a minute (needs nightly and cargo-fuzz)";

@@ -208,7 +208,7 @@ impl AuditPlan {
     fn notes(&self, data: &Dataset, flagged: usize, response: f64) -> Vec<String> {
         let mut notes: Vec<String> = fold_warning(data, self.folds).into_iter().collect();
         if flagged > 0 {
-            // docs/guide/wrong-labels.md has the figures.
+            // docs/methods/label-audit.md has the figures.
             let text = "the probabilities hold on average over data sets: where classes overlap fewer of the flagged \
                         labels are wrong, where they lie apart more";
             notes.push(text.into());
