@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::linalg::vector::vectorized;
+use crate::linalg::vector::{self, vectorized};
 use crate::linalg::{ColumnPass, ColumnRanges, Dense, Matrix};
 
 /// Whether features are standardised before a fit.
@@ -47,25 +47,43 @@ impl Standardize {
         x: &Matrix,
         weights: Option<&[f64]>,
     ) -> (Self, Option<ColumnRanges>) {
-        let unit = vec![1.0; x.nrows()];
-        let given = weights;
-        let weights = weights.unwrap_or(&unit);
-        let total: f64 = weights.iter().sum();
-        let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
-        let pivot = pivot(x);
-        let ColumnPass { sums: means, ranges, squares } = x.column_pass(&shares, pivot.as_deref());
+        let (shares, pivot) = (shares(x.nrows(), weights), pivot(x));
+        let pass = x.column_pass(&shares, pivot.as_deref());
+        let (found, ranges, unclear) = Self::of_pass(x, &shares, pivot, pass);
+        if unclear && x.values().iter().any(|v| v.is_nan()) {
+            return (Self::from_measured(&x.to_dense(), weights), ranges);
+        }
+        (found, ranges)
+    }
+
+    /// The same of many dense rows that count once each, where the pass over them finds that all entries are finite numbers.
+    pub(super) fn of_many_finite(x: &Matrix) -> Option<(Self, ColumnRanges)> {
+        let (pivot, shares) = (pivot(x)?, shares(x.nrows(), None));
+        let pass = x.column_pass(&shares, Some(&pivot));
+        // What is not finite stays so in the sum of its column.
+        if !vector::all_finite(&pass.sums) {
+            return None;
+        }
+        let (found, ranges, _) = Self::of_pass(x, &shares, Some(pivot), pass);
+        Some((found, ranges?))
+    }
+
+    /// What a pass over the rows tells, and whether missing cells, or numbers at the end of their range, left their mark.
+    fn of_pass(
+        x: &Matrix,
+        shares: &[f64],
+        pivot: Option<Vec<f64>>,
+        pass: ColumnPass,
+    ) -> (Self, Option<ColumnRanges>, bool) {
+        let ColumnPass { sums: means, ranges, squares } = pass;
         let around = pivot
             .zip(ranges.as_ref())
             .and_then(|(pivot, ranges)| around_means(squares, &pivot, &means, ranges));
         let (variance, absent) = match around {
             Some(variance) => (variance, vec![0.0; means.len()]),
-            None => stored_squares(x, &means, &shares),
+            None => stored_squares(x, &means, shares),
         };
-        // A missing cell leaves nothing else; numbers at the end of their range may do the same.
         let unclear = means.iter().chain(&variance).any(|v| v.is_nan());
-        if unclear && x.values().iter().any(|v| v.is_nan()) {
-            return (Self::from_measured(&x.to_dense(), given), ranges);
-        }
         let scales = (0..means.len())
             .map(|j| {
                 // Entries that are not stored are zeros: each contributes mean^2.
@@ -74,7 +92,7 @@ impl Standardize {
                 if constant { 1.0 } else { sd }
             })
             .collect();
-        (Self { means, scales }, ranges)
+        (Self { means, scales }, ranges, unclear)
     }
 
     fn from_measured(x: &Dense, weights: Option<&[f64]>) -> Self {
@@ -170,6 +188,13 @@ const MANY_ENTRIES: usize = 1 << 20;
 const PIVOT_ROWS: usize = 64;
 /// Squared distance of the pivot from the mean, in variances, beyond which subtracting it costs more than two digits.
 const FAR_PIVOT: f64 = 100.0;
+
+/// What part of the total weight each of `n` rows has.
+fn shares(n: usize, weights: Option<&[f64]>) -> Vec<f64> {
+    let Some(weights) = weights else { return vec![1.0 / n as f64; n] };
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / total).collect()
+}
 
 /// A point among many dense rows from which their squares can be taken before their means are known: the mean of a few rows,
 /// evenly spread, since rows may be sorted.
