@@ -282,3 +282,59 @@ fn check_cells(features: &Matrix) -> Result<()> {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Dense;
+
+    /// Rows enough to be looked at once for everything.
+    fn many() -> Dense {
+        Dense::from_fn(1 << 15, 32, |i, j| ((i * 7 + j * 5 + i * j) as f64 * 0.37).sin() + j as f64)
+    }
+
+    fn labels() -> Vec<usize> {
+        (0..1 << 15).map(|i| usize::from(i % 3 == 0)).collect()
+    }
+
+    #[test]
+    fn what_is_known_of_columns_is_what_would_be_learned_of_them() {
+        let data = Dataset::new(many().into(), labels(), 2).unwrap();
+        assert!(data.columns.is_some());
+        let weights: Vec<f64> = (0..data.len()).map(|i| (i % 4) as f64).collect();
+        let doubled: Vec<f64> = many().data().iter().map(|v| 2.0 * v).collect();
+        let doubled = Dense::from_rows(data.len(), 32, doubled);
+        let part: Vec<usize> = (5..data.len()).collect();
+        for data in [
+            data.replace_labels(labels().iter().map(|l| 1 - l).collect()),
+            data.replace_features(doubled.into()),
+            data.select_rows(&part),
+            data.clone().with_weights(weights).unwrap(),
+            data,
+        ] {
+            let learned = Standardize::learn_with_ranges(data.features(), data.weights());
+            assert_eq!(data.columns(), learned);
+        }
+    }
+
+    #[test]
+    fn a_cell_among_many_that_is_not_finite_is_named() {
+        for (value, shown) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (-f64::INFINITY, "-inf")]
+        {
+            let mut x = many();
+            x[(20_000, 31)] = value;
+            let error = Dataset::new(x.into(), labels(), 2).unwrap_err().to_string();
+            assert!(error.contains("20000") && error.contains(shown), "{error}");
+        }
+    }
+
+    #[test]
+    fn rows_are_counted_by_class_where_their_weight_is_positive() {
+        let x = Dense::zeros(11, 1);
+        let data = Dataset::new(x.into(), vec![0, 1, 2, 1, 1, 0, 2, 2, 2, 2, 1], 4).unwrap();
+        assert_eq!(data.label_counts(), [2, 4, 5, 0]);
+        assert_eq!(data.class_counts(), [2, 4, 5, 0]);
+        let weights = vec![0.0, 1.0, 0.0, 0.5, 0.0, 2.0, 1.0, 1.0, 1.0, 0.0, 1.0];
+        assert_eq!(data.with_weights(weights).unwrap().class_counts(), [1, 3, 3, 0]);
+    }
+}

@@ -257,7 +257,7 @@ impl RowSums {
             self.q[j] -= part.twist[i] * e[j];
             self.own[j] += weight * axis * axis;
         }
-        self.minus.next_row().iter_mut().zip(&e).for_each(|(out, e)| *out = root * e);
+        self.minus.next_row().iter_mut().zip(e).for_each(|(out, e)| *out = root * e);
     }
 }
 
