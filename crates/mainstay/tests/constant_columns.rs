@@ -21,14 +21,13 @@ fn methods() -> Vec<(&'static str, Value)> {
         ("l2", json!({"normalize": true})),
         ("l1", json!({"alpha": 0.01})),
         ("elasticnet", json!({"alpha": 0.01})),
-        ("stable-svm", json!({})),
-        ("stable-svm", json!({"loss": "squared_hinge"})),
-        ("stable-svm", json!({"solver": "cutting-plane"})),
-        ("stable-logistic", json!({})),
+        ("stable-svm", json!({"k": 0.95})),
+        ("stable-svm", json!({"loss": "squared_hinge", "k": 0.95})),
+        ("stable-svm", json!({"solver": "cutting-plane", "k": 0.95, "tol": 1e-3})),
+        ("stable-logistic", json!({"k": 0.95})),
         ("stable-logistic", json!({"alpha": 1e-4, "k": 1.0})),
         ("ellipsoid-svm", json!({"uncertainty": 0.1})),
         ("robust-logistic", json!({})),
-        ("robust-logistic", json!({"errors": 0.1, "correction": "none"})),
     ]
 }
 
