@@ -58,6 +58,10 @@ impl Standardize {
 
     /// The same of many dense rows that count once each, where the pass over them finds that all entries are finite numbers.
     pub(super) fn of_many_finite(x: &Matrix) -> Option<(Self, ColumnRanges)> {
+        // Of wide rows nobody asks: a model of more than a few thousand features does not remember them.
+        if x.nrows() < x.ncols() {
+            return None;
+        }
         let (pivot, shares) = (pivot(x)?, shares(x.nrows(), None));
         let pass = x.column_pass(&shares, Some(&pivot));
         // What is not finite stays so in the sum of its column.
