@@ -267,7 +267,9 @@ pub(super) fn count(labels: &[usize], n_classes: usize) -> Vec<usize> {
             counts[label][k] += 1;
         }
     }
-    rest.iter().for_each(|&label| counts[label][0] += 1);
+    for &label in rest {
+        counts[label][0] += 1;
+    }
     counts.iter().map(|counters| counters.iter().sum()).collect()
 }
 

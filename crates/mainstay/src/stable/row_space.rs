@@ -91,15 +91,18 @@ const FAR: f64 = 2.0;
 impl<'a> Reduced<'a> {
     pub(super) fn new(x: &'a Matrix, intercept: bool) -> Result<Self> {
         let unit = unit_if_extreme(vector::norm_inf(x.values()));
-        let constant: Vec<usize> = match intercept {
-            true => x.constant_columns().into_iter().map(|(j, _)| j).collect(),
-            false => Vec::new(),
+        let constant: Vec<usize> = if intercept {
+            x.constant_columns().into_iter().map(|(j, _)| j).collect()
+        } else {
+            Vec::new()
         };
         let mut factors = vec![1.0 / unit; x.ncols()];
         // Dense ones vanish around their mean.
         let dropped = matches!(x, Matrix::Sparse(_)) && !constant.is_empty();
         if dropped {
-            constant.iter().for_each(|&j| factors[j] = 0.0);
+            for &j in &constant {
+                factors[j] = 0.0;
+            }
         }
         let scaled = (unit != 1.0 || dropped).then(|| x.scale_columns(&factors));
         let rows = scaled.as_ref().unwrap_or(x);
