@@ -1,4 +1,5 @@
 //! A column without spread has no part in a fit whose intercept is free: its weight is zero, not nearly so.
+#![cfg(test)]
 
 use mainstay::Control;
 use mainstay::data::Dataset;
