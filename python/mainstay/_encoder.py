@@ -271,10 +271,12 @@ class TableEncoder(PlainState, TransformerMixin, BaseEstimator):
             return "refuse"
         if self.impute not in RULES:
             words = ", ".join(f'"{rule}"' for rule in RULES)
-            raise ValueError(
-                f"`impute` = {self.impute!r}: must be None, {words}. Rows cannot be left out "
-                "inside a pipeline: drop them from X and y before"
+            remedy = (
+                'GaussianImputer() as the next step fills the cells that impute="keep" leaves'
+                if self.impute == "gaussian"
+                else "Rows cannot be left out inside a pipeline: drop them from X and y before"
             )
+            raise ValueError(f"`impute` = {self.impute!r}: must be None, {words}. {remedy}")
         return self.impute
 
     def _table(self, X):

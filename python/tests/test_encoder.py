@@ -263,6 +263,8 @@ def test_rules_and_lists_are_checked():
     frame, _ = patients()
     with pytest.raises(ValueError, match="Rows cannot be left out inside a pipeline"):
         TableEncoder(impute="drop").fit(frame)
+    with pytest.raises(ValueError, match=r"GaussianImputer\(\) as the next step"):
+        TableEncoder(impute="gaussian").fit(frame)
     with pytest.raises(ValueError, match=r"`drop`.*must hold names"):
         TableEncoder(drop=[3]).fit(frame)
 

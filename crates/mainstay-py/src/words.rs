@@ -28,7 +28,7 @@ pub(crate) fn python(text: &str) -> String {
 }
 
 /// Rows cannot be left out inside a scikit-learn pipeline.
-const IMPUTE: &str = "TableEncoder(impute=...): \"mean\", \"median\", \"most-frequent\", or \"keep\" for methods that take NaN";
+const IMPUTE: &str = "TableEncoder(impute=...): \"mean\", \"median\", \"most-frequent\", or \"keep\" for methods that take NaN and for GaussianImputer()";
 
 /// `flag VALUE` as `TableEncoder(parameter=["VALUE"])`, a flag without a value as the parameter alone.
 fn replace_flag(text: &str, flag: &str, parameter: &str) -> String {
