@@ -11,6 +11,7 @@ import mainstay
 from mainstay import _core
 from mainstay._base import BaseClassifier
 from mainstay._encoder import TableEncoder
+from mainstay._imputer import GaussianImputer
 
 __all__ = ["load", "save"]
 
@@ -106,9 +107,15 @@ def _parts(model):
         )
     if len(steps) != 1 or not isinstance(steps[0], BaseClassifier):
         odd = next((s for s in steps if not isinstance(s, BaseClassifier)), model)
+        instead = (
+            ". RobustLogisticRegression takes empty cells itself, `mainstay fit --impute gaussian` "
+            "writes a file that fills them, and joblib keeps any pipeline"
+            if isinstance(odd, GaussianImputer)
+            else ""
+        )
         raise ValueError(
             f"only estimators of mainstay can be saved, not {type(odd).__name__}; in a pipeline "
-            "after TableEncoder and StandardScaler, each of which may be absent"
+            f"after TableEncoder and StandardScaler, each of which may be absent{instead}"
         )
     return encoder, scaling, steps[0]
 

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 import mainstay
 from mainstay import PenalizedClassifier
@@ -102,6 +103,12 @@ def test_the_file_system_keeps_its_own_errors(blobs, path):
     with pytest.raises(OSError, match="cannot read"):
         mainstay.load(path.parent)
     assert os.listdir(path.parent) == []
+
+
+def test_what_to_save_instead_of_an_imputer_is_said(blobs, path):
+    model = make_pipeline(mainstay.GaussianImputer(), PenalizedClassifier()).fit(*blobs)
+    with pytest.raises(ValueError, match="not GaussianImputer.*RobustLogisticRegression takes"):
+        mainstay.save(model, path)
 
 
 def test_only_fitted_models_of_ours_are_saved(blobs, path):
