@@ -37,9 +37,9 @@ class LabelAudit:
     """
 
     def __init__(self, details, classes):
-        rows = details.pop("rows")
+        rows, plain = details.pop("rows"), classes.tolist()
         for entry in details["classes"]:
-            entry["class"] = classes[entry["class"]].item()
+            entry["class"] = plain[entry["class"]]
         self.details = details
         column = {name: np.array([r[name] for r in rows]) for name in rows[0]}
         for name in ("label", "looks_like"):

@@ -4,6 +4,7 @@ import json
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -181,3 +182,23 @@ def test_suspicion_is_no_probability():
     odds = told.suspicious_labels()
     right = told.label_posterior_[odds["row"]]
     np.testing.assert_allclose(odds["score"], np.log((1 - right) / right), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["words", "objects", "series", "categories", "truth", "integers"])
+def test_labels_of_every_kind_are_audited(kind):
+    X, y, _ = planted(n=60)
+    words = np.where(y == 1, "sick", "well")
+    labels = {
+        "words": words,
+        "objects": words.astype(object),
+        "series": pd.Series(words),
+        "categories": pd.Series(pd.Categorical(words)),
+        "truth": y == 1,
+        "integers": pd.Series(y, dtype="Int64"),
+    }[kind]
+    found = audit_labels(X, labels)
+    expected = sorted(set(np.asarray(labels).tolist()))
+    assert [entry["class"] for entry in found.details["classes"]] == expected
+    assert set(found.table["label"]) == set(expected)
+    assert str(expected[0]) in repr(found)
+    json.dumps(found.details)

@@ -107,7 +107,7 @@ def test_the_file_system_keeps_its_own_errors(blobs, path):
 
 def test_what_to_save_instead_of_an_imputer_is_said(blobs, path):
     model = make_pipeline(mainstay.GaussianImputer(), PenalizedClassifier()).fit(*blobs)
-    with pytest.raises(ValueError, match="not GaussianImputer.*RobustLogisticRegression takes"):
+    with pytest.raises(ValueError, match=r"not GaussianImputer.*RobustLogisticRegression takes"):
         mainstay.save(model, path)
 
 
