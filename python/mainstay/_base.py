@@ -275,8 +275,9 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
     def _set_fitted(self, core):
         """Make the results of a fit public."""
         self._model = core
-        # That of an earlier fit over partitions.
+        # That of an earlier fit over partitions, and the columns of a file that was loaded.
         self.__dict__.pop("_pass_proof", None)
+        self.__dict__.pop("_column_names", None)
         self.certificate_claimed_ = False
         self.n_iter_ = core.n_iter
         if core.coef is not None:

@@ -169,6 +169,8 @@ def load(path):
     if encoder is None:
         return model
     if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_  # the encoder hands over arrays
+        # The encoder hands over arrays; what their columns are called is for the summary.
+        model._column_names = model.feature_names_in_
+        del model.feature_names_in_
     step = type(model).__name__.lower()
     return Pipeline([("tableencoder", TableEncoder._restore(encoder, target)), (step, model)])

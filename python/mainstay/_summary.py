@@ -186,7 +186,7 @@ def summarize(model, X, y, sample_weight, n_bootstrap, random_state):
 
 def described(model):
     """Return what ``_core`` needs to know of a fitted model."""
-    names = getattr(model, "feature_names_in_", None)
+    names = getattr(model, "feature_names_in_", getattr(model, "_column_names", None))
     if names is None:
         names = [f"x{j}" for j in range(model.n_features_in_)]
     return (

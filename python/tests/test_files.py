@@ -124,3 +124,15 @@ def test_the_file_is_json(blobs, path):
     content = json.loads(path.read_text())
     assert content["format"] == "mainstay-model"
     assert content["model"]["method"] == "l2"
+
+
+def test_a_pipeline_out_of_a_file_knows_what_its_columns_are_called(path):
+    frame = pd.DataFrame({"age": np.arange(20.0), "site": ["north", "south"] * 10})
+    y = np.repeat(["no", "yes"], 10)
+    encoder = mainstay.TableEncoder(standardize=True)
+    mainstay.save(make_pipeline(encoder, PenalizedClassifier()).fit(frame, y), path)
+    loaded = mainstay.load(path)
+    names = loaded[0].get_feature_names_out()
+    assert list(loaded[-1].summary().coefficients["feature"]) == list(names)
+    refitted = loaded[-1].fit(frame[["age"]].to_numpy(), y)
+    assert list(refitted.summary().coefficients["feature"]) == ["x0"]
