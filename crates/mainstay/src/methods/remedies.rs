@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::one_sided::{one_sided, predicted};
 use super::{Method, calibrate};
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{Dataset, Standardize};
 use crate::error::{Error, Result};
 
 /// Entries of the features up to which remedies are tried: beyond, a few more fits would take too long unasked.
@@ -16,15 +16,45 @@ const MOST_ENTRIES: f64 = 2e6;
 const MOST_TRIES: usize = 6;
 /// A remedy helps if the mean share of right answers over the classes exceeds a constant model's by this.
 const BETTER: f64 = 0.05;
+/// Deviation of a column from which on its unit may be why a fit is constant, and one over it.
+const ODD_UNIT: f64 = 10.0;
 /// Gap up to which a remedy is fitted: answers to training rows are the same long before the last digits of the weights.
 const ROUGH_TOLERANCE: f64 = 1e-2;
 
-/// Parameters to change.
-struct Remedy(Vec<(&'static str, Value)>);
+/// What to change.
+enum Remedy {
+    /// Every column gets unit deviation, and mean 0 where rows are dense.
+    UnitDeviations,
+    /// Some parameters.
+    Parameters(Vec<(&'static str, Value)>),
+}
+
+impl Remedy {
+    /// The rows for the fit.
+    fn rows(&self, data: &Dataset) -> Dataset {
+        match self {
+            Self::UnitDeviations => {
+                let scaling = Standardize::learn_stored(data.features(), data.weights());
+                data.replace_features(scaling.apply_stored(data.features()))
+            }
+            Self::Parameters(_) => data.clone(),
+        }
+    }
+
+    fn parameters(&self) -> &[(&'static str, Value)] {
+        match self {
+            Self::UnitDeviations => &[],
+            Self::Parameters(changed) => changed,
+        }
+    }
+}
 
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (k, (name, value)) in self.0.iter().enumerate() {
+        if matches!(self, Self::UnitDeviations) {
+            return f.write_str("standardised features");
+        }
+        for (k, (name, value)) in self.parameters().iter().enumerate() {
             let join = if k == 0 { "" } else { " with " };
             write!(f, "{join}`{name}` = {value}")?;
         }
@@ -40,7 +70,10 @@ pub(super) fn checked(
     data: &Dataset,
     control: &Control,
 ) -> Result<Option<String>> {
-    let tries = remedies(method, params);
+    let mut tries = remedies(method, params);
+    if odd_units(data) {
+        tries.insert(0, Remedy::UnitDeviations);
+    }
     let entries = data.len() as f64 * data.n_features() as f64;
     if entries > MOST_ENTRIES || tries.is_empty() {
         return Ok(None);
@@ -69,7 +102,7 @@ fn helps(
 ) -> Result<bool> {
     let mut changed = params.clone();
     let Some(object) = changed.as_object_mut() else { return Ok(false) };
-    for (name, value) in &remedy.0 {
+    for (name, value) in remedy.parameters() {
         object.insert((*name).to_owned(), value.clone());
     }
     if method.defaults().get("tol").is_some() {
@@ -78,14 +111,23 @@ fn helps(
     }
     calibrate::asked_for(&mut changed)?;
     let Ok(estimator) = (method.build)(&changed) else { return Ok(false) };
-    let fitted = match estimator.fit(data, control) {
+    let rows = remedy.rows(data);
+    let fitted = match estimator.fit(&rows, control) {
         Ok(fitted) => fitted,
         Err(Error::Interrupted) => return Err(Error::Interrupted),
         Err(_) => return Ok(false),
     };
-    let found = predicted(&fitted.model, data, method.nan_rule(&changed))?;
+    let found = predicted(&fitted.model, &rows, method.nan_rule(&changed))?;
     let (right, constant) = balance(&found, data);
     Ok(one_sided(&found, data).is_none() && right >= constant + BETTER)
+}
+
+/// Whether a penalty in the units of the columns weighs some of them very differently from others, or all of them much or
+/// little. Known errors of the rows are in these units, too, and stay.
+fn odd_units(data: &Dataset) -> bool {
+    let usual = 1.0 / ODD_UNIT..=ODD_UNIT;
+    let scales = Standardize::learn_stored(data.features(), data.weights()).scales;
+    data.uncertainty().is_none() && scales.iter().any(|scale| !usual.contains(scale))
 }
 
 /// The mean share of right answers over the classes, and that of a constant answer.
@@ -110,7 +152,7 @@ fn remedies(method: &Method, params: &Value) -> Vec<Remedy> {
     let number = |name: &str| stated(name).or_else(|| defaults.get(name))?.as_f64();
     let mut all = Vec::new();
     if method.name == "regec" && !chosen("regularization") {
-        all.push(Remedy(vec![("regularization", json!("tikhonov"))]));
+        all.push(Remedy::Parameters(vec![("regularization", json!("tikhonov"))]));
     }
     let stable = method.name.starts_with("stable");
     let part_of_rows =
@@ -120,16 +162,16 @@ fn remedies(method: &Method, params: &Value) -> Vec<Remedy> {
         base.push(("class_weight", json!("balanced")));
         // Weights alone did not help a fit to the worst rows on any set that was measured (docs/faq.md).
         if !part_of_rows {
-            all.push(Remedy(base.clone()));
+            all.push(Remedy::Parameters(base.clone()));
         }
     }
     if number("kappa").is_some_and(|kappa| kappa >= 0.5) {
         base.push(("kappa", json!(0.1)));
-        all.push(Remedy(base.clone()));
+        all.push(Remedy::Parameters(base.clone()));
     }
     if part_of_rows {
         base.push(("k", json!(1.0)));
-        all.push(Remedy(base.clone()));
+        all.push(Remedy::Parameters(base.clone()));
     }
     all.extend(less_care(method, &base, number));
     all.truncate(MOST_TRIES);
@@ -154,7 +196,7 @@ fn less_care(
     for (name, factors) in less.into_iter().filter(|(name, _)| !(conic && *name == "C")) {
         let Some(now) = number(name).filter(|now| *now != 0.0) else { continue };
         let changed = |factor: &f64| [base, &[(name, json!(now * factor))]].concat();
-        all.extend(factors.iter().map(|factor| Remedy(changed(factor))));
+        all.extend(factors.iter().map(|factor| Remedy::Parameters(changed(factor))));
     }
     all
 }
@@ -200,6 +242,26 @@ mod tests {
         let flat = Dataset::new(Dense::from_rows(60, 1, x).into(), y, 2).unwrap();
         let text = told(&control, &flat);
         assert!(text.contains("without help: `class_weight` = \"balanced\"; "), "{text}");
+    }
+
+    /// Two columns, the one that tells the classes apart a thousandth of the other: a penalty sees the other alone.
+    #[test]
+    fn units_that_make_a_fit_constant_are_named_before_weights_are() {
+        let control = Control::new().with_checked_remedies(true);
+        let column = |unit: f64| {
+            let x = (0..60).flat_map(|i| [f64::from(i % 7), unit * (f64::from(i % 3) - 1.0)]);
+            let y = (0..60).map(|i| usize::from(i % 3 == 2)).collect();
+            Dataset::new(Dense::from_rows(60, 2, x.collect()).into(), y, 2).unwrap()
+        };
+        let estimator = find("l2").unwrap().estimator(&json!({"alpha": 0.1})).unwrap();
+        let fitted = estimator.fit(&column(1e-3), &control).unwrap();
+        assert_eq!(fitted.warnings.len(), 1, "{:?}", fitted.warnings);
+        assert!(
+            fitted.warnings[0].ends_with("try standardised features: on these rows that helps"),
+            "{:?}",
+            fitted.warnings
+        );
+        assert!(estimator.fit(&column(1.0), &control).unwrap().warnings.is_empty());
     }
 
     /// Three of four rows of class 0 and one of two of class 1 right: (3/4 + 1/2)/2.
