@@ -62,7 +62,7 @@ impl KernelFunction {
 /// Most features of a model without support rows, whose number nothing else in a file bears out.
 const MOST_FEATURES: usize = 1 << 24;
 
-/// `$x \mapsto \sum_j$` `dual_coef``$_j\,k(x_j, x)$` + `intercept` over the support rows `$x_j$`.
+/// `$x \mapsto \sum_j \mathrm{dual\_coef}_j\,k(x_j, x) + \mathrm{intercept}$` over the support rows `$x_j$`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kernel {
     /// `$k$`.
