@@ -41,6 +41,7 @@ from mainstay._partitioned import coded
 from mainstay._scan import is_scan
 from mainstay._state import PlainState
 from mainstay._suspects import SuspiciousLabels
+from mainstay._tables import cells_by_name
 
 
 class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimator):
@@ -219,7 +220,8 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         given = X, y
         self._before_fit(X, y)
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
-        with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
+        show = _Progress(type(self).__name__, getattr(self, "verbose", 0))
+        with show as progress, cells_by_name(given[0]):
             core = _core.fit(
                 self._method_name(),
                 self._core_params(),
@@ -247,7 +249,8 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         """One fitted copy for each of ``points``, dicts of the parameters that change."""
         given = X, y
         X, codes, sample_weight = self._check_training(X, y, sample_weight)
-        with _Progress(type(self).__name__, getattr(self, "verbose", 0)) as progress:
+        show = _Progress(type(self).__name__, getattr(self, "verbose", 0))
+        with show as progress, cells_by_name(given[0]):
             path = _core.fit_path(
                 self._method_name(),
                 self._core_params(),

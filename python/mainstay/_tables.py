@@ -1,7 +1,9 @@
 """Frames and arrays as raw columns for the compiled encoder."""
 
 import numbers
+import re
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +30,23 @@ def frame_names(X):
     if names is None:
         names = table_of(X).names
     return [str(name) for name in names]
+
+
+@contextmanager
+def cells_by_name(X):
+    """Call the column of a cell that stops a fit by its name, where X has names."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.match(r"row (\d+), column (\d+): (NaN|inf|-inf) ", str(error))
+        if found is None or not is_frame(X):
+            raise
+        row, column, value = found.groups()
+        name = frame_names(X)[int(column)]
+        fill = " (mainstay.GaussianImputer())" if value == "NaN" else ""
+        raise ValueError(
+            f"row {row}, column {name!r}: {value} is not a finite number; drop or impute it{fill}"
+        ) from error
 
 
 def table_of(X, names=None):

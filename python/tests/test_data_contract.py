@@ -147,3 +147,32 @@ def test_what_a_file_cannot_hold_is_refused(data, tmp_path):
         with pytest.raises(ValueError, match=message):
             mainstay.save(make_pipeline(*steps).fit(X, y), file)
     assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        (["a", "b"] * 5, "'a'"),
+        (pd.Categorical(["a", "b"] * 5), "'a'"),
+        (["1,5", "2"] * 5, "'1,5'"),
+        (pd.date_range("2020-01-01", periods=10), "'2020-01-01"),
+        ([pd.Timedelta(days=1)] * 10, "second"),
+    ],
+    ids=["words", "categories", "decimal comma", "dates", "durations"],
+)
+def test_the_column_that_holds_no_numbers_is_named(column, shown):
+    X = pd.DataFrame({"x": np.arange(10.0), "odd one": column})
+    with pytest.raises(ValueError, match=r"column 'odd one' holds .*TableEncoder") as error:
+        mainstay.PenalizedClassifier().fit(X, [0, 1] * 5)
+    assert shown in str(error.value)
+    fitted = mainstay.PenalizedClassifier().fit(X.assign(**{"odd one": 1.0}), [0, 1] * 5)
+    with pytest.raises(ValueError, match="column 'odd one' holds"):
+        fitted.predict(X)
+
+
+def test_an_empty_cell_of_a_frame_is_called_by_its_column():
+    X = pd.DataFrame({"x": np.arange(10.0), "lab value": [1.0, np.nan] * 5})
+    with pytest.raises(ValueError, match=r"row 1, column 'lab value': NaN .*GaussianImputer"):
+        mainstay.PenalizedClassifier().fit(X, [0, 1] * 5)
+    with pytest.raises(ValueError, match="row 1, column 1: NaN is not"):
+        mainstay.PenalizedClassifier().fit(X.to_numpy(), [0, 1] * 5)

@@ -1,5 +1,6 @@
 //! What a running fit may be told from outside: stop, how many threads, whom to tell about progress.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,6 +26,7 @@ pub struct Control {
     free_memory: Option<Arc<FreeMemory>>,
     proof: bool,
     remedies: bool,
+    known: Option<Arc<BTreeMap<String, f64>>>,
 }
 
 impl Control {
@@ -102,6 +104,23 @@ impl Control {
     /// Whether remedies are to be tried.
     pub(crate) fn tries_remedies(&self) -> bool {
         self.remedies
+    }
+
+    /// Tells fits that choose by cross-validation what a fit to similar data chose, by the names of the parameters: they look near it
+    /// first, and on from there while the edge of what they looked at wins. Nothing known: they look everywhere.
+    #[must_use]
+    pub fn near(&self, known: BTreeMap<String, f64>) -> Self {
+        Self { known: (!known.is_empty()).then(|| Arc::new(known)), ..self.clone() }
+    }
+
+    /// What a fit to similar data chose for the parameter `name`, where that is known.
+    pub(crate) fn known(&self, name: &str) -> Option<f64> {
+        self.known.as_ref()?.get(name).copied()
+    }
+
+    /// All that a fit to similar data chose.
+    pub(crate) fn all_known(&self) -> impl Iterator<Item = (&String, &f64)> {
+        self.known.iter().flat_map(|known| known.iter())
     }
 
     /// An error if `what` takes more bytes than there are.

@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::methods;
-use crate::model::{DropFarFirst, Estimator, Fitted, ImputeFirst};
+use crate::model::{DropFarFirst, Estimator, Fitted, ImputeFirst, Retuning};
 use crate::selection::Memo;
 use crate::stress::{Entrant, spoiled};
 use crate::uncertainty::far_rows::{Share, ShareRule};
@@ -67,6 +67,10 @@ impl Estimator for Prepared {
     fn settled(&self, fitted: &Fitted, rows: usize) -> Option<Box<dyn Estimator>> {
         let estimator = self.estimator.settled(fitted, rows)?;
         Some(Box::new(Self { first: self.first, estimator }))
+    }
+
+    fn retuning(&self, fitted: &Fitted) -> Retuning {
+        self.estimator.retuning(fitted)
     }
 }
 
@@ -173,6 +177,9 @@ fn conic() -> Value {
     json!({"kappas": [0.02, 0.05, 0.1, 0.2, 0.35], "cv": 3, "tol": 1e-3})
 }
 
+/// Where a search along penalties begins on rows that are damaged ([`crate::model::Retuning`]).
+const NEAR: &str = "; under wrong labels and outliers first near the choice for less damage";
+
 fn baselines() -> Vec<Recipe> {
     let penalised = |name, title, method, settings| Recipe {
         role: Role::Baseline,
@@ -182,7 +189,9 @@ fn baselines() -> Vec<Recipe> {
         ..robust(
             name,
             title,
-            "strength of the penalty: 12 values, least loss in 5-fold cross-validation",
+            format!(
+                "strength of the penalty: 12 values, least loss in 5-fold cross-validation{NEAR}"
+            ),
             settings,
         )
     };
@@ -277,7 +286,7 @@ fn for_lost_features(p: usize) -> Vec<Recipe> {
                 "robust logistic regression",
                 format!(
                     "expects {percent} % of the features to be missing at random and fills them from the others; 12 \
-                     penalties, least log loss in 5-fold cross-validation"
+                     penalties, least log loss in 5-fold cross-validation{NEAR}"
                 ),
                 json!({"missing": LOST, "n_alphas": 12, "tol": 1e-4}),
             )

@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::methods;
-use crate::model::{Estimator, Fitted, Output};
+use crate::model::{Estimator, Fitted, Output, Retuning};
 
 /// What a method chooses by cross-validation, and the method that takes it as given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +87,16 @@ impl Estimator for Tuned {
         let total = params["alpha"].as_f64().filter(|_| shrinks).map(|alpha| alpha * rows as f64);
         Some(Box::new(Settled { method, params, total }))
     }
+
+    fn retuning(&self, fitted: &Fitted) -> Retuning {
+        // Held-out losses along the penalty fall and rise once, or nearly so. Those of the other methods, mostly counts of errors,
+        // have several valleys: a search that begins in one stays there (decision 0053).
+        let alpha = fitted.outputs.get("alpha").filter(|_| self.choice == Choice::Alpha);
+        match alpha {
+            Some(Output::Number(alpha)) => Retuning::Near([("alpha".to_owned(), *alpha)].into()),
+            _ => Retuning::Anew,
+        }
+    }
 }
 
 /// A method with nothing left to choose.
@@ -118,10 +128,8 @@ mod tests {
         Dataset::new(x.into(), labels, 2).unwrap()
     }
 
-    /// On the rows it was tuned on a settled method is what the tuned one is.
-    #[test]
-    fn settled_methods_are_the_tuned_ones() {
-        let rows = data(90);
+    /// Every kind of choice with small settings.
+    fn cases() -> Vec<(&'static str, Value, Choice)> {
         let kappas = json!({"kappas": [0.05, 0.2], "cv": 3, "tol": 1e-6});
         let ks = json!({"ks": [0.5, 1.0], "alphas": [1e-3, 1e-1], "cv": 3, "tol": 1e-7});
         let cs = json!({"ks": [0.5, 1.0], "Cs": [1e-2, 1e-1], "cv": 3, "tol": 1e-7});
@@ -129,7 +137,7 @@ mod tests {
             json!({"budget": 1.0, "budgets": [1.0], "Cs": [0.3, 3.0], "cv": 3, "tol": 1e-4});
         let ellipsoid = json!({"uncertainty": 0.1, "scales": [1.0], "Cs": [0.1, 1.0], "cv": 3,
                                "tol": 1e-7, "max_iter": 200});
-        let cases = [
+        vec![
             ("l2", json!({"alpha": "cv", "tol": 1e-8}), Choice::Alpha),
             ("conic-cv", kappas, Choice::Kappa),
             ("stable-logistic-cv", ks, Choice::WorstAndAlpha),
@@ -137,8 +145,14 @@ mod tests {
             ("missing-cv", budget, Choice::BoxAndBudget),
             ("ellipsoid-svm-cv", ellipsoid, Choice::C),
             ("robust-logistic", json!({"missing": 0.1, "n_alphas": 4, "tol": 1e-8}), Choice::Alpha),
-        ];
-        for (method, settings, choice) in cases {
+        ]
+    }
+
+    /// On the rows it was tuned on a settled method is what the tuned one is.
+    #[test]
+    fn settled_methods_are_the_tuned_ones() {
+        let rows = data(90);
+        for (method, settings, choice) in cases() {
             let tuned = Tuned::new(method, settings, choice).unwrap();
             let fitted = tuned.fit(&rows, &Control::new()).unwrap();
             let settled = tuned.settled(&fitted, rows.len()).expect(method);
@@ -147,6 +161,42 @@ mod tests {
             let scale = a.coef[0].iter().fold(0.0_f64, |m, w| m.max(w.abs()));
             for (x, y) in a.coef[0].iter().zip(&b.coef[0]) {
                 assert!((x - y).abs() <= 0.02 * scale, "{method}: {:?} {:?}", a.coef, b.coef);
+            }
+        }
+    }
+
+    /// A search that begins at the answer of the full one ends there, with the same model, and one that begins elsewhere comes to
+    /// an answer whose neighbours are no better.
+    #[test]
+    fn searches_near_the_answer_find_it() {
+        let rows = data(90);
+        for (method, settings, choice) in cases() {
+            let tuned = Tuned::new(method, settings, choice).unwrap();
+            let fitted = tuned.fit(&rows, &Control::new()).unwrap();
+            let Retuning::Near(chosen) = tuned.retuning(&fitted) else { continue };
+            assert!(!chosen.is_empty(), "{method}");
+            let again = tuned.fit(&rows, &Control::new().near(chosen)).unwrap();
+            assert_eq!(tuned.retuning(&again), tuned.retuning(&fitted), "{method}");
+            let (a, b) = (fitted.model.weights().unwrap(), again.model.weights().unwrap());
+            let scale = a.coef[0].iter().fold(0.0_f64, |m, w| m.max(w.abs()));
+            for (x, y) in a.coef[0].iter().zip(&b.coef[0]) {
+                assert!((x - y).abs() <= 0.02 * scale, "{method}: {:?} {:?}", a.coef, b.coef);
+            }
+        }
+    }
+
+    /// Held-out losses of the penalised fits fall and rise once along the grid here: from both of its ends the search comes to the
+    /// answer of the full one.
+    #[test]
+    fn searches_from_far_away_go_on_to_the_answer() {
+        let rows = data(90);
+        for method in ["l2", "robust-logistic"] {
+            let settings = json!({"alpha": "cv", "n_alphas": 8, "tol": 1e-8});
+            let tuned = Tuned::new(method, settings, Choice::Alpha).unwrap();
+            let full = tuned.retuning(&tuned.fit(&rows, &Control::new()).unwrap());
+            for start in [1e-9, 1e9] {
+                let near = Control::new().near([("alpha".to_owned(), start)].into());
+                assert_eq!(tuned.retuning(&tuned.fit(&rows, &near).unwrap()), full, "{method}");
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::RowUncertainty;
+use super::{RowUncertainty, Standardize};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
+use crate::linalg::{ColumnRanges, Matrix};
 
 /// Features, the class of every row, and optional row weights and measurement errors, checked once at the door.
 ///
@@ -18,13 +18,23 @@ pub struct Dataset {
     n_classes: usize,
     weights: Option<Vec<f64>>,
     uncertainty: Option<RowUncertainty>,
+    /// What the pass that checked many dense rows found, as long as each counts once; copies share it.
+    columns: Option<Arc<KnownColumns>>,
 }
+
+/// Means, deviations and ranges of all columns.
+type KnownColumns = (Standardize, ColumnRanges);
 
 impl Dataset {
     /// Checks that the parts fit together: equal lengths, finite features, at least two classes.
     pub fn new(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
-        check_cells(&features)?;
-        Self::of_checked_cells(features, labels, n_classes)
+        // A pass over many rows takes as long as their memory does, whatever is asked: whoever fits asks for this later.
+        let columns = Standardize::of_many_finite(&features);
+        if columns.is_none() {
+            check_cells(&features)?;
+        }
+        let data = Self::of_checked_cells(features, labels, n_classes)?;
+        Ok(Self { columns: columns.map(Arc::new), ..data })
     }
 
     fn of_checked_cells(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
@@ -43,7 +53,7 @@ impl Dataset {
     pub fn with_gaps(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
         let gaps = features.clone().nan_to_zero();
         let data = Self::new(gaps, labels, n_classes)?;
-        Ok(Self { features, ..data })
+        Ok(Self { features, columns: None, ..data })
     }
 
     /// One of several batches of rows: as [`Dataset::new`] and [`Dataset::with_weights`], but classes
@@ -79,7 +89,7 @@ impl Dataset {
             check_weights(weights, n)?;
         }
         let labels = Arc::new(labels);
-        Ok(Self { features, labels, n_classes, weights, uncertainty: None })
+        Ok(Self { features, labels, n_classes, weights, uncertainty: None, columns: None })
     }
 
     /// As [`Dataset::new`], with NaN read as "missing": such a feature counts as 0. Infinities are refused.
@@ -105,7 +115,7 @@ impl Dataset {
             let what = if left == 0 { "no row" } else { "only one class" };
             return Err(Error::BadData(format!("after dropping rows of weight 0 {what} is left")));
         }
-        self.weights = Some(weights);
+        (self.weights, self.columns) = (Some(weights), None);
         Ok(self)
     }
 
@@ -119,6 +129,15 @@ impl Dataset {
     /// The features, one row per sample.
     pub fn features(&self) -> &Matrix {
         &self.features
+    }
+
+    /// Means and deviations of the columns, as [`Standardize::learn`] has them, and of dense rows the ranges over the rows that
+    /// count.
+    pub(crate) fn columns(&self) -> (Standardize, Option<ColumnRanges>) {
+        match self.columns.as_deref() {
+            Some((scaling, ranges)) => (scaling.clone(), Some(ranges.clone())),
+            None => Standardize::learn_with_ranges(&self.features, self.weights()),
+        }
     }
 
     /// Class index of every row.
@@ -145,6 +164,21 @@ impl Dataset {
     #[must_use]
     pub fn without_weights(&self) -> Self {
         Self { weights: None, ..self.clone() }
+    }
+
+    /// How many rows each class has.
+    pub fn label_counts(&self) -> Vec<usize> {
+        count(&self.labels, self.n_classes)
+    }
+
+    /// How many rows of positive weight each class has.
+    pub fn class_counts(&self) -> Vec<usize> {
+        let Some(weights) = &self.weights else { return self.label_counts() };
+        let mut counts = vec![0; self.n_classes];
+        for (&label, _) in self.labels.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
+            counts[label] += 1;
+        }
+        counts
     }
 
     /// Number of rows.
@@ -176,6 +210,7 @@ impl Dataset {
             n_classes: self.n_classes,
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&i| w[i]).collect()),
             uncertainty: self.uncertainty.as_ref().map(|u| u.select_rows(rows)),
+            columns: None,
         }
     }
 
@@ -183,7 +218,7 @@ impl Dataset {
     #[must_use]
     pub fn replace_features(&self, features: Matrix) -> Self {
         assert_eq!(features.nrows(), self.len());
-        Self { features, ..self.clone() }
+        Self { features, columns: None, ..self.clone() }
     }
 
     /// The same rows with other labels of the same classes.
@@ -194,7 +229,7 @@ impl Dataset {
     }
 
     pub(super) fn replace_weights(self, weights: Vec<f64>) -> Self {
-        Self { weights: Some(weights), ..self }
+        Self { weights: Some(weights), columns: None, ..self }
     }
 }
 
@@ -224,12 +259,20 @@ pub(crate) fn check_weights(weights: &[f64], n: usize) -> Result<()> {
 
 /// How often each class occurs.
 pub(super) fn count(labels: &[usize], n_classes: usize) -> Vec<usize> {
-    let mut counts = vec![0; n_classes];
-    for &label in labels {
-        counts[label] += 1;
+    // Several counters a class: to count on with one means to wait for its last store.
+    let mut counts = vec![[0; 8]; n_classes];
+    let (eights, rest) = labels.as_chunks::<8>();
+    for eight in eights {
+        for (k, &label) in eight.iter().enumerate() {
+            counts[label][k] += 1;
+        }
     }
-    counts
+    for &label in rest {
+        counts[label][0] += 1;
+    }
+    counts.iter().map(|counters| counters.iter().sum()).collect()
 }
+
 /// An error that names the first cell that is not a finite number.
 fn check_cells(features: &Matrix) -> Result<()> {
     match features.first_not_finite() {
@@ -239,5 +282,61 @@ fn check_cells(features: &Matrix) -> Result<()> {
             column: column.to_string(),
             problem: format!("{value} is not a finite number; drop or impute it"),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Dense;
+
+    /// Rows enough to be looked at once for everything.
+    fn many() -> Dense {
+        Dense::from_fn(1 << 15, 32, |i, j| ((i * 7 + j * 5 + i * j) as f64 * 0.37).sin() + j as f64)
+    }
+
+    fn labels() -> Vec<usize> {
+        (0..1 << 15).map(|i| usize::from(i % 3 == 0)).collect()
+    }
+
+    #[test]
+    fn what_is_known_of_columns_is_what_would_be_learned_of_them() {
+        let data = Dataset::new(many().into(), labels(), 2).unwrap();
+        assert!(data.columns.is_some());
+        let weights: Vec<f64> = (0..data.len()).map(|i| (i % 4) as f64).collect();
+        let doubled: Vec<f64> = many().data().iter().map(|v| 2.0 * v).collect();
+        let doubled = Dense::from_rows(data.len(), 32, doubled);
+        let part: Vec<usize> = (5..data.len()).collect();
+        for data in [
+            data.replace_labels(labels().iter().map(|l| 1 - l).collect()),
+            data.replace_features(doubled.into()),
+            data.select_rows(&part),
+            data.clone().with_weights(weights).unwrap(),
+            data,
+        ] {
+            let learned = Standardize::learn_with_ranges(data.features(), data.weights());
+            assert_eq!(data.columns(), learned);
+        }
+    }
+
+    #[test]
+    fn a_cell_among_many_that_is_not_finite_is_named() {
+        for (value, shown) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (-f64::INFINITY, "-inf")]
+        {
+            let mut x = many();
+            x[(20_000, 31)] = value;
+            let error = Dataset::new(x.into(), labels(), 2).unwrap_err().to_string();
+            assert!(error.contains("20000") && error.contains(shown), "{error}");
+        }
+    }
+
+    #[test]
+    fn rows_are_counted_by_class_where_their_weight_is_positive() {
+        let x = Dense::zeros(11, 1);
+        let data = Dataset::new(x.into(), vec![0, 1, 2, 1, 1, 0, 2, 2, 2, 2, 1], 4).unwrap();
+        assert_eq!(data.label_counts(), [2, 4, 5, 0]);
+        assert_eq!(data.class_counts(), [2, 4, 5, 0]);
+        let weights = vec![0.0, 1.0, 0.0, 0.5, 0.0, 2.0, 1.0, 1.0, 1.0, 0.0, 1.0];
+        assert_eq!(data.with_weights(weights).unwrap().class_counts(), [1, 3, 3, 0]);
     }
 }

@@ -4,6 +4,7 @@
 mod dataset;
 mod dates;
 mod demo;
+mod deviations;
 mod encoder;
 pub mod generate;
 mod handled;
@@ -30,6 +31,7 @@ pub use dataset::Dataset;
 pub(crate) use dataset::check_weights;
 pub use dates::DateOrder;
 pub use demo::demo;
+pub use deviations::deviations;
 pub use encoder::{
     ColumnPlan, Encoded, Encoder, EncoderLearner, EncoderOptions, Encoding, LeftOut, Missing,
     Treatment,
@@ -43,7 +45,7 @@ pub use oddities::FarNumbers;
 pub use positions::Positions;
 pub use prepare::{NanRule, Preparation, Prepared};
 pub(crate) use row_hash::surely_once;
-pub use standardize::{Normalize, NormalizeRule, Standardize, deviations};
+pub use standardize::{Normalize, NormalizeRule, Standardize};
 pub use survey::{ClassCount, ColumnSurvey, Survey, TargetSurvey};
 pub use synthetic::{Outliers, make_label_noise, make_outliers, make_separable_copies};
 pub use table::{Cells, Column, Table};

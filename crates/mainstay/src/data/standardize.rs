@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::linalg::vector::vectorized;
+use crate::linalg::vector::{self, vectorized};
 use crate::linalg::{ColumnPass, ColumnRanges, Dense, Matrix};
 
 /// Whether features are standardised before a fit.
@@ -47,34 +47,53 @@ impl Standardize {
         x: &Matrix,
         weights: Option<&[f64]>,
     ) -> (Self, Option<ColumnRanges>) {
-        let unit = vec![1.0; x.nrows()];
-        let given = weights;
-        let weights = weights.unwrap_or(&unit);
-        let total: f64 = weights.iter().sum();
-        let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
-        let pivot = pivot(x);
-        let ColumnPass { sums: means, ranges, squares } = x.column_pass(&shares, pivot.as_deref());
-        let around = pivot
-            .zip(ranges.as_ref())
-            .and_then(|(pivot, ranges)| around_means(squares, &pivot, &means, ranges));
+        let (shares, pivot) = (shares(x.nrows(), weights), pivot(x));
+        let pass = x.column_pass(&shares, pivot.as_deref());
+        let (found, ranges, unclear) = Self::of_pass(x, &shares, pivot, pass);
+        if unclear && x.values().iter().any(|v| v.is_nan()) {
+            return (Self::from_measured(&x.to_dense(), weights), ranges);
+        }
+        (found, ranges)
+    }
+
+    /// The same of many dense rows that count once each, where the pass over them finds that all entries are finite numbers.
+    pub(super) fn of_many_finite(x: &Matrix) -> Option<(Self, ColumnRanges)> {
+        // Of wide rows nobody asks: a model of more than a few thousand features does not remember them.
+        if x.nrows() < x.ncols() {
+            return None;
+        }
+        let (pivot, shares) = (pivot(x)?, shares(x.nrows(), None));
+        let pass = x.column_pass(&shares, Some(&pivot));
+        // What is not finite stays so in the sum of its column.
+        if !vector::all_finite(&pass.sums) {
+            return None;
+        }
+        let (found, ranges, _) = Self::of_pass(x, &shares, Some(pivot), pass);
+        Some((found, ranges?))
+    }
+
+    /// What a pass tells, and whether missing cells or numbers at the end of their range left their mark.
+    fn of_pass(
+        x: &Matrix,
+        shares: &[f64],
+        pivot: Option<Vec<f64>>,
+        pass: ColumnPass,
+    ) -> (Self, Option<ColumnRanges>, bool) {
+        let ColumnPass { sums: means, ranges, squares } = pass;
+        let known = pivot.zip(ranges.as_ref());
+        let around = known.and_then(|(pivot, of)| around_means(squares, &pivot, &means, of));
         let (variance, absent) = match around {
             Some(variance) => (variance, vec![0.0; means.len()]),
-            None => stored_squares(x, &means, &shares),
+            None => stored_squares(x, &means, shares),
         };
-        // A missing cell leaves nothing else; numbers at the end of their range may do the same.
         let unclear = means.iter().chain(&variance).any(|v| v.is_nan());
-        if unclear && x.values().iter().any(|v| v.is_nan()) {
-            return (Self::from_measured(&x.to_dense(), given), ranges);
-        }
         let scales = (0..means.len())
             .map(|j| {
                 // Entries that are not stored are zeros: each contributes mean^2.
-                let sd = (variance[j] + absent[j] * means[j] * means[j]).sqrt();
-                let constant = sd <= 1e-12 * means[j].abs().max(1.0) || !sd.is_finite();
-                if constant { 1.0 } else { sd }
+                scale((variance[j] + absent[j] * means[j] * means[j]).sqrt(), means[j])
             })
             .collect();
-        (Self { means, scales }, ranges)
+        (Self { means, scales }, ranges, unclear)
     }
 
     fn from_measured(x: &Dense, weights: Option<&[f64]>) -> Self {
@@ -86,8 +105,7 @@ impl Standardize {
             let squares: f64 = cells().map(|i| weight(i) * (x[(i, j)] - mean).powi(2)).sum();
             let (mean, sd) =
                 if total > 0.0 { (mean, (squares / total).sqrt()) } else { (0.0, 0.0) };
-            let constant = sd <= 1e-12 * mean.abs().max(1.0) || !sd.is_finite();
-            (mean, if constant { 1.0 } else { sd })
+            (mean, scale(sd, mean))
         };
         let (means, scales) = (0..x.ncols()).map(column).unzip();
         Self { means, scales }
@@ -164,12 +182,25 @@ impl Standardize {
     }
 }
 
+/// What a column of this deviation is divided by: one that never varies by 1.
+fn scale(sd: f64, mean: f64) -> f64 {
+    let constant = sd <= 1e-12 * mean.abs().max(1.0) || !sd.is_finite();
+    if constant { 1.0 } else { sd }
+}
+
 /// Entries from which on a second pass over dense rows, which no longer are in the cache, is worth avoiding.
 const MANY_ENTRIES: usize = 1 << 20;
 /// Rows whose mean is the pivot of the squares.
 const PIVOT_ROWS: usize = 64;
 /// Squared distance of the pivot from the mean, in variances, beyond which subtracting it costs more than two digits.
 const FAR_PIVOT: f64 = 100.0;
+
+/// What part of the total weight each of `n` rows has.
+fn shares(n: usize, weights: Option<&[f64]>) -> Vec<f64> {
+    let Some(weights) = weights else { return vec![1.0 / n as f64; n] };
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / total).collect()
+}
 
 /// A point among many dense rows from which their squares can be taken before their means are known: the mean of a few rows,
 /// evenly spread, since rows may be sorted.
@@ -232,85 +263,9 @@ fn stored_squares(x: &Matrix, means: &[f64], shares: &[f64]) -> (Vec<f64>, Vec<f
     (squares, stored.into_iter().map(absent).collect())
 }
 
-/// Standard deviation of every column, `shares` being row weights that add up to 1.
-///
-/// In any unit: columns of size 1e-200 or 1e200 have theirs, as nothing is squared before it is
-/// divided by the column's largest entry. A column whose deviation is at most 1e-12 times that
-/// entry is constant; its deviation is given as 1.
-pub fn deviations(x: &Matrix, shares: &[f64]) -> Vec<f64> {
-    let p = x.ncols();
-    let mut largest = vec![0.0; p];
-    for row in x.rows() {
-        for (j, v) in row.entries() {
-            largest[j] = f64::max(largest[j], v.abs());
-        }
-    }
-    // Squares in units of the largest entry; absent entries are zeros. The mean is subtracted first: far from zero,
-    // entries in those units differ in their last digits only.
-    let means = x.tr_mul_vec(shares);
-    let (mut squares, mut sums) = (vec![0.0; p], vec![0.0; p]);
-    let (mut stored, mut count) = (vec![0.0; p], vec![0_usize; p]);
-    for (row, share) in x.rows().zip(shares) {
-        for (j, v) in row.entries() {
-            // Halves, so that no difference overflows.
-            let apart = 0.5 * v - 0.5 * means[j];
-            let apart = if largest[j] > 0.0 { apart / (0.5 * largest[j]) } else { 0.0 };
-            squares[j] += share * apart * apart;
-            sums[j] += share * apart;
-            stored[j] += share;
-            count[j] += 1;
-        }
-    }
-    (0..p)
-        .map(|j| {
-            // Far from zero, what rounding leaves of 1 would weigh more than the spread.
-            let absent = if count[j] == x.nrows() { 0.0 } else { (1.0 - stored[j]).max(0.0) };
-            let mean = if largest[j] > 0.0 { means[j] / largest[j] } else { 0.0 };
-            // What rounding left of the mean, squared, is no spread: it would weigh where one row has nearly all weight.
-            let missed = sums[j] - absent * mean;
-            let square = squares[j] + absent * mean * mean - missed * missed;
-            let relative = square.max(0.0).sqrt();
-            if relative <= 1e-12 { 1.0 } else { relative * largest[j] }
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Columns 0, 1 and 0, 1, 2, 3 with equal shares: deviations 1/2 and sqrt(5)/2, in any unit.
-    #[test]
-    fn deviations_follow_the_unit_of_a_column() {
-        for unit in [1e-200, 1.0, 1e200] {
-            let x = Dense::from_fn(4, 3, |i, j| [unit * (i % 2) as f64, unit * i as f64, unit][j]);
-            let found = deviations(&x.into(), &[0.25; 4]);
-            assert!((found[0] / unit - 0.5).abs() < 1e-14);
-            assert!((found[1] / unit - 1.25_f64.sqrt()).abs() < 1e-14);
-            assert_eq!(found[2], 1.0);
-        }
-    }
-
-    /// 2^22 and 2^22 + 3 with equal shares: 3/2 to the last digits, although the entries differ in the seventh.
-    #[test]
-    fn deviations_far_from_zero_keep_their_digits() {
-        let far = 4_194_304.0;
-        let x = Dense::from_rows(2, 1, vec![far, far + 3.0]);
-        assert!((deviations(&x.into(), &[0.5, 0.5])[0] - 1.5).abs() < 1e-14);
-    }
-
-    /// One row has all weight but 2^-70 of it: its own distance from the mean is rounding, the other row's is not.
-    /// The variance is s (1 - s), s being the small share.
-    #[test]
-    fn deviations_under_weights_of_all_sizes_keep_their_digits() {
-        let small = 2.0_f64.powi(-70);
-        for (a, b) in [(1.0, 0.3), (0.1, 0.7), (1.0 / 3.0, -0.9)] {
-            let x = Dense::from_rows(3, 1, vec![a, b, a]);
-            let found = deviations(&x.into(), &[0.75, small, 0.25])[0];
-            let exact = (a - b).abs() * small.sqrt();
-            assert!((found / exact - 1.0).abs() < 1e-14, "{a} {b}: {found} {exact}");
-        }
-    }
 
     /// Many rows, where one pass takes squares around a few rows' mean: a column near zero, one whose rows are sorted, one
     /// far from zero, a constant one, and one whose pivot lies apart from nearly all weight.

@@ -63,9 +63,16 @@ impl ClassWeight {
 
     /// One factor per class; `None` if every class counts as it is.
     pub fn factors(&self, data: &Dataset) -> Result<Option<Vec<f64>>> {
+        if *self == Self::None {
+            return Ok(None);
+        }
+        let Some(weights) = data.weights() else {
+            let counts = data.label_counts();
+            return self.factors_of(&counts.iter().map(|&n| n as f64).collect::<Vec<_>>());
+        };
         let mut totals = vec![0.0; data.n_classes()];
-        for (i, &label) in data.labels().iter().enumerate() {
-            totals[label] += data.weights().map_or(1.0, |w| w[i]);
+        for (&label, weight) in data.labels().iter().zip(weights) {
+            totals[label] += weight;
         }
         self.factors_of(&totals)
     }

@@ -101,10 +101,9 @@ impl<'a> ClassPairs<'a> {
         let reader = self.units.reader();
         let side = |k: usize| {
             let p = self.data.n_features();
-            let mut data = Vec::with_capacity(self.rows[k].len() * (p + 1));
-            for &i in &self.rows[k] {
-                reader.append(self.data.features(), i, &mut data);
-                data.push(-1.0);
+            let mut data = vec![-1.0; self.rows[k].len() * (p + 1)];
+            for (&i, row) in self.rows[k].iter().zip(data.chunks_exact_mut(p + 1)) {
+                reader.write(self.data.features(), i, &mut row[..p]);
             }
             let weight = |&i: &usize| self.data.weights().map_or(1.0, |w| w[i]);
             Side {

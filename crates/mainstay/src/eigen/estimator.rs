@@ -81,11 +81,7 @@ const MERGE_LIMIT: usize = 1 << 20;
 /// Of two classes each needs two rows. Among more a class of one row keeps its plane through that row: its
 /// direction still comes from the others.
 pub(super) fn prepare(data: &Dataset) -> Result<Cow<'_, Dataset>> {
-    let mut counts = vec![0; data.n_classes()];
-    for (i, &label) in data.labels().iter().enumerate() {
-        counts[label] += usize::from(data.weights().is_none_or(|w| w[i] > 0.0));
-    }
-    enough_rows(&counts)?;
+    enough_rows(&data.class_counts())?;
     if data.len().saturating_mul(data.n_features()) > MERGE_LIMIT {
         return Ok(Cow::Borrowed(data));
     }

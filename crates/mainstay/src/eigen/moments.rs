@@ -53,15 +53,16 @@ pub(super) enum ClassMoments {
     Rows(Dense),
 }
 
-/// Appends `$\sqrt{weight} (\tilde x, -1)$` of row `i`.
+/// Writes `$\sqrt{weight} (\tilde x, -1)$` of row `i` to `out`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
-fn append(reader: &RowReader<'_>, data: &Dataset, i: usize, out: &mut Vec<f64>) {
-    let start = out.len();
-    reader.append(data.features(), i, out);
-    out.push(-1.0);
+fn write(reader: &RowReader<'_>, data: &Dataset, i: usize, out: &mut [f64]) {
+    if let Some((last, row)) = out.split_last_mut() {
+        reader.write(data.features(), i, row);
+        *last = -1.0;
+    }
     if let Some(weights) = data.weights() {
-        vector::scale(&mut out[start..], weights[i].sqrt());
+        vector::scale(out, weights[i].sqrt());
     }
 }
 
@@ -69,8 +70,10 @@ fn append(reader: &RowReader<'_>, data: &Dataset, i: usize, out: &mut Vec<f64>) 
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
 fn push_rows(reader: &RowReader<'_>, data: &Dataset, rows: Range<usize>, sums: &mut [GramSum]) {
-    for i in rows.filter(|&i| data.weights().is_none_or(|w| w[i] > 0.0)) {
-        sums[data.labels()[i]].push(|out| append(reader, data, i, out));
+    for i in rows {
+        if data.weights().is_none_or(|w| w[i] > 0.0) {
+            write(reader, data, i, sums[data.labels()[i]].next_row());
+        }
     }
 }
 
@@ -123,14 +126,15 @@ impl Moments {
     fn in_units(data: &Dataset, units: PlaneUnits, keep: bool, control: &Control) -> Result<Self> {
         let (n, order, classes) = (data.len(), data.n_features() + 1, data.n_classes());
         let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
-        let mut counts = vec![0; classes];
-        (0..n).filter(|&i| weight(i) > 0.0).for_each(|i| counts[data.labels()[i]] += 1);
+        let counts = data.class_counts();
         let reader = units.reader();
         let store = if keep || n < order {
             let mut rows = vec![Vec::new(); classes];
             for i in (0..n).filter(|&i| weight(i) > 0.0) {
                 let own = &mut rows[data.labels()[i]];
-                append(&reader, data, i, own);
+                let start = own.len();
+                own.resize(start + order, 0.0);
+                write(&reader, data, i, &mut own[start..]);
                 if own.len() >= order * TALL.max(4 * order) {
                     control.check()?;
                     let tall = Dense::from_rows(own.len() / order, order, std::mem::take(own));
@@ -139,19 +143,18 @@ impl Moments {
             }
             Store::Rows(rows)
         } else {
-            let part = |chunk: usize| {
+            let empty = || vec![GramSum::new(order); classes];
+            let part = |sums: &mut Vec<GramSum>, &chunk: &usize| {
                 control.check()?;
-                let mut sums = vec![GramSum::new(order); classes];
                 let rows = chunk * CHUNK..n.min((chunk + 1) * CHUNK);
-                vector::vectorized!(push_rows(&reader, data, rows, &mut sums));
-                Ok(sums.into_iter().map(|s| s.finish().into_data()).collect::<Vec<_>>())
+                vector::vectorized!(push_rows(&reader, data, rows, sums));
+                Ok(sums.iter_mut().map(|s| s.take().into_data()).collect::<Vec<_>>())
             };
             let mut grams = vec![vec![0.0; order * order]; classes];
             let chunks: Vec<usize> = (0..n.div_ceil(CHUNK)).collect();
             // A bounded number of parts at a time: many classes of many features take memory.
             for some in chunks.chunks(IN_FLIGHT) {
-                let parts: Vec<_> =
-                    some.par_iter().map(|&chunk| part(chunk)).collect::<Result<_>>()?;
+                let parts: Vec<_> = some.par_iter().map_init(empty, part).collect::<Result<_>>()?;
                 for (class, sum) in parts.iter().flat_map(|part| part.iter().enumerate()) {
                     vector::axpy(1.0, sum, &mut grams[class]);
                 }

@@ -25,20 +25,26 @@ pub(super) struct RowReader<'a> {
 }
 
 impl RowReader<'_> {
-    /// Appends row `i` of `x`, in these units, to `out`.
+    /// Writes row `i` of `x`, in these units, to `out`, which has one place per feature.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
-    pub(super) fn append(&self, x: &Matrix, i: usize, out: &mut Vec<f64>) {
-        let place = self.center.iter().zip(&self.inverse);
+    pub(super) fn write(&self, x: &Matrix, i: usize, out: &mut [f64]) {
+        let p = out.len();
+        // Places are counted: an iterator's closure may be compiled apart, for any processor (decision 0080).
+        let (center, inverse) = (&self.center[..p], &self.inverse[..p]);
         match x.row(i) {
             Row::Dense(values) => {
-                out.extend(values.iter().zip(place).map(|(v, (c, s))| (v - c) * s));
+                let values = &values[..p];
+                for j in 0..p {
+                    out[j] = (values[j] - center[j]) * inverse[j];
+                }
             }
             sparse @ Row::Sparse(..) => {
-                let start = out.len();
-                out.resize(start + self.center.len(), 0.0);
-                sparse.add_scaled_to(1.0, &mut out[start..]);
-                out[start..].iter_mut().zip(place).for_each(|(v, (c, s))| *v = (*v - c) * s);
+                out.fill(0.0);
+                sparse.add_scaled_to(1.0, out);
+                for j in 0..p {
+                    out[j] = (out[j] - center[j]) * inverse[j];
+                }
             }
         }
     }

@@ -49,7 +49,7 @@ impl Prepared {
                 "a feature value of {largest:.1e} has no finite square: rescale the features"
             )));
         }
-        let means = x.tr_mul_vec(&vec![1.0 / n as f64; n]);
+        let means = x.means(&vec![1.0 / n as f64; n]);
         for i in 0..n {
             x.row_mut(i).iter_mut().zip(&means).for_each(|(v, m)| *v -= m);
         }

@@ -1,4 +1,4 @@
-//! The smallest and the largest entry of every column.
+//! The smallest and the largest entry of every column, and columns where these are the same.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use std::ops::Range;
@@ -72,7 +72,59 @@ impl ColumnRanges {
     }
 }
 
+impl Dense {
+    /// The columns that have the same entry in all rows, in order, with that entry. Other columns drop out after a few rows.
+    pub fn constant_columns(&self) -> Vec<(usize, f64)> {
+        if self.nrows() == 0 {
+            return Vec::new();
+        }
+        let mut found: Vec<(usize, f64)> = self.row(0).iter().copied().enumerate().collect();
+        for i in 1..self.nrows() {
+            let row = self.row(i);
+            found.retain(|&(j, value)| row[j] == value);
+            if found.is_empty() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Weighted means of the columns, `shares` adding up to 1. That of a constant column is its entry to the last digit, so that
+    /// nothing is left of the column once it is taken off: a sum would be rounded.
+    pub fn means(&self, shares: &[f64]) -> Vec<f64> {
+        let mut means = self.tr_mul_vec(shares);
+        self.constant_columns().into_iter().for_each(|(j, value)| means[j] = value);
+        means
+    }
+}
+
 impl Matrix {
+    /// The columns that have the same entry in all rows, in order, with that entry; of sparse rows those that every row
+    /// stores.
+    pub fn constant_columns(&self) -> Vec<(usize, f64)> {
+        let x = match self {
+            Self::Dense(x) => return x.constant_columns(),
+            Self::Sparse(x) if x.nrows() == 0 => return Vec::new(),
+            Self::Sparse(x) => x,
+        };
+        let entries = |i: usize| {
+            let (indices, values) = x.row(i);
+            indices.iter().map(|&j| j as usize).zip(values.iter().copied())
+        };
+        let mut found: Vec<(usize, f64)> = entries(0).collect();
+        for i in 1..x.nrows() {
+            let mut row = entries(i).peekable();
+            found.retain(|&(j, value)| {
+                while row.next_if(|(other, _)| *other < j).is_some() {}
+                row.peek() == Some(&(j, value))
+            });
+            if found.is_empty() {
+                break;
+            }
+        }
+        found
+    }
+
     /// The range of every column, zeros that are not stored included.
     pub(super) fn ranges(&self) -> ColumnRanges {
         let p = self.ncols();
@@ -118,6 +170,30 @@ mod tests {
         let found = Matrix::from(Dense::from_fn(7, 2, cell)).ranges();
         assert_eq!(found, ColumnRanges { low: vec![0.0, 1.0], high: vec![6.0, 6.0] });
         assert_eq!((found.size(0), found.size(1)), (6.0, 6.0));
+    }
+
+    /// Columns 0 (all 0.1), 2 (rises) and 3 (not stored in one row); the mean of the first as a sum is 0.09999999999999999.
+    #[test]
+    fn constant_columns_are_found_and_leave_nothing_around_their_mean() {
+        let entry = |i: usize, j: usize| match j {
+            0 => 0.1,
+            1 => -3.0,
+            2 => i as f64 + 1.0,
+            _ => {
+                if i == 4 {
+                    0.0
+                } else {
+                    2.0
+                }
+            }
+        };
+        let dense = Dense::from_fn(10, 4, entry);
+        let sparse = Csr::from_dense(&dense, 40).map(Matrix::from).unwrap();
+        let constant = [(0, 0.1), (1, -3.0)];
+        assert_eq!(dense.constant_columns(), constant);
+        assert_eq!(sparse.constant_columns(), constant);
+        assert_ne!(dense.tr_mul_vec(&[0.1; 10])[0], 0.1);
+        assert_eq!(dense.means(&[0.1; 10])[..2], [0.1, -3.0]);
     }
 
     #[test]

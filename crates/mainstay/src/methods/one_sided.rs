@@ -6,8 +6,10 @@ use crate::model::Model;
 
 /// Rows from which on they are looked at in parts, until it is settled.
 const MANY_ROWS: usize = 2_000;
-/// Number of these parts: a copy of one is held at a time.
-const PARTS: usize = 32;
+/// Entries of one of these parts, a copy of which is held at a time: small enough to stay in the cache.
+const PART_ENTRIES: usize = 12_000;
+/// Rows of a part, at least.
+const PART_ROWS: usize = 64;
 /// A model that calls fewer rows something else than its usual answer than this share of those that are is as good as
 /// constant: it misses nine of ten.
 const NEARLY: f64 = 0.1;
@@ -18,15 +20,26 @@ pub(super) fn finding(model: &Model, data: &Dataset, nan: NanRule) -> Result<Opt
     if n < MANY_ROWS {
         return Ok(one_sided(&predicted(model, data, nan)?, data));
     }
-    let mut known = Vec::new();
+    let rows = (PART_ENTRIES / data.n_features()).max(PART_ROWS);
+    let (labels, mut known) = (data.label_counts(), Vec::with_capacity(n));
+    let mut calls = vec![0; data.n_classes()];
     while known.len() < n {
-        let part: Vec<usize> = (known.len()..n.min(known.len() + n.div_ceil(PARTS))).collect();
-        known.extend(model.predict(&nan.apply(data.features().select_rows(&part)))?);
-        if cannot_be_one_sided(&known, data) {
+        let part: Vec<usize> = (known.len()..n.min(known.len() + rows)).collect();
+        let found = model.predict(&nan.apply(data.features().select_rows(&part)))?;
+        for (_, &class) in part.iter().zip(&found).filter(|(i, _)| counts(data, **i)) {
+            calls[class] += 1;
+        }
+        known.extend(found);
+        if cannot_be_one_sided(&calls, &labels) {
             return Ok(None);
         }
     }
     Ok(one_sided(&known, data))
+}
+
+/// Whether row `i` is there: one of weight zero is as good as absent.
+fn counts(data: &Dataset, i: usize) -> bool {
+    data.weights().is_none_or(|weights| weights[i] > 0.0)
 }
 
 /// Classes of the training rows as the model predicts them.
@@ -37,28 +50,20 @@ pub(super) fn predicted(model: &Model, data: &Dataset, nan: NanRule) -> Result<V
     }
 }
 
-/// Whether calls for the first rows alone are too many of each class for [`one_sided`] to find anything.
-fn cannot_be_one_sided(predicted: &[usize], data: &Dataset) -> bool {
-    let counts = |i: usize| data.weights().is_none_or(|weights| weights[i] > 0.0);
-    let (mut calls, mut labels) =
-        (vec![0_usize; data.n_classes()], vec![0_usize; data.n_classes()]);
-    for (_, &class) in predicted.iter().enumerate().filter(|(i, _)| counts(*i)) {
-        calls[class] += 1;
-    }
-    data.labels().iter().for_each(|&label| labels[label] += 1);
-    let first: usize = calls.iter().sum();
+/// Whether `calls` of every class for the first rows alone are too many for [`one_sided`] to find anything among all rows,
+/// of which `labels` are of each class.
+fn cannot_be_one_sided(calls: &[usize], labels: &[usize]) -> bool {
+    let (first, all): (usize, usize) = (calls.iter().sum(), labels.iter().sum());
     // Whatever the usual answer turns out to be, and however many rows of weight zero there are.
     (0..calls.len()).all(|usual| {
-        let (called, others) = (first - calls[usual], data.len() - labels[usual]);
+        let (called, others) = (first - calls[usual], all - labels[usual]);
         called > 0 && called as f64 >= NEARLY * others as f64
     })
 }
 
 /// What to say about predictions for the training rows that are all of one class, or nearly so.
 pub(super) fn one_sided(predicted: &[usize], data: &Dataset) -> Option<String> {
-    // A row of weight zero is as good as absent.
-    let counts = |i: usize| data.weights().is_none_or(|weights| weights[i] > 0.0);
-    let rows: Vec<usize> = (0..predicted.len()).filter(|&i| counts(i)).collect();
+    let rows: Vec<usize> = (0..predicted.len()).filter(|&i| counts(data, i)).collect();
     let mut calls = vec![0_usize; data.n_classes()];
     for &i in &rows {
         calls[predicted[i]] += 1;
@@ -98,9 +103,9 @@ mod tests {
         assert_eq!(one_sided(&two, &data), None);
         assert_eq!(one_sided(&[1; 100], &data).unwrap(), one_sided(&[0; 100], &data).unwrap());
         // Two calls of class 1, which 20 rows have, and eight of class 0, which 80 have, are enough, whatever the rest is.
-        let called = |ones: usize| (0..40).map(|i| usize::from(i < ones)).collect::<Vec<usize>>();
         for (ones, settled) in [(0, false), (1, false), (2, true), (32, true), (33, false)] {
-            assert_eq!(cannot_be_one_sided(&called(ones), &data), settled, "{ones}");
+            let calls = [40 - ones, ones];
+            assert_eq!(cannot_be_one_sided(&calls, &data.label_counts()), settled, "{ones}");
         }
     }
 

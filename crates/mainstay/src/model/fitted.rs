@@ -1,5 +1,7 @@
 //! What a fit gives back, and the trait of everything that can be fitted.
 
+use std::collections::BTreeMap;
+
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -32,6 +34,21 @@ pub trait Estimator: Send + Sync {
     fn settled(&self, _fitted: &Fitted, _rows: usize) -> Option<Box<dyn Estimator>> {
         None
     }
+
+    /// How fits to similar rows, with more or less of the same damage, are tuned once there is `fitted`, a fit of it.
+    fn retuning(&self, _fitted: &Fitted) -> Retuning {
+        Retuning::Anew
+    }
+}
+
+/// How an estimator is tuned on rows that are like others that it was tuned on.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Retuning {
+    /// As if nothing were known.
+    #[default]
+    Anew,
+    /// Beginning near what was chosen there, by the names of the parameters ([`Control::near`]).
+    Near(BTreeMap<String, f64>),
 }
 
 /// A model and everything its fit has to say.

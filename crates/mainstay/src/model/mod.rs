@@ -23,7 +23,7 @@ pub mod training;
 pub use calibrated::{Calibrated, calibrated};
 pub use drop_far::DropFarFirst;
 pub use findings::{Suspects, WorstRows};
-pub use fitted::{Estimator, Fitted};
+pub use fitted::{Estimator, Fitted, Retuning};
 pub use gaussian_linear::{GaussianLinear, Unmeasured};
 pub use impute_first::ImputeFirst;
 pub use kernel::{Kernel, KernelFunction};

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::training::{FeatureRanges, standard_cells};
+use super::training::{FeatureRanges, kept_rows, standard_cells};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::linalg::{Cholesky, Dense, Matrix, vector};
@@ -64,11 +64,11 @@ impl Sample {
 }
 
 impl LazySpread {
-    /// The spread of the rows `kept` of `data`.
-    pub(super) fn of(data: &Dataset, kept: &[usize], ranges: &FeatureRanges) -> Self {
+    /// The spread of the rows of `data` that count, of which there are `count`.
+    pub(super) fn of(data: &Dataset, count: usize, ranges: &FeatureRanges) -> Self {
         let p = data.n_features();
         let most = (EFFORT / (p * p)).min(MOST_ROWS).max(ROWS_PER_FEATURE * p);
-        let rows: Vec<usize> = kept.iter().copied().step_by(kept.len().div_ceil(most)).collect();
+        let rows: Vec<usize> = kept_rows(data).step_by(count.div_ceil(most)).collect();
         if rows.len() < FEWEST_ROWS {
             return Self::default();
         }

@@ -49,21 +49,17 @@ pub struct FeatureRanges {
 impl TrainingSummary {
     /// Looks at the rows of a fit.
     pub fn learn(data: &Dataset) -> Result<Self> {
-        let counts = |i: usize| data.weights().is_none_or(|w| w[i] > 0.0);
-        let kept: Vec<usize> = (0..data.len()).filter(|&i| counts(i)).collect();
-        let mut classes = vec![0; data.n_classes()];
-        for &i in &kept {
-            classes[data.labels()[i]] += 1;
-        }
-        let features = (data.n_features() <= MOST_FEATURES && !kept.is_empty())
-            .then(|| FeatureRanges::learn(data, &kept));
+        let classes = data.class_counts();
+        let rows = classes.iter().sum();
+        let features = (data.n_features() <= MOST_FEATURES && rows > 0)
+            .then(|| FeatureRanges::learn(data, rows));
         let spread = match &features {
             Some(ranges) if data.n_features() <= MOST_CORRELATED => {
-                LazySpread::of(data, &kept, ranges)
+                LazySpread::of(data, rows, ranges)
             }
             _ => LazySpread::default(),
         };
-        Ok(Self { rows: kept.len(), classes, standardized: false, features, spread })
+        Ok(Self { rows, classes, standardized: false, features, spread })
     }
 
     /// What was learned of features standardised by `scaling`, in raw units.
@@ -113,17 +109,17 @@ impl TrainingSummary {
 }
 
 impl FeatureRanges {
-    fn learn(data: &Dataset, kept: &[usize]) -> Self {
-        let (Standardize { means, scales: deviations }, ranges) =
-            Standardize::learn_with_ranges(data.features(), data.weights());
+    /// Of `count` rows that count.
+    fn learn(data: &Dataset, count: usize) -> Self {
+        let (Standardize { means, scales: deviations }, ranges) = data.columns();
         let p = means.len();
         let mut stored = vec![0_usize; p];
         let (mut minima, mut maxima) = match ranges {
             Some(ranges) => (ranges.low, ranges.high),
             None => (vec![f64::INFINITY; p], vec![f64::NEG_INFINITY; p]),
         };
-        let sparse = kept.iter().filter(|_| matches!(data.features(), Matrix::Sparse(_)));
-        for &i in sparse {
+        let sparse = matches!(data.features(), Matrix::Sparse(_));
+        for i in kept_rows(data).filter(|_| sparse) {
             for (j, v) in data.features().row(i).entries().filter(|(_, v)| !v.is_nan()) {
                 (minima[j], maxima[j]) = (minima[j].min(v), maxima[j].max(v));
                 stored[j] += 1;
@@ -131,7 +127,7 @@ impl FeatureRanges {
         }
         for j in 0..p {
             // Sparse rows do not store zeros; a feature that was never measured stands at its mean.
-            if matches!(data.features(), Matrix::Sparse(_)) && stored[j] < kept.len() {
+            if sparse && stored[j] < count {
                 (minima[j], maxima[j]) = (minima[j].min(0.0), maxima[j].max(0.0));
             } else if minima[j] > maxima[j] {
                 (minima[j], maxima[j]) = (means[j], means[j]);
@@ -144,6 +140,11 @@ impl FeatureRanges {
     pub fn standard(&self, row: &[f64]) -> Vec<f64> {
         standard_cells(row, &self.means, &self.deviations).collect()
     }
+}
+
+/// Rows that count.
+pub(super) fn kept_rows(data: &Dataset) -> impl Iterator<Item = usize> + '_ {
+    (0..data.len()).filter(|&i| data.weights().is_none_or(|w| w[i] > 0.0))
 }
 
 /// A row in standard units; a missing cell is at its mean.

@@ -106,14 +106,18 @@ impl Extent {
 
 impl ColumnUnits {
     /// Units in which every column is of order one, by half the range of a column that is centred and by the largest entry
-    /// of others. Dense columns are centred at their mean where that is wanted. A constant column that is centred
-    /// is left out: a free intercept says what it says.
+    /// of others. Dense columns are centred at their mean where that is wanted. A constant column is left out then, of sparse
+    /// rows too: a free intercept says what it says.
     ///
     /// `shares` add up to 1, one for each row.
     pub fn of(x: &Matrix, shares: &[f64], centred: bool) -> Self {
         let p = x.ncols();
         let Matrix::Dense(dense) = x else {
-            let factors = largest_entries(x).into_iter().map(factor).collect();
+            let mut sizes = largest_entries(x);
+            if centred {
+                x.constant_columns().into_iter().for_each(|(j, _)| sizes[j] = 0.0);
+            }
+            let factors = sizes.into_iter().map(factor).collect();
             return Self { factors, means: vec![0.0; p] };
         };
         let blocks = (0..dense.nrows().div_ceil(ROWS_PER_SUM)).into_par_iter();
@@ -182,7 +186,11 @@ pub struct RowSpace {
 impl RowSpace {
     /// By a QR factorisation of the transpose, `$O(n^2 p)$`: accurate whatever the singular values.
     pub fn new(rows: &Dense) -> Self {
-        let (basis, triangle) = thin_qr(&rows.transpose());
+        let (mut basis, triangle) = thin_qr(&rows.transpose());
+        // Reflections leave rounding where there is nothing.
+        for (j, _) in rows.constant_columns().into_iter().filter(|(_, value)| *value == 0.0) {
+            basis.row_mut(j).fill(0.0);
+        }
         Self { coordinates: triangle.transpose(), basis }
     }
 

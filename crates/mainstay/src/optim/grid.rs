@@ -74,6 +74,15 @@ impl Scores {
         control: &Control,
         judge: impl Fn(&Split) -> Result<Option<Vec<f64>>> + Sync,
     ) -> Result<Self> {
+        Self::from_splits(Self::on(splits, control, judge)?.into_iter().flatten().collect())
+    }
+
+    /// What `judge` says on every split, in parallel.
+    pub fn on(
+        splits: &[Split],
+        control: &Control,
+        judge: impl Fn(&Split) -> Result<Option<Vec<f64>>> + Sync,
+    ) -> Result<Vec<Option<Vec<f64>>>> {
         let done = AtomicU64::new(0);
         let one = |split: &Split| {
             control.check()?;
@@ -81,9 +90,7 @@ impl Scores {
             control.progress(1 + done.fetch_add(1, Ordering::Relaxed), splits.len() as u64);
             Ok(scores)
         };
-        let found: Vec<Option<Vec<f64>>> =
-            control.install(|| splits.par_iter().map(one).collect::<Result<_>>())?;
-        Self::from_splits(found.into_iter().flatten().collect())
+        control.install(|| splits.par_iter().map(one).collect())
     }
 
     /// From one row of scores per split.

@@ -11,7 +11,7 @@ use crate::folds::{Split, geometric_grid, stratified};
 use crate::linalg::vector;
 use crate::model::Output;
 use crate::optim::grid::usable_top;
-use crate::optim::{Budget, Candidates, Scores};
+use crate::optim::{Budget, Candidates, Search};
 
 /// Relative gap to which the fits along a path are solved: far below the noise of held-out losses.
 const PATH_TOL: f64 = 1e-5;
@@ -55,16 +55,27 @@ pub(super) fn choose(
     let paths: Vec<Path> = scalings.iter().map(path).collect();
     let seed = params.random_state.unwrap_or(0);
     let splits = stratified(data.labels(), params.n_folds, params.n_repeats, seed);
-    let scores = Scores::cross_validate(&splits, control, |split| {
-        let Some(fold) = Fold::new(params, data, split) else { return Ok(None) };
-        let losses: Vec<Vec<f64>> =
-            paths.par_iter().map(|path| fold.losses(path, control)).collect::<Result<_>>()?;
-        Ok(Some(losses.concat().into_iter().map(|loss| -loss).collect()))
-    })?;
     let rows: Vec<(f64, bool)> =
         paths.iter().flat_map(|path| path.alphas.iter().map(|a| (*a, path.normalize))).collect();
-    let best =
-        scores.best(|a, b| rows[a].0.total_cmp(&rows[b].0).then(rows[b].1.cmp(&rows[a].1)))?;
+    let judge = |split: &Split, wanted: &[usize]| {
+        let Some(fold) = Fold::new(params, data, split) else { return Ok(None) };
+        let part = |path: &Path| {
+            let own = wanted.iter().map(|&k| rows[k]).filter(|row| row.1 == path.normalize);
+            Path { normalize: path.normalize, alphas: own.map(|row| row.0).collect() }
+        };
+        let losses: Vec<Vec<f64>> = paths
+            .par_iter()
+            .map(|path| fold.losses(&part(path), control))
+            .collect::<Result<_>>()?;
+        Ok(Some(losses.concat().into_iter().map(|loss| -loss).collect()))
+    };
+    // Of two paths no strength is known: which of them is better is still to be seen.
+    let known = control.known("alpha").filter(|_| paths.len() == 1);
+    let strengths: Vec<f64> = rows.iter().map(|row| row.0).collect();
+    let (scores, best) =
+        Search::along(&strengths, known).run(&splits, control, judge, |scores| {
+            scores.best(|a, b| rows[a].0.total_cmp(&rows[b].0).then(rows[b].1.cmp(&rows[a].1)))
+        })?;
     let (alpha, normalize) = rows[best];
     let candidates = Candidates::new(rows.len())
         .with("alpha", rows.iter().map(|r| r.0).collect::<Vec<f64>>())

@@ -84,7 +84,7 @@ impl Estimator for RobustLogistic {
         let met = Met::new(&known, &shares, &model, &expected)?;
         let mut rows = Blurred::new(known.mean, &model, &expected)?;
         let centre =
-            if params.fit_intercept { rows.mean.tr_mul_vec(&shares) } else { vec![0.0; x.ncols()] };
+            if params.fit_intercept { rows.mean.means(&shares) } else { vec![0.0; x.ncols()] };
         rows.shift(&centre);
         let rates = params.wrong_labels.rates(data.n_classes())?;
         let labels = merged.data.labels();

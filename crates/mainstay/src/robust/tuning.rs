@@ -13,7 +13,7 @@ use crate::folds::{Split, geometric_grid, stratified};
 use crate::linalg::{Dense, vector};
 use crate::model::Output;
 use crate::optim::grid::usable_top;
-use crate::optim::{Budget, Candidates, Scores};
+use crate::optim::{Budget, Candidates, Scores, Search};
 
 /// The smallest strength of the grid as a part of the largest.
 const DEPTH: f64 = 1e-6;
@@ -34,24 +34,28 @@ pub(super) const REPEATS: usize = 3;
 /// `forward`) or corrected (`backward`).
 pub(super) fn choose(training: &Training<'_>, control: &Control) -> Result<(f64, Output)> {
     let grid = strengths(training.params, &training.rows.mean, training.shares);
-    let judge = |split: &Split| held_out(training, split, &grid, control);
+    let judge = |split: &Split, grid: &[f64]| held_out(training, split, grid, control);
     by_judge(training.params, training.labels, &grid, judge, control)
 }
 
-/// The strength that `judge` scores highest on the average of the folds, and the table of all.
+/// The strength that `judge` scores highest on the average of the folds, and the table of all. It is given strengths, largest first.
 pub(super) fn by_judge(
     params: &RobustLogisticParams,
     labels: &[usize],
     grid: &[f64],
-    judge: impl Fn(&Split) -> Result<Option<Vec<f64>>> + Sync,
+    judge: impl Fn(&Split, &[f64]) -> Result<Option<Vec<f64>>> + Sync,
     control: &Control,
 ) -> Result<(f64, Output)> {
     let seed = params.random_state.unwrap_or(0);
     let repeats = if params.wrong_labels.none() { 1 } else { REPEATS };
     let splits = stratified(labels, params.n_folds, repeats, seed);
-    let scores = Scores::cross_validate(&splits, control, judge)?;
+    let judge = |split: &Split, wanted: &[usize]| {
+        judge(split, &wanted.iter().map(|&k| grid[k]).collect::<Vec<f64>>())
+    };
+    let search = Search::along(grid, control.known("alpha"));
     // The grid falls: of equals the stronger penalty.
-    let best = scores.best(|a, b| b.cmp(&a))?;
+    let take = |scores: &Scores| scores.best(|a, b| b.cmp(&a));
+    let (scores, best) = search.run(&splits, control, judge, take)?;
     let table = scores.table(Candidates::new(grid.len()).with("alpha", grid.to_vec()));
     Ok((grid[best], table))
 }

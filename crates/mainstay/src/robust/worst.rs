@@ -234,7 +234,7 @@ impl Threats<'_> {
         let labels = data.labels();
         let positives: Range<usize> =
             if data.n_classes() == 2 { 1..2 } else { 0..data.n_classes() };
-        let judge = |split: &Split| {
+        let judge = |split: &Split, grid: &[f64]| {
             if !tuning::usable(split, labels, positives.clone()) {
                 return Ok(None);
             }

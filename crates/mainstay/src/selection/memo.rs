@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::model::{Estimator, Fitted};
+use crate::model::{Estimator, Fitted, Retuning};
 
 /// Fits that are remembered; beyond that all are forgotten.
 const REMEMBERED: usize = 64;
 
-/// Remembers what an estimator made of data sets: the same rows, labels and weights again get the same fit back.
+/// Remembers what an estimator made of data sets: the same rows, labels and weights again get the same fit back, if a search among
+/// candidates begins at the same one.
 ///
 /// The estimator must be a function of the data (as all of ours are). Data sets with uncertainties are fitted
 /// every time. Fits that fail or are interrupted are not remembered.
@@ -38,7 +39,7 @@ impl Estimator for Memo {
         if data.uncertainty().is_some() {
             return self.estimator.fit(data, control);
         }
-        let key = [fingerprint(data, 0), fingerprint(data, 1)];
+        let key = [fingerprint(data, control, 0), fingerprint(data, control, 1)];
         let found = self.known().get(&key).cloned();
         if let Some(fitted) = found {
             return Ok(fitted);
@@ -56,12 +57,17 @@ impl Estimator for Memo {
     fn settled(&self, fitted: &Fitted, rows: usize) -> Option<Box<dyn Estimator>> {
         self.estimator.settled(fitted, rows)
     }
+
+    fn retuning(&self, fitted: &Fitted) -> Retuning {
+        self.estimator.retuning(fitted)
+    }
 }
 
-/// A number that data sets which differ in a bit share by chance alone; `part` makes another one.
-fn fingerprint(data: &Dataset, part: u64) -> u64 {
+/// A number that data sets which differ in a bit, or in where a search begins, share by chance alone; `part` makes another one.
+fn fingerprint(data: &Dataset, control: &Control, part: u64) -> u64 {
     let mut hash = DefaultHasher::new();
     part.hash(&mut hash);
+    control.all_known().for_each(|(name, value)| (name, value.to_bits()).hash(&mut hash));
     (data.len(), data.n_features(), data.n_classes()).hash(&mut hash);
     data.labels().hash(&mut hash);
     for weight in data.weights().into_iter().flatten() {

@@ -79,6 +79,8 @@ pub(super) struct Reduced<'a> {
     basis: Option<Dense>,
     /// What was taken from every column; empty where nothing was.
     centre: Vec<f64>,
+    /// Columns without spread, which a free intercept makes useless.
+    constant: Vec<usize>,
 }
 
 /// Part of the largest eigenvalue of `$XX^\top$` below which others are rounding: squaring halves the digits.
@@ -89,7 +91,20 @@ const FAR: f64 = 2.0;
 impl<'a> Reduced<'a> {
     pub(super) fn new(x: &'a Matrix, intercept: bool) -> Result<Self> {
         let unit = unit_if_extreme(vector::norm_inf(x.values()));
-        let scaled = (unit != 1.0).then(|| x.scale_columns(&vec![1.0 / unit; x.ncols()]));
+        let constant: Vec<usize> = if intercept {
+            x.constant_columns().into_iter().map(|(j, _)| j).collect()
+        } else {
+            Vec::new()
+        };
+        let mut factors = vec![1.0 / unit; x.ncols()];
+        // Dense ones vanish around their mean.
+        let dropped = matches!(x, Matrix::Sparse(_)) && !constant.is_empty();
+        if dropped {
+            for &j in &constant {
+                factors[j] = 0.0;
+            }
+        }
+        let scaled = (unit != 1.0 || dropped).then(|| x.scale_columns(&factors));
         let rows = scaled.as_ref().unwrap_or(x);
         if x.ncols() > x.nrows() {
             let (centred, centre) = match rows {
@@ -97,7 +112,7 @@ impl<'a> Reduced<'a> {
                 _ => (None, Vec::new()),
             };
             let (features, basis) = in_row_space(centred.as_ref().unwrap_or(rows), intercept)?;
-            return Ok(Self { features, unit, x, basis: Some(basis), centre });
+            return Ok(Self { features, unit, x, basis: Some(basis), centre, constant });
         }
         let z = if intercept { rows.with_ones() } else { Some(rows.clone()) };
         let mut z =
@@ -111,7 +126,7 @@ impl<'a> Reduced<'a> {
             }
         }
         let features = Features { z, m: x.ncols(), intercept };
-        Ok(Self { features, unit, x, basis: None, centre })
+        Ok(Self { features, unit, x, basis: None, centre, constant })
     }
 
     /// The ridge of the reduced weights when that of the given ones is `ridge`.
@@ -127,6 +142,7 @@ impl<'a> Reduced<'a> {
                 None => part[..self.features.m].to_vec(),
                 Some(basis) => self.out_of_row_space(&basis.mul_vec(&part[..self.features.m])),
             };
+            self.constant.iter().for_each(|&j| w[j] = 0.0);
             let mut b =
                 Compensated::new(if self.features.intercept { part[self.features.m] } else { 0.0 });
             self.centre.iter().zip(&w).for_each(|(c, w)| b.add_product(-c, *w));
@@ -199,6 +215,8 @@ fn far_centre(z: &Dense, m: usize) -> Vec<f64> {
     let part = 1.0 / z.nrows().max(1) as f64;
     let mut mean = vec![0.0; z.ncols()];
     (0..z.nrows()).for_each(|i| vector::axpy(part, z.row(i), &mut mean));
+    // Nothing is left of a constant column then, not even rounding.
+    z.constant_columns().into_iter().for_each(|(j, value)| mean[j] = value);
     mean[m..].fill(0.0);
     let mut spread = vec![0.0; m];
     for i in 0..z.nrows() {

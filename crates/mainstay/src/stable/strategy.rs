@@ -24,6 +24,9 @@ const NEAR: f64 = 1e-2;
 const CLASSICAL: f64 = 1e-3;
 /// Relative gap to which a classical fit is solved at most.
 const CLASSICAL_FLOOR: f64 = 1e-9;
+/// Asked gap beyond which it is not: who asks for a rough answer does not compare its digits, and the steps to them are most
+/// of the work.
+const ROUGH: f64 = 1e-3;
 
 /// What is solved, and the answer to the problem before it on the path.
 #[derive(Debug, Clone, Copy)]
@@ -234,7 +237,8 @@ fn refine_classical(task: &Task<'_, '_>, found: &mut Found, budget: &mut Budget<
     let Task { problem, reduced, .. } = *task;
     let classical = problem.q() == 1 && problem.k >= problem.total();
     let (gap, tol) = (found.certificate().gap(), (CLASSICAL * budget.tol()).max(CLASSICAL_FLOOR));
-    if !classical || gap <= tol || gap > budget.tol() || budget.left() == 0 {
+    let open = gap > tol && gap <= budget.tol() && budget.left() > 0;
+    if !classical || budget.tol() > ROUGH || !open {
         return Ok(());
     }
     let (Some(iterate), Some(dual)) = (found.point().cloned(), found.proof().cloned()) else {

@@ -268,6 +268,8 @@ impl Plan {
     /// of methods and of the plan, whatever the number of threads. Under threats that only leave rows out a method
     /// tunes itself by cross-validation at the middle level; if it can ([`Estimator::settled`]) the fits at the other levels use
     /// that.
+    /// Under wrong labels and outliers a method may begin its search near what it chose for the rows as they are, or at the middle
+    /// level ([`Estimator::retuning`]).
     pub fn run(
         &self,
         data: &Dataset,

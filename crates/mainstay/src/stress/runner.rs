@@ -1,8 +1,9 @@
 //! One repeat, fit by fit: what is known already, what is too slow, what breaks.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use super::clock::Clock;
 use super::run::{Cell, Entrant, Plan, TOO_SLOW};
@@ -10,7 +11,7 @@ use super::scene::Scene;
 use super::{DamagedRows, Threat};
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::model::Estimator;
+use crate::model::{Estimator, Retuning};
 
 /// The fits of one method that share what it tunes.
 struct Job {
@@ -19,8 +20,17 @@ struct Job {
     threat: Option<Threat>,
 }
 
-/// A fit judged, and the estimator with what the fit chose by cross-validation.
-pub(super) type Done = (Vec<Cell>, Option<Box<dyn Estimator>>);
+/// What a fit chose by cross-validation.
+#[derive(Default)]
+pub(super) struct Chosen {
+    /// The estimator with that, where it can be fixed.
+    pub(super) settled: Option<Box<dyn Estimator>>,
+    /// How fits to similar rows are tuned.
+    pub(super) retuning: Retuning,
+}
+
+/// A fit judged, and what it chose; nothing is known of that where the fit failed.
+pub(super) type Done = (Vec<Cell>, Option<Chosen>);
 
 /// Who is told of the cells of every fit.
 type Told<'a> = &'a (dyn Fn(&[Cell]) + Sync);
@@ -33,6 +43,8 @@ pub(super) struct Runner<'a> {
     repeat: usize,
     known: Vec<&'a Cell>,
     clocks: Vec<Clock>,
+    /// Of every entrant the fit to the rows as they are, once somebody needs it.
+    clean: Vec<OnceLock<Result<Done>>>,
     control: &'a Control,
     inner: Control,
     done: Told<'a>,
@@ -49,7 +61,8 @@ impl<'a> Runner<'a> {
         let inner = control.without_progress().with_threads(0);
         let clocks = entrants.iter().map(|_| Clock::new(plan.seconds_each)).collect();
         let known = known.iter().filter(|c| c.repeat == repeat).collect();
-        Self { plan, scene, entrants, repeat, known, clocks, control, inner, done }
+        let clean = entrants.iter().map(|_| OnceLock::new()).collect();
+        Self { plan, scene, entrants, repeat, known, clocks, clean, control, inner, done }
     }
 
     /// All cells, in order of methods and of the plan, whatever the number of threads.
@@ -57,17 +70,28 @@ impl<'a> Runner<'a> {
         let trials = self.plan.trials.iter().filter(|t| t.threat.part() == DamagedRows::Training);
         let threats: Vec<Option<Threat>> =
             std::iter::once(None).chain(trials.map(|t| Some(t.threat))).collect();
-        let jobs: Vec<Job> = (0..self.entrants.len())
-            .flat_map(|entrant| threats.iter().map(move |&threat| Job { entrant, threat }))
+        // The fits to the rows as they are come first: those to damaged rows begin where these ended.
+        let jobs: Vec<Job> = threats
+            .iter()
+            .flat_map(|&threat| {
+                (0..self.entrants.len()).map(move |entrant| Job { entrant, threat })
+            })
             .collect();
-        Ok(on_threads(self.control.n_threads(), &jobs, |job| self.job(job))?.concat())
+        let found = on_threads(self.control.n_threads(), &jobs, |job| self.job(job))?;
+        let of = |entrant: usize| found.iter().skip(entrant).step_by(self.entrants.len());
+        Ok((0..self.entrants.len()).flat_map(of).flatten().cloned().collect())
     }
 
     fn job(&self, job: &Job) -> Result<Vec<Cell>> {
-        let own = self.entrants[job.entrant].estimator.as_ref();
-        let Some(threat) = job.threat else { return Ok(self.fit(job, own, None)?.0) };
-        let levels = self.levels(threat);
         let name = &self.entrants[job.entrant].name;
+        let Some(threat) = job.threat else {
+            if let Some(cells) = self.stored(&self.plan.blanks(name, None, self.repeat)) {
+                return Ok(cells);
+            }
+            let done = self.clean(job.entrant).as_ref();
+            return done.map(|done| done.0.clone()).map_err(Error::clone);
+        };
+        let levels = self.levels(threat);
         let blanks: Vec<Cell> = levels
             .iter()
             .flat_map(|&level| self.plan.blanks(name, Some((threat, level)), self.repeat))
@@ -75,21 +99,46 @@ impl<'a> Runner<'a> {
         if let Some(cells) = self.stored(&blanks) {
             return Ok(cells);
         }
-        // Where rows are left out and nothing else happens to them, a method tunes itself at the middle level and the other
-        // levels use what it chose. Wrong labels and outliers ask for another choice at every level.
-        let middle = levels.len() / 2;
-        let (first, settled) = self.fit(job, own, Some((threat, levels[middle])))?;
-        let settled = settled.filter(|_| threat.only_leaves_out());
-        let mut cells = Vec::with_capacity(blanks.len());
+        self.tuned_together(job.entrant, threat)
+    }
+
+    /// The fits at all levels of a threat to the training rows.
+    ///
+    /// Where rows are left out and nothing else happens to them, a method tunes itself at the middle level and the other
+    /// levels use what it chose. Wrong labels and outliers ask for another choice at every level: methods that say so look for
+    /// it near that of the middle one, and there near that for the rows as they are.
+    fn tuned_together(&self, entrant: usize, threat: Threat) -> Result<Vec<Cell>> {
+        let own = self.entrants[entrant].estimator.as_ref();
+        let levels = self.levels(threat);
+        let kept = threat.only_leaves_out();
+        let known = if kept {
+            None
+        } else {
+            self.clean(entrant).as_ref().map_err(Error::clone)?.1.as_ref()
+        };
+        let clean = known.map_or_else(BTreeMap::new, |chosen| begin(&chosen.retuning));
+        let (middle, at) = (levels.len() / 2, |level: f64| Some((threat, level)));
+        let several = levels.len() > 1;
+        let (first, chosen) = self.fit(entrant, (own, clean), at(levels[middle]), several)?;
+        let Chosen { settled, retuning } = chosen.unwrap_or_default();
+        let settled = settled.filter(|_| kept);
+        let estimator = settled.as_deref().unwrap_or(own);
+        let mut cells = Vec::with_capacity(levels.len());
         for (k, &level) in levels.iter().enumerate() {
             if k == middle {
                 cells.extend_from_slice(&first);
             } else {
-                let estimator = settled.as_deref().unwrap_or(own);
-                cells.extend(self.fit(job, estimator, Some((threat, level)))?.0);
+                let near = (estimator, begin(&retuning));
+                cells.extend(self.fit(entrant, near, at(level), false)?.0);
             }
         }
         Ok(cells)
+    }
+
+    /// The fit to the rows as they are, done once for all who ask.
+    fn clean(&self, entrant: usize) -> &Result<Done> {
+        let own = self.entrants[entrant].estimator.as_ref();
+        self.clean[entrant].get_or_init(|| self.fit(entrant, (own, BTreeMap::new()), None, true))
     }
 
     fn levels(&self, threat: Threat) -> &[f64] {
@@ -111,13 +160,13 @@ impl<'a> Runner<'a> {
     /// One fit and its cells: known ones, where the fit is not needed for what it would choose.
     fn fit(
         &self,
-        job: &Job,
-        estimator: &dyn Estimator,
+        entrant: usize,
+        (estimator, near): (&dyn Estimator, BTreeMap<String, f64>),
         damage: Option<(Threat, f64)>,
+        chooses: bool,
     ) -> Result<Done> {
-        let blanks = self.plan.blanks(&self.entrants[job.entrant].name, damage, self.repeat);
+        let blanks = self.plan.blanks(&self.entrants[entrant].name, damage, self.repeat);
         let stored = self.stored(&blanks);
-        let chooses = damage.is_some_and(|(t, level)| self.is_middle(t, level));
         if let Some(cells) = stored.as_ref().filter(|_| !chooses) {
             return Ok((cells.clone(), None));
         }
@@ -126,10 +175,10 @@ impl<'a> Runner<'a> {
             let cells = || self.scene.cells(estimator, damage, blanks.clone(), limited);
             catch_unwind(AssertUnwindSafe(cells))
         };
-        let Some(found) = self.clocks[job.entrant].time(&self.inner, work) else {
+        let Some(found) = self.clocks[entrant].time(&self.inner.near(near), work) else {
             return Ok((fail(&blanks, TOO_SLOW), None));
         };
-        let (cells, settled) = match found {
+        let (cells, chosen) = match found {
             Ok(Err(Error::Interrupted)) => {
                 self.control.check()?;
                 return Ok((fail(&blanks, TOO_SLOW), None));
@@ -141,15 +190,18 @@ impl<'a> Runner<'a> {
             }
         };
         if let Some(known) = stored {
-            return Ok((known, settled));
+            return Ok((known, chosen));
         }
         (self.done)(&cells);
-        Ok((cells, settled))
+        Ok((cells, chosen))
     }
+}
 
-    fn is_middle(&self, threat: Threat, level: f64) -> bool {
-        let levels = self.levels(threat);
-        threat.only_leaves_out() && levels.len() > 1 && levels[levels.len() / 2] == level
+/// Where a search begins.
+fn begin(retuning: &Retuning) -> BTreeMap<String, f64> {
+    match retuning {
+        Retuning::Near(known) => known.clone(),
+        Retuning::Anew => BTreeMap::new(),
     }
 }
 
@@ -184,4 +236,91 @@ fn on_threads<J: Sync, T: Send>(
         place.into_inner().ok().flatten().unwrap_or(Err(Error::Interrupted))
     };
     results.into_iter().map(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::linalg::Dense;
+    use crate::model::{Fitted, Linear, Link, Model, Output};
+    use crate::stress::Trial;
+
+    /// Begins at what is known, or at 1, and chooses twice that: what it was told shows in its weights.
+    struct Doubles;
+
+    impl Estimator for Doubles {
+        fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+            let chosen = 2.0 * control.known("a").unwrap_or(1.0);
+            let coef = vec![vec![chosen; data.n_features()]];
+            let linear = Linear { coef, intercept: vec![0.1 * chosen], link: Link::Logistic };
+            Ok(Fitted::new(Model::Linear(linear), 1).with("a", chosen))
+        }
+
+        fn retuning(&self, fitted: &Fitted) -> Retuning {
+            match fitted.outputs.get("a") {
+                Some(Output::Number(a)) => Retuning::Near(BTreeMap::from([("a".to_owned(), *a)])),
+                _ => Retuning::Anew,
+            }
+        }
+    }
+
+    fn plan() -> Plan {
+        let trials =
+            [Threat::LabelNoise, Threat::FewSamples, Threat::MissingFeatures].map(Trial::usual);
+        Plan { trials: trials.to_vec(), ..Plan::usual(3) }
+    }
+
+    fn data() -> Dataset {
+        let x = Dense::from_fn(60, 2, |i, j| ((i * (5 + 2 * j) + j) % 11) as f64 / 5.0 - 1.0);
+        let labels = (0..60).map(|i| usize::from((i * 5) % 11 > 4)).collect();
+        Dataset::new(x.into(), labels, 2).unwrap()
+    }
+
+    fn run(known: &[Cell], threads: usize) -> (Vec<Cell>, Vec<Cell>) {
+        let entrants = ["one", "other"]
+            .map(|name| Entrant { name: name.into(), estimator: Box::new(Doubles) });
+        let told = Mutex::new(Vec::new());
+        let done = |cells: &[Cell]| told.lock().unwrap().extend_from_slice(cells);
+        let control = Control::new().with_threads(threads);
+        let cells = plan().run(&data(), &entrants, 0, known, &control, &done).unwrap();
+        (cells, told.into_inner().unwrap())
+    }
+
+    /// The rows as they are from nowhere, the middle level from there, the others from the middle one: the log loss, which
+    /// depends on the size of the weights, tells apart 2, 4 and 8.
+    #[test]
+    fn searches_begin_where_similar_rows_ended() {
+        let (cells, _) = run(&[], 1);
+        let of = |threat: &str| -> Vec<Option<f64>> {
+            cells
+                .iter()
+                .filter(|c| c.method == "one" && c.threat == threat)
+                .map(|c| c.log_loss)
+                .collect()
+        };
+        let noise = of("label_noise");
+        // The weights do not depend on the labels, so that equal starts give equal losses.
+        assert_eq!(noise[0], noise[2]);
+        assert!(noise[1] != noise[0] && noise[1] != of("clean")[0]);
+    }
+
+    #[test]
+    fn cells_of_an_interrupted_run_change_nothing() {
+        let (all, _) = run(&[], 1);
+        assert_eq!(run(&[], 2).0, all);
+        for missing in &all {
+            // One fit serves the rows as they are and all damage to rows to be judged.
+            let fit = |c: &Cell| match c.threat.as_str() {
+                "clean" | "missing_features" => None,
+                threat => Some((threat.to_owned(), c.level.to_bits())),
+            };
+            let same = |c: &Cell| fit(c) == fit(missing);
+            let known: Vec<Cell> =
+                all.iter().filter(|c| c.method != missing.method || !same(c)).cloned().collect();
+            let (again, told) = run(&known, 2);
+            assert_eq!(again, all, "{missing:?}");
+            assert!(!told.is_empty() && told.iter().all(|c| !known.contains(c)), "{missing:?}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::judgement;
 use super::run::{Cell, Plan, seed_of};
-use super::runner::Done;
+use super::runner::{Chosen, Done};
 use super::test_damage::{adversarial_deletion, corrupted_features, measurement_error};
 use super::training::{few_samples, label_noise, outliers, unlucky_split};
 use super::{DamagedRows, OutlierKind, Threat, missing_features, spoiled};
@@ -41,7 +41,7 @@ impl Scene {
         })
     }
 
-    /// The cells of a fit, and the estimator with what the fit chose.
+    /// The cells of a fit, and what it chose.
     pub(super) fn cells(
         &self,
         estimator: &dyn Estimator,
@@ -50,7 +50,7 @@ impl Scene {
         control: &Control,
     ) -> Result<Done> {
         let (x, labels) = self.training_rows(damage)?;
-        let (fit, settled) = Fit::new(x, &labels, self, estimator, control)?;
+        let (fit, chosen) = Fit::new(x, &labels, self, estimator, control)?;
         for cell in &mut blanks {
             control.check()?;
             let threat = Threat::find(&cell.threat).ok().filter(|t| t.part() == DamagedRows::Test);
@@ -64,7 +64,7 @@ impl Scene {
                 Err(error) => cell.problem = Some(error.to_string()),
             }
         }
-        Ok((blanks, settled))
+        Ok((blanks, Some(chosen)))
     }
 
     fn training_rows(&self, damage: Option<(Threat, f64)>) -> Result<(Dense, Vec<usize>)> {
@@ -102,7 +102,7 @@ impl<'a> Fit<'a> {
         scene: &'a Scene,
         estimator: &dyn Estimator,
         control: &Control,
-    ) -> Result<(Self, Option<Box<dyn Estimator>>)> {
+    ) -> Result<(Self, Chosen)> {
         let present: Vec<usize> = (0..scene.n_classes).filter(|k| labels.contains(k)).collect();
         if present.len() < 2 {
             let text = "the training rows are all of one class (of the split, or after the damage)";
@@ -115,8 +115,9 @@ impl<'a> Fit<'a> {
         let data = Dataset::new(scaling.apply(&x).into(), codes, present.len())?;
         let fitted = estimator.fit(&data, control)?;
         let settled = estimator.settled(&fitted, data.len());
+        let chosen = Chosen { settled, retuning: estimator.retuning(&fitted) };
         let test = scaling.apply(&Matrix::Dense(scene.test.clone()));
-        Ok((Self { scene, model: fitted.model, present, test }, settled))
+        Ok((Self { scene, model: fitted.model, present, test }, chosen))
     }
 
     fn damaged(&self, threat: Threat, level: f64) -> Result<Dense> {

@@ -240,7 +240,7 @@ impl RowSums {
             }
         }
         if !few {
-            self.minus.push(|out| out.extend_from_slice(&self.u));
+            self.minus.next_row().copy_from_slice(&self.u);
             for &j in feature {
                 self.u[j] = 0.0;
             }
@@ -257,7 +257,7 @@ impl RowSums {
             self.q[j] -= part.twist[i] * e[j];
             self.own[j] += weight * axis * axis;
         }
-        self.minus.push(|out| out.extend(e.iter().map(|e| root * e)));
+        self.minus.next_row().iter_mut().zip(e).for_each(|(out, e)| *out = root * e);
     }
 }
 
@@ -282,16 +282,12 @@ fn matrix(
             sums.add_cone(part, axes.of(i), i);
         }
         let root = stiff.sqrt().recip();
-        plus.push(|out| {
-            out.extend(sums.q.iter().map(|q| root * q));
-            out.push(root * rows.problem.y[i]);
-            if rows.reach_at().is_some() {
-                out.push(-root);
-            }
-            if rows.top() {
-                out.push(root * losses[i].d * losses[i].slope / losses[i].h);
-            }
-        });
+        let (row, rest) = plus.next_row().split_at_mut(sums.q.len());
+        row.iter_mut().zip(&sums.q).for_each(|(out, q)| *out = root * q);
+        let reach = rows.reach_at().map(|_| -root);
+        let top = rows.top().then(|| root * losses[i].d * losses[i].slope / losses[i].h);
+        let others = [Some(root * rows.problem.y[i]), reach, top];
+        rest.iter_mut().zip(others.into_iter().flatten()).for_each(|(out, v)| *out = v);
     }
     let RowSums { own, minus, few, .. } = sums;
     let (mut sum, minus) = (plus.finish(), minus.finish());
