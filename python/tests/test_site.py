@@ -3,6 +3,7 @@
 ``cargo xtask docs`` builds it; ``MAINSTAY_SITE`` names another place.
 """
 
+import html
 import os
 import re
 import shutil
@@ -204,3 +205,62 @@ def test_the_map_of_methods_can_be_clicked(browser):
     assert len(targets) >= 8
     links = re.findall(r'href="([^"]+)"', (ROOT / "docs" / "generated" / "which.svg").read_text())
     assert all((SITE / link).exists() for link in links)
+
+
+RUST = SITE / "rust"
+needs_rust = pytest.mark.skipif(
+    not (RUST / "mainstay" / "index.html").exists(), reason="the site has no Rust reference"
+)
+
+
+@pytest.fixture(scope="module")
+def rust_pages():
+    """The pages of the Rust reference as rustdoc wrote them; listings of sources are left out."""
+    paths = [p for p in RUST.glob("mainstay*/**/*.html") if "src" not in p.relative_to(RUST).parts]
+    return {str(p.relative_to(RUST)): p.read_text(encoding="utf-8") for p in paths}
+
+
+def formulas(page):
+    """The formulas of a Rust page, as CONTRIBUTING.md has them, and its text without them."""
+    blocks = r'<pre class="language-math"><code>(.*?)</code></pre>'
+    found = [(html.unescape(tex), True) for tex in re.findall(blocks, page, re.DOTALL)]
+    inline = re.findall(r"<code>\$([^$]*)\$</code>", page)
+    found += [(html.unescape(tex), False) for tex in inline]
+    text = re.sub(r"<(pre|script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    return found, re.sub(r"<code>\$[^$]*\$</code>|<[^>]*>", "", text)
+
+
+@needs_rust
+def test_every_formula_of_the_rust_pages_is_code(rust_pages):
+    assert len(rust_pages) > 500
+    found = {name: formulas(page) for name, page in rust_pages.items()}
+    assert sum(len(tex) for tex, _ in found.values()) > 300
+    assert [name for name, (_, text) in found.items() if "$" in text] == []
+
+
+@needs_rust
+def test_every_formula_of_the_rust_pages_is_rendered(browser, rust_pages):
+    """One page is opened; KaTeX, which it has loaded, then reads the formulas of all pages."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    name = "mainstay/missing/struct.RobustHinge.html"
+    failed, said = open_page(browser, f"rust/{name}")
+    assert (failed, said) == ([], [])
+    here, _ = formulas(rust_pages[name])
+    count = "return document.querySelectorAll('{}').length"
+    WebDriverWait(browser, 20).until(
+        lambda window: window.execute_script(count.format(".katex")) >= len(here)
+    )
+    assert browser.execute_script(count.format(".katex-display")) == sum(block for _, block in here)
+    assert browser.execute_script(count.format(".katex-error")) == 0
+    code = "return [...document.querySelectorAll('code')].map(code => code.textContent)"
+    assert [text for text in browser.execute_script(code) if "$" in text] == []
+    everything = sorted({formula for page in rust_pages.values() for formula in formulas(page)[0]})
+    errors = browser.execute_script(
+        """return arguments[0].flatMap(([tex, displayMode]) => {
+            try { katex.renderToString(tex, { displayMode, strict: "error" }); return []; }
+            catch (error) { return [`${tex}: ${error.message}`]; }
+        })""",
+        everything,
+    )
+    assert errors == []

@@ -1,7 +1,7 @@
 //! The documentation site: `target/docs/site/index.html`.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, thread};
 
 use crate::release::node_modules;
 use crate::{Outcome, root, run, venv};
@@ -26,7 +26,11 @@ pub(crate) fn docs(args: &[&str]) -> Outcome {
         figures()?;
     }
     build(&modules, fast)?;
-    if fast { Ok(()) } else { rustdoc(&modules) }
+    if fast {
+        return Ok(());
+    }
+    rustdoc()?;
+    add_rustdoc(&modules)
 }
 
 /// Draws the figures of the guide again. They stand in the repository, where the Markdown shows them; the same package
@@ -43,14 +47,18 @@ fn figures() -> Outcome {
     programs.iter().try_for_each(|path| run(&python, &[&path.to_string_lossy()]))
 }
 
-/// The reference of the Rust crates into the site's folder `rust`, with formulas and without a network.
-fn rustdoc(modules: &str) -> Outcome {
-    let header = root().join("docs/_tools/rustdoc-header.html");
-    let header = header.to_string_lossy();
-    for name in ["mainstay", "mainstay-io", "mainstay-report", "mainstay-verify"] {
-        let flags = ["--", "--html-in-header", &header];
-        run("cargo", &[&["rustdoc", "--package", name, "--lib"], &flags[..]].concat())?;
-    }
+/// The reference of the Rust crates. The lints in `Cargo.toml` make a link that leads nowhere an error.
+fn rustdoc() -> Outcome {
+    let header = "build.rustdocflags=['--html-in-header', 'docs/_tools/rustdoc-header.html']";
+    let crates = ["mainstay", "mainstay-io", "mainstay-report", "mainstay-verify"];
+    let packages = crates.iter().flat_map(|name| ["--package", name]);
+    let mut args = vec!["doc", "--no-deps", "--lib", "--config", header];
+    args.extend(packages);
+    run("cargo", &args)
+}
+
+/// That reference into the site's folder `rust`, with what renders its formulas without a network.
+fn add_rustdoc(modules: &str) -> Outcome {
     let (made, site) = (root().join("target/doc"), root().join("target/docs/site/rust"));
     copy(&made, &site)?;
     copy(&Path::new(modules).join("katex/dist"), &site.join("katex"))
@@ -72,12 +80,17 @@ fn copy(from: &Path, to: &Path) -> Outcome {
     Ok(())
 }
 
-/// The site without executing the gallery, from the package that is installed already; skipped without npm.
+/// The site without executing the gallery, from the package that is installed already, and the Rust reference; the latter
+/// alone without npm. Sphinx keeps one core busy, so that the reference, made meanwhile, takes no time of its own.
 pub(crate) fn fast() -> Outcome {
-    match node_modules(&[KATEX])? {
-        Some(modules) => build(&modules, true),
-        None => Ok(()),
-    }
+    let modules = node_modules(&[KATEX])?;
+    thread::scope(|scope| {
+        let reference = scope.spawn(rustdoc);
+        let site = modules.as_deref().map_or(Ok(()), |modules| build(modules, true));
+        reference.join().map_err(|_| "cargo doc could not be run")??;
+        site
+    })?;
+    modules.map_or(Ok(()), |modules| add_rustdoc(&modules))
 }
 
 /// All pages are written anew (`-a`), since each holds the navigation of the others. Every warning is an error: a broken reference, a formula that does not parse, a page of the API without text.

@@ -13,7 +13,7 @@ use std::time::Instant;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   ci       every check, Rust and Python, in this order: rust, packages, wheel, workflows,
-           docs --fast, python
+           docs --fast with the Rust reference, python
   rust     format, lints, Rust tests, doc tests
   wheel    build the Python package and install it into .venv
   python   lint and test the installed Python package

@@ -46,7 +46,7 @@ pub(crate) fn column(rows: &[Vec<f64>], k: usize) -> Vec<f64> {
 
 /// Distribution function of the standard normal.
 ///
-/// Within 6 of the centre by its power series $\tfrac12 + \varphi(x)\sum_k x^{2k+1}/(2k+1)!!$, beyond by the first
+/// Within 6 of the centre by its power series `$\tfrac12 + \varphi(x)\sum_k x^{2k+1}/(2k+1)!!$`, beyond by the first
 /// terms of the tail: absolute error below 1e-12.
 pub(crate) fn normal_cdf(x: f64) -> f64 {
     let density = (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt();

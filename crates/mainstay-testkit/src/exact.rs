@@ -32,7 +32,7 @@ impl Double {
     }
 }
 
-/// $w^\top x + b$.
+/// `$w^\top x + b$`.
 pub fn score(w: &[f64], b: f64, x: &[f64]) -> f64 {
     w.iter().zip(x).fold(Double::default().plus(b), |sum, (w, x)| sum.plus_product(*w, *x)).value()
 }

@@ -1,11 +1,15 @@
 //! The SVM whose rows are ellipsoids of one shape.
 //!
-//! $$\min_{w,b}\ \tfrac12\|w\|^2 + \sum_i c_i \max(0, 1 + \sqrt{w^\top P w} - y_i(w^\top x_i + b))$$
+//! ```math
+//! \min_{w,b}\ \tfrac12\|w\|^2 + \sum_i c_i \max(0, 1 + \sqrt{w^\top P w} - y_i(w^\top x_i + b))
+//! ```
 //!
-//! For $0 \le \beta_i \le c_i$ with $\sum \beta_i y_i = 0$ and any $d$ in the ellipsoid, $\sqrt{w^\top P w} \ge w^\top d$ gives
-//! $$\sum_i \beta_i - \tfrac12\Big\|\sum_i \beta_i y_i x_i - R\,d\Big\|^2, \qquad R = \sum_i \beta_i.$$
-//! Every $d = t\,Pv/\sqrt{v^\top P v}$ with $0 \le t \le 1$ is in the ellipsoid. The directions $v$ that are tried: the weights,
-//! and what the sum becomes once $d$ is subtracted, a few times; the best bound counts.
+//! For `$0 \le \beta_i \le c_i$` with `$\sum \beta_i y_i = 0$` and any `$d$` in the ellipsoid, `$\sqrt{w^\top P w} \ge w^\top d$` gives
+//! ```math
+//! \sum_i \beta_i - \tfrac12\Big\|\sum_i \beta_i y_i x_i - R\,d\Big\|^2, \qquad R = \sum_i \beta_i.
+//! ```
+//! Every `$d = t\,Pv/\sqrt{v^\top P v}$` with `$0 \le t \le 1$` is in the ellipsoid. The directions `$v$` that are tried: the weights,
+//! and what the sum becomes once `$d$` is subtracted, a few times; the best bound counts.
 
 use crate::interval::{Interval, Sum, sum};
 use crate::rows::{Rows, balance};
@@ -13,7 +17,7 @@ use crate::rows::{Rows, balance};
 /// Directions tried.
 const TRIES: usize = 40;
 
-/// $P$.
+/// `$P$`.
 #[derive(Debug)]
 pub(crate) enum Shape {
     /// Of a ball, by its radius.
@@ -29,13 +33,13 @@ pub(crate) enum Shape {
 pub(crate) struct Ellipsoid<'a> {
     pub rows: Rows<'a>,
     pub y: Vec<f64>,
-    /// $c_i$.
+    /// `$c_i$`.
     pub caps: Vec<f64>,
     pub shape: Shape,
 }
 
 impl Shape {
-    /// $Pv$.
+    /// `$Pv$`.
     fn image(&self, v: &[f64]) -> Vec<Interval> {
         let square = |r: f64| Interval::point(r) * Interval::point(r);
         match self {
@@ -50,7 +54,7 @@ impl Shape {
         }
     }
 
-    /// $\sqrt{v^\top P v}$.
+    /// `$\sqrt{v^\top P v}$`.
     fn support(&self, v: &[f64]) -> Interval {
         let length =
             |sizes: &mut dyn Iterator<Item = Interval>| sum(sizes.map(Interval::square)).sqrt();

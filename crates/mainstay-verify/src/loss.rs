@@ -54,7 +54,7 @@ impl Loss {
         }
     }
 
-    /// $-u\varphi^*(-\beta/u)$: what a multiplier $\beta$ of a row of weight $u$ adds to the bound.
+    /// `$-u\varphi^*(-\beta/u)$`: what a multiplier `$\beta$` of a row of weight `$u$` adds to the bound.
     pub(crate) fn gain(self, weight: Interval, multiplier: Interval) -> Interval {
         if multiplier == Interval::point(0.0) {
             return multiplier;

@@ -1,13 +1,17 @@
 //! Problems whose losses depend on margins: penalised and stable classifiers of two classes, and the stable SVM of more.
 //!
-//! $$\min_{W,b}\ \sum_{jt} \lambda_1|u_t w_{jt}| + \tfrac{\lambda_2}{2}(u_t w_{jt})^2
-//!   + s \max_{0 \le a \le c,\ \sum a \le k} \sum_i a_i \sum_j \varphi(y_{ij} (x_i^\top w_j + b_j))$$
+//! ```math
+//! \min_{W,b}\ \sum_{jt} \lambda_1|u_t w_{jt}| + \tfrac{\lambda_2}{2}(u_t w_{jt})^2
+//!   + s \max_{0 \le a \le c,\ \sum a \le k} \sum_i a_i \sum_j \varphi(y_{ij} (x_i^\top w_j + b_j))
+//! ```
 //!
-//! Without `k` every row counts in full. For any $a$ in that set and $0 \le \beta_{ij} \le a_i\,\max|\varphi'|$, with $\sum_i
-//! \beta_{ij} y_{ij} = 0$ where there is an intercept, Fenchel's inequality and the minimum over $W$ bound the optimum by
-//! $$s \sum_{ij} -a_i \varphi^*(-\beta_{ij}/a_i) - \sum_{jt} \frac{(s|r_{jt}|/u_t - \lambda_1)_+^2}{2\lambda_2},
-//!   \qquad r_j = \sum_i \beta_{ij} y_{ij} x_i,$$
-//! where $\lambda_2 = 0$ asks for $s|r| \le \lambda_1 u$.
+//! Without `k` every row counts in full. For any `$a$` in that set and `$0 \le \beta_{ij} \le a_i\,\max|\varphi'|$`, with `$\sum_i
+//! \beta_{ij} y_{ij} = 0$` where there is an intercept, Fenchel's inequality and the minimum over `$W$` bound the optimum by
+//! ```math
+//! s \sum_{ij} -a_i \varphi^*(-\beta_{ij}/a_i) - \sum_{jt} \frac{(s|r_{jt}|/u_t - \lambda_1)_+^2}{2\lambda_2},
+//!   \qquad r_j = \sum_i \beta_{ij} y_{ij} x_i,
+//! ```
+//! where `$\lambda_2 = 0$` asks for `$s|r| \le \lambda_1 u$`.
 
 use crate::interval::{Interval, Sum, sum};
 use crate::loss::Loss;
@@ -29,7 +33,7 @@ pub(crate) struct Margins<'a> {
     pub fit_intercept: bool,
 }
 
-/// $\lambda_1$, $\lambda_2$ and $u$.
+/// `$\lambda_1$`, `$\lambda_2$` and `$u$`.
 #[derive(Debug)]
 pub(crate) struct Penalty {
     pub l1: Interval,
@@ -38,7 +42,7 @@ pub(crate) struct Penalty {
 }
 
 impl Penalty {
-    /// $\rho\|w\|^2$.
+    /// `$\rho\|w\|^2$`.
     pub(crate) fn ridge(rho: f64, columns: usize) -> Self {
         let l2 = Interval::point(2.0) * Interval::point(rho);
         Self { l1: Interval::point(0.0), l2, units: vec![1.0; columns] }
@@ -64,7 +68,7 @@ impl Penalty {
         Interval::point(if most > 0.0 { f64::INFINITY } else { 0.0 })
     }
 
-    /// The largest factor at most 1 for which no sum exceeds $\lambda_1$.
+    /// The largest factor at most 1 for which no sum exceeds `$\lambda_1$`.
     fn allowed(&self, r: &[Interval], scale: Interval) -> f64 {
         let size = |(r, u): (&Interval, &f64)| (scale * r.abs() / Interval::point(*u)).high;
         let largest = r.iter().zip(&self.units).map(size).fold(0.0, f64::max);
@@ -75,7 +79,7 @@ impl Penalty {
 
 /// Multipliers of one hyperplane, balanced.
 struct Column {
-    /// $\beta_i$; 0 at the pivot.
+    /// `$\beta_i$`; 0 at the pivot.
     beta: Vec<f64>,
     pivot: Option<Pivot>,
     r: Vec<Interval>,

@@ -1,12 +1,16 @@
 //! The classifier whose features an adversary deletes: problem (4) of Dekel and Shamir (2008).
 //!
-//! $$\min_{\|w\|_\infty \le C,\ b}\ \frac{1}{\gamma\sum\omega}\sum_i \omega_i \Big[\max_\tau \sum_j \tau_j\big(\tfrac{\gamma v_j}{P} -
-//!   y_i w_j x_{ij}\big) - y_i b\Big]_+, \qquad 0 \le \tau \le 1,\ \sum_j v_j\tau_j \ge P.$$
+//! ```math
+//! \min_{\|w\|_\infty \le C,\ b}\ \frac{1}{\gamma\sum\omega}\sum_i \omega_i \Big[\max_\tau \sum_j \tau_j\big(\tfrac{\gamma v_j}{P} -
+//!   y_i w_j x_{ij}\big) - y_i b\Big]_+, \qquad 0 \le \tau \le 1,\ \sum_j v_j\tau_j \ge P.
+//! ```
 //!
-//! For $0 \le \sigma_i \le \omega_i$ with $\sum_i \sigma_i y_i = 0$ where there is an intercept, and parts $\tau_{ij} \in [0, 1]$ of each
-//! row with $\sum_j v_j \tau_{ij} \ge P$,
-//! $$\frac{1}{\gamma\sum\omega}\Big(\frac\gamma P \sum_{ij} v_j \sigma_i \tau_{ij} - C\sum_j\Big|\sum_i y_i x_{ij} \sigma_i \tau_{ij}\Big|\Big)$$
-//! bounds the optimum. Features that are zero in a row are kept whole ($\tau = 1$).
+//! For `$0 \le \sigma_i \le \omega_i$` with `$\sum_i \sigma_i y_i = 0$` where there is an intercept, and parts `$\tau_{ij} \in [0, 1]$` of each
+//! row with `$\sum_j v_j \tau_{ij} \ge P$`,
+//! ```math
+//! \frac{1}{\gamma\sum\omega}\Big(\frac\gamma P \sum_{ij} v_j \sigma_i \tau_{ij} - C\sum_j\Big|\sum_i y_i x_{ij} \sigma_i \tau_{ij}\Big|\Big)
+//! ```
+//! bounds the optimum. Features that are zero in a row are kept whole (`$\tau = 1$`).
 
 use crate::interval::{Interval, Sum, sum};
 use crate::rows::{Pivot, Rows, balance};
@@ -16,15 +20,15 @@ use crate::rows::{Pivot, Rows, balance};
 pub(crate) struct Missing<'a> {
     pub rows: Rows<'a>,
     pub y: Vec<f64>,
-    /// $\omega$.
+    /// `$\omega$`.
     pub weights: Vec<f64>,
-    /// $v$.
+    /// `$v$`.
     pub values: Vec<f64>,
-    /// What may be deleted, $V - P$.
+    /// What may be deleted, `$V - P$`.
     pub budget: f64,
-    /// $\gamma$.
+    /// `$\gamma$`.
     pub margin: f64,
-    /// $C$.
+    /// `$C$`.
     pub c: f64,
     pub fit_intercept: bool,
 }
@@ -64,8 +68,8 @@ impl Missing<'_> {
     }
 
     /// The most that deletions within the budget take from the margin of a row: the best ratios of gain to value
-    /// first, the last in part. From above by the price $\theta$ of the budget at which that ends: $N\theta + \sum (g_j -
-    /// v_j\theta)_+$.
+    /// first, the last in part. From above by the price `$\theta$` of the budget at which that ends: `$N\theta + \sum (g_j -
+    /// v_j\theta)_+$`.
     fn stolen(&self, i: usize, w: &[f64]) -> Interval {
         let demand = self.demand();
         let mut gains: Vec<(f64, Interval)> = Vec::new();
@@ -95,7 +99,7 @@ impl Missing<'_> {
         Interval::new(low.value().low.max(0.0), high.high)
     }
 
-    /// A lower bound from $\sigma$ per unit of weight and the parts of every nonzero entry, whatever they are.
+    /// A lower bound from `$\sigma$` per unit of weight and the parts of every nonzero entry, whatever they are.
     pub(crate) fn bound(&self, sigma: &[f64], parts: &[f64]) -> f64 {
         let clipped = |i: usize| {
             let share = if sigma[i] > 0.0 { sigma[i].min(1.0) } else { 0.0 };

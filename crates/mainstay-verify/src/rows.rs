@@ -70,14 +70,14 @@ impl Rows<'_> {
         values.iter().enumerate().map(move |(k, v)| (indices.map_or(k, |all| all[k] as usize), *v))
     }
 
-    /// $w^\top x_i + b$ of every row, exact but for the last digit.
+    /// `$w^\top x_i + b$` of every row, exact but for the last digit.
     pub(crate) fn scores(&self, w: &[f64], b: f64) -> Vec<Interval> {
         let one =
             |i: usize| dot(self.row(i).map(|(j, x)| (w[j], x)).chain(std::iter::once((b, 1.0))));
         (0..self.count()).map(one).collect()
     }
 
-    /// $\sum c\, x_{ij}$ over the terms (row, c), for every feature, exact but for the last digit.
+    /// `$\sum c\, x_{ij}$` over the terms (row, c), for every feature, exact but for the last digit.
     ///
     /// With a `pivot` its row takes part too, with the coefficient that makes all of them add up to zero.
     pub(crate) fn column_sums(

@@ -1,14 +1,18 @@
 //! The stable logistic regression of more than two classes at once.
 //!
-//! $$\min_{W,b}\ \alpha\|W\|^2 + \tfrac1k \max_{0 \le a \le c,\ \sum a \le k} \sum_i a_i \Big(\ln\sum_j e^{f_{ij}} - f_{i,y_i}\Big),
-//!   \qquad f_{ij} = x_i^\top w_j + b_j.$$
+//! ```math
+//! \min_{W,b}\ \alpha\|W\|^2 + \tfrac1k \max_{0 \le a \le c,\ \sum a \le k} \sum_i a_i \Big(\ln\sum_j e^{f_{ij}} - f_{i,y_i}\Big),
+//!   \qquad f_{ij} = x_i^\top w_j + b_j.
+//! ```
 //!
-//! Multipliers $\beta_{ij} \ge 0$ for the classes $j \ne y_i$ with $\sum_j \beta_{ij} \le a_i$ prove
-//! $$\tfrac1k\sum_i a_i H(\beta_i/a_i) - \frac{1}{4\alpha k^2}\sum_j \|r_j\|^2, \qquad
-//!   r_j = \sum_{i: y_i \ne j} \beta_{ij} x_i - \sum_{i: y_i = j} \sum_l \beta_{il} x_i,$$
-//! with $H$ the entropy of the shares and of what is left of 1. Where intercepts are free, what flows into a class must
+//! Multipliers `$\beta_{ij} \ge 0$` for the classes `$j \ne y_i$` with `$\sum_j \beta_{ij} \le a_i$` prove
+//! ```math
+//! \tfrac1k\sum_i a_i H(\beta_i/a_i) - \frac{1}{4\alpha k^2}\sum_j \|r_j\|^2, \qquad
+//!   r_j = \sum_{i: y_i \ne j} \beta_{ij} x_i - \sum_{i: y_i = j} \sum_l \beta_{il} x_i,
+//! ```
+//! with `$H$` the entropy of the shares and of what is left of 1. Where intercepts are free, what flows into a class must
 //! flow out of it. What rounding leaves of that is taken, for each class but the first, from one multiplier between it
-//! and the first; the first class then balances by itself, and $r_0 = -\sum_{j>0} r_j$.
+//! and the first; the first class then balances by itself, and `$r_0 = -\sum_{j>0} r_j$`.
 
 use crate::exact::Exact;
 use crate::interval::{Interval, Sum, sum};
@@ -46,7 +50,7 @@ impl Softmax<'_> {
         sum(coef.iter().map(|w| penalty.value(w))) + self.scale() * worst
     }
 
-    /// $\ln \sum_j e^{f_j - f_y}$ by adding up two at a time: $\ln(e^a + e^b) = a + \ln(1 + e^{b-a})$.
+    /// `$\ln \sum_j e^{f_j - f_y}$` by adding up two at a time: `$\ln(e^a + e^b) = a + \ln(1 + e^{b-a})$`.
     fn loss(&self, scores: &[Vec<Interval>], i: usize) -> Interval {
         let own = scores[self.labels[i]][i];
         let others = (0..self.classes).filter(|j| *j != self.labels[i]);
@@ -150,7 +154,7 @@ impl Softmax<'_> {
         (self.scale() * gains.value() - lost).low
     }
 
-    /// $r_j$; with intercepts, in terms of the row whose multiplier was moved.
+    /// `$r_j$`; with intercepts, in terms of the row whose multiplier was moved.
     fn sums(&self, beta: &[f64], moved: &[Moved], j: usize) -> Vec<Interval> {
         let q = self.classes;
         let mut terms = Vec::new();

@@ -9,10 +9,10 @@ pub(crate) struct WorstSum<'a> {
 }
 
 impl WorstSum<'_> {
-    /// $\max \sum a_i L_i$ over $0 \le a \le c$, $\sum a \le k$.
+    /// `$\max \sum a_i L_i$` over `$0 \le a \le c$`, `$\sum a \le k$`.
     ///
-    /// From above by $k\theta + \sum c_i (L_i - \theta)_+$, which holds for every $\theta \ge 0$, from below by one
-    /// choice of $a$.
+    /// From above by `$k\theta + \sum c_i (L_i - \theta)_+$`, which holds for every `$\theta \ge 0$`, from below by one
+    /// choice of `$a$`.
     pub(crate) fn of(&self, losses: &[Interval]) -> Interval {
         let weighted = |part: &dyn Fn(usize) -> Interval| {
             sum((0..losses.len()).map(|i| Interval::point(self.weights[i]) * part(i)))

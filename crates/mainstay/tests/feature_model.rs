@@ -286,7 +286,7 @@ fn the_low_rank_posterior_is_the_textbook_formula_of_its_covariance() {
     }
 }
 
-/// The posterior means of rows measured with errors scatter by $G E G'$, $G = \Sigma(\Sigma + E)^{-1}$.
+/// The posterior means of rows measured with errors scatter by `$G E G'$`, `$G = \Sigma(\Sigma + E)^{-1}$`.
 #[test]
 fn denoised_rows_scatter_as_the_textbook_says() {
     let x = rows(60, 5, 31);

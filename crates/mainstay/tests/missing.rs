@@ -465,7 +465,7 @@ fn missing_values_count_as_zero_and_infinities_are_refused() {
     assert!(Dataset::with_missing(Dense::from_rows(2, 2, rows).into(), vec![0, 1], 2).is_err());
 }
 
-/// $I([x > c]; y)$ by counting the four cells for every threshold.
+/// `$I([x > c]; y)$` by counting the four cells for every threshold.
 #[test]
 fn mutual_information_is_that_of_a_direct_count() {
     for seed in 0..20 {

@@ -268,6 +268,60 @@ fn every_source_is_short() {
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
+/// The lines whose formulas Markdown would change before KaTeX sees them: a dollar outside code, code beside code without a
+/// space, or code that goes on in a line which Markdown takes for the start of a list, a quotation, a heading or a table.
+fn broken_formulas(source: &str) -> Vec<usize> {
+    const BLOCKS: [&str; 9] = ["- ", "+ ", "* ", "# ", "> ", "| ", "= ", "1. ", "1) "];
+    let (mut wrong, mut block, mut code) = (Vec::new(), false, false);
+    for (number, line) in (1..).zip(source.lines()) {
+        let line = line.trim_start();
+        let Some(text) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else {
+            (block, code) = (false, false);
+            continue;
+        };
+        let text = text.trim();
+        if text.starts_with("```") {
+            block = !block;
+        } else if !block {
+            code &= !text.is_empty();
+            let interrupted =
+                code && BLOCKS.iter().any(|start| format!("{text} ").starts_with(start));
+            let mut bare = text.contains("``");
+            // What stands between backticks is text and code by turns.
+            for (i, piece) in text.split('`').enumerate() {
+                code ^= i > 0;
+                bare |= !code && piece.contains('$');
+            }
+            if interrupted || bare {
+                wrong.push(number);
+            }
+        }
+    }
+    wrong
+}
+
+/// See "Formulas" in CONTRIBUTING.md.
+#[test]
+fn every_formula_is_code() {
+    let broken = |(path, source): &(PathBuf, String)| {
+        let lines = broken_formulas(source);
+        (!lines.is_empty()).then(|| format!("{} lines {lines:?}", path.display()))
+    };
+    let wrong: Vec<String> = workspace().iter().filter_map(broken).collect();
+    assert!(wrong.is_empty(), "formulas that Markdown would change:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn formulas_that_markdown_changes_are_found() {
+    let good =
+        "/// Of `$a_i\n/// b_i$` and\n/// ```math\n/// $a\n///   + b\n/// ```\nlet x = '$'; // $a$";
+    assert!(broken_formulas(good).is_empty());
+    assert_eq!(broken_formulas("/// `$a$`\n//! and $b$"), [2]);
+    assert_eq!(broken_formulas("/// `$a\n/// + b$`\n/// - `$c$`"), [2]);
+    assert_eq!(broken_formulas("/// `a``$b$`"), [1]);
+    assert_eq!(broken_formulas("/// A `stray\n///\n/// $d$"), [3]);
+}
+
 #[test]
 fn the_scanner_sees_nested_groups() {
     let source =

@@ -75,8 +75,8 @@ impl Case {
     }
 }
 
-/// Misclassification of clean rows, exactly: scores are normal, with mean $b \pm w^\top d/2$ and deviation
-/// $\sigma\|w\|$.
+/// Misclassification of clean rows, exactly: scores are normal, with mean `$b \pm w^\top d/2$` and deviation
+/// `$\sigma\|w\|$`.
 fn clean_error(fitted: &Fitted, d: &[f64], sigma: f64) -> f64 {
     let Some(model) = fitted.model.linear() else { return f64::NAN };
     let (w, b) = (&model.coef[0], model.intercept[0]);

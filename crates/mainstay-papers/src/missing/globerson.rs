@@ -7,7 +7,7 @@ use mainstay::model::{Linear, Link};
 
 use crate::error::Result;
 
-/// $\min \tfrac12\|u\|^2 + C\sum_i \max_{|J| \le k} [1 - y_i u^\top x_i^{(-J)}]_+$ with $u = (w, b)$, where the constant feature is
+/// `$\min \tfrac12\|u\|^2 + C\sum_i \max_{|J| \le k} [1 - y_i u^\top x_i^{(-J)}]_+$` with `$u = (w, b)$`, where the constant feature is
 /// never deleted.
 pub(super) struct GlobersonRoweis {
     /// How many features may go.

@@ -15,9 +15,11 @@ const STEPS: usize = 100;
 /// Logit of a rate that is as good as zero.
 const NEVER: f64 = -30.0;
 
-/// How labels come about along a score $s$: a row is positive with probability $p(s) = \sigma(a s + b)$, and then
+/// How labels come about along a score `$s$`: a row is positive with probability `$p(s) = \sigma(a s + b)$`, and then
 /// labels are exchanged at a rate for each class,
-/// $$P(\text{labelled positive} \mid s) = r_0 + (1 - r_0 - r_1)\, \sigma(a s + b).$$
+/// ```math
+/// P(\text{labelled positive} \mid s) = r_0 + (1 - r_0 - r_1)\, \sigma(a s + b).
+/// ```
 ///
 /// Overlap of the classes makes the curve flat in the middle, wrong labels keep it away from 0 and 1 at the ends: that
 /// is what tells them apart. Where no row is sure to belong to its class the two cannot be told apart, and the rates
@@ -26,9 +28,9 @@ const NEVER: f64 = -30.0;
 pub struct Flips {
     /// Share of the truly negative rows labelled positive, and of the truly positive rows labelled negative.
     pub rates: [f64; 2],
-    /// $a$.
+    /// `$a$`.
     pub slope: f64,
-    /// $b$.
+    /// `$b$`.
     pub offset: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Flips in the terms of a table: changes measured in units of the features (standard deviations of the training rows,
 //! measurement errors), a deleted column replaced by its mean, a categorical column changed as a whole.
 //!
-//! In the coordinates $z_j = (x_j - m_j)/u_j$ a change of size 1 is one unit and a deletion is $z_j = 0$. Norms move columns
+//! In the coordinates `$z_j = (x_j - m_j)/u_j$` a change of size 1 is one unit and a deletion is `$z_j = 0$`. Norms move columns
 //! of numbers only: between two categories there is nothing. A deletion sets all indicators of a column to their means
 //! at once; a category flip moves the 1 to another category.
 

@@ -1,13 +1,13 @@
 //! How far a single prediction is from flipping, exactly, with the perturbed row as witness.
 //!
-//! A linear classifier predicts class $k$ at $x$. For every other class $j$ let
-//! $d_j = w_k - w_j$ and $s_j = d_j^\top x + b_k - b_j \ge 0$; the prediction changes once some
-//! $s_j$ is used up. The least perturbation in a norm is $\min_j s_j / \|d_j\|_*$ with the dual norm, the
-//! least deletion is a covering knapsack over the contributions $d_{jm} x_m$ ([`cover`]). Both are exact, but for
-//! deletions of least value where the knapsack is too hard: those are enclosed. With two classes there is one $j$ and
-//! $d = \pm w$.
+//! A linear classifier predicts class `$k$` at `$x$`. For every other class `$j$` let
+//! `$d_j = w_k - w_j$` and `$s_j = d_j^\top x + b_k - b_j \ge 0$`; the prediction changes once some
+//! `$s_j$` is used up. The least perturbation in a norm is `$\min_j s_j / \|d_j\|_*$` with the dual norm, the
+//! least deletion is a covering knapsack over the contributions `$d_{jm} x_m$` (`cover`). Both are exact, but for
+//! deletions of least value where the knapsack is too hard: those are enclosed. With two classes there is one `$j$` and
+//! `$d = \pm w$`.
 //!
-//! Two classes told apart by the nearer of two planes ([`crate::model::Planes`]) are exact too: see [`planes`].
+//! Two classes told apart by the nearer of two planes ([`crate::model::Planes`]) are exact too: see `planes`.
 //!
 //! Ties follow `predict`: with two classes a score of exactly 0 is class 0, with more the first
 //! largest wins. Where only crossing (not touching) the boundary flips, the radius is the infimum and the
@@ -67,7 +67,7 @@ pub type ShapeProduct<'a> = dyn Fn(usize, &[f64]) -> Vec<f64> + Sync + 'a;
 /// What to certify against besides the norms.
 #[derive(Default)]
 pub struct Options<'a> {
-    /// The ellipsoid around every row, as the map $d \mapsto P_i d$.
+    /// The ellipsoid around every row, as the map `$d \mapsto P_i d$`.
     pub ellipsoid: Option<&'a ShapeProduct<'a>>,
     /// What deleting each feature costs; 1 each if absent.
     pub values: Option<&'a [f64]>,

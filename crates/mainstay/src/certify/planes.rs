@@ -1,9 +1,9 @@
 //! Two classes, each near a plane of its own.
 //!
-//! With $f_k(x) = (w_k^\top x - \gamma_k)/r_k$ a row is in class 1 where $|f_0| > |f_1|$, that is where
-//! $u v > 0$ for the linear forms $u = f_0 + f_1$ and $v = f_0 - f_1$: the boundary is two hyperplanes.
-//! The least change that flips a row therefore uses up the lead $|u|$ or $|v|$, whichever is nearer, as in the linear
-//! case; the two can only fail to flip together if $u = -c v$ with $c \ge 0$, where every row is in class 0.
+//! With `$f_k(x) = (w_k^\top x - \gamma_k)/r_k$` a row is in class 1 where `$|f_0| > |f_1|$`, that is where
+//! `$u v > 0$` for the linear forms `$u = f_0 + f_1$` and `$v = f_0 - f_1$`: the boundary is two hyperplanes.
+//! The least change that flips a row therefore uses up the lead `$|u|$` or `$|v|$`, whichever is nearer, as in the linear
+//! case; the two can only fail to flip together if `$u = -c v$` with `$c \ge 0$`, where every row is in class 0.
 //! A deletion moves both forms at once and must turn the sign of exactly one: [`twin_cover`](super::twin_cover).
 
 use super::twin_cover::{self, Twin};
@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, Row, vector};
 use crate::model::{Planes, choose};
 
-/// A linear form $g^\top x - c$ and what is needed to use it up from either side.
+/// A linear form `$g^\top x - c$` and what is needed to use it up from either side.
 struct Form {
-    /// $g$ and $-g$.
+    /// `$g$` and `$-g$`.
     directions: [Vec<f64>; 2],
     offset: f64,
     /// Dual norms of L2, L1 and Linf.
@@ -69,7 +69,7 @@ pub(super) fn certify(
     })
 }
 
-/// Whether $u = -c v$ for some $c \ge 0$, or one of them is 0: then $u v \le 0$ everywhere.
+/// Whether `$u = -c v$` for some `$c \ge 0$`, or one of them is 0: then `$u v \le 0$` everywhere.
 fn always_the_first([u, v]: &[Form; 2]) -> bool {
     let whole =
         |f: &Form| -> Vec<f64> { f.directions[0].iter().copied().chain([f.offset]).collect() };

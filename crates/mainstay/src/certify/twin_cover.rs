@@ -1,9 +1,9 @@
 //! The least deletion that uses up exactly one of two leads: a knapsack with two constraints, exactly.
 //!
-//! Deleting feature $j$ takes $a_j$ from the lead $u \ge 0$ and $b_j$ from the lead $v \ge 0$. Wanted is the cheapest set
-//! $S$ with $a(S) \ge u$ and $b(S) \le v$, or the other way round (strict where the boundary belongs to the class the
-//! row is in). For every $\lambda \ge 0$ such a set satisfies $a(S) - \lambda b(S) \ge u - \lambda v$, one covering
-//! constraint whose fractional relaxation bounds the cost from below. Branch and bound with the best few $\lambda$; at the
+//! Deleting feature `$j$` takes `$a_j$` from the lead `$u \ge 0$` and `$b_j$` from the lead `$v \ge 0$`. Wanted is the cheapest set
+//! `$S$` with `$a(S) \ge u$` and `$b(S) \le v$`, or the other way round (strict where the boundary belongs to the class the
+//! row is in). For every `$\lambda \ge 0$` such a set satisfies `$a(S) - \lambda b(S) \ge u - \lambda v$`, one covering
+//! constraint whose fractional relaxation bounds the cost from below. Branch and bound with the best few `$\lambda$`; at the
 //! right one the bound is that of the linear program, which is less than two features away from the answer.
 
 use super::Cover;
@@ -56,7 +56,7 @@ impl Twin {
     }
 }
 
-/// One covering constraint $\sum g_j \ge n$ that every answer satisfies.
+/// One covering constraint `$\sum g_j \ge n$` that every answer satisfies.
 struct Relaxation {
     /// (position of the item, gain, cost), by falling gain for its cost; gains are positive.
     items: Vec<(usize, f64, f64)>,

@@ -12,7 +12,7 @@ const DRAWS: usize = 2000;
 /// The same redraws of the repeats for every quantity: differences of methods stay paired.
 ///
 /// Repeats split the same rows over and over, so they agree more than new data would. Deviations of a redrawn mean
-/// from the mean are therefore widened by $\sqrt{(1 + R\rho)\,R/(R-1)}\;t_{R-1}/z$ for $R$ repeats, $\rho$ being the size of a test
+/// from the mean are therefore widened by `$\sqrt{(1 + R\rho)\,R/(R-1)}\;t_{R-1}/z$` for `$R$` repeats, `$\rho$` being the size of a test
 /// set over that of a training set: the correction of Nadeau and Bengio (2003, *Inference for the generalization
 /// error*, Machine Learning 52) for the variance of overlapping splits, the bias of a bootstrap variance, and the
 /// quantile of Student's distribution over the normal one: two repeats prove little.

@@ -19,11 +19,11 @@ pub(super) enum Geometry<'a> {
 pub(super) struct Claim<'a> {
     /// The hyperplane.
     pub w: &'a [f64],
-    /// $V = F^\top F$, one row of $F$ per direction.
+    /// `$V = F^\top F$`, one row of `$F$` per direction.
     pub factor: &'a Dense,
     /// The proof.
     pub dual: &'a Dual,
-    /// The budget $\kappa\sum c_i$, or `None` where $\lambda$ is the given price.
+    /// The budget `$\kappa\sum c_i$`, or `None` where `$\lambda$` is the given price.
     pub budget: Option<f64>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Verdict {
     pub certificate: Certificate,
     /// The indicators.
     pub z: Vec<f64>,
-    /// $g$ as it was used in the bound.
+    /// `$g$` as it was used in the bound.
     pub shape: Vec<f64>,
 }
 
@@ -51,7 +51,7 @@ impl Geometry<'_> {
         }
     }
 
-    /// Eigenvalues $e$ of $\sum g_i x_i x_i^\top$ and the coordinates of $\sum h_i y_i x_i$ and $\sum g_i y_i x_i$
+    /// Eigenvalues `$e$` of `$\sum g_i x_i x_i^\top$` and the coordinates of `$\sum h_i y_i x_i$` and `$\sum g_i y_i x_i$`
     /// in its eigenvectors, through whichever of the two Gram matrices is smaller.
     fn spectrum(self, y: &[f64], h: &[f64], g: &[f64]) -> Result<[Vec<f64>; 3]> {
         if let Self::Rows(x) = self
@@ -89,13 +89,13 @@ impl Geometry<'_> {
     }
 }
 
-/// Tries of how far below 1 the largest eigenvalue is pushed: $10^{-1}$ to $10^{-14}$. The bound loses in
+/// Tries of how far below 1 the largest eigenvalue is pushed: `$10^{-1}$` to `$10^{-14}$`. The bound loses in
 /// proportion, rounding is lost in inverse proportion.
 const SLACK_EXPONENTS: std::ops::RangeInclusive<i32> = 1..=14;
 
 /// Part by which a budget may be exceeded: rounding.
 const BUDGET_ROUNDING: f64 = 1e-12;
-/// Factor by which the upper end of the search for a $V$ within the budget grows, and beyond which there is none.
+/// Factor by which the upper end of the search for a `$V$` within the budget grows, and beyond which there is none.
 const SEARCH_FACTOR: f64 = 16.0;
 const LARGEST_FACTOR: f64 = 1e60;
 /// Halvings of that search: more than a double has digits.
@@ -103,9 +103,9 @@ const HALVINGS: usize = 60;
 
 /// Judges `claim` on rows with labels `y` and weights `c`.
 ///
-/// The objective is that of the point itself, with $V$ enlarged if rounding left the budget
-/// exceeded. The bound is $\theta(kh, k^2g)$ for the best of a few $k \le 1$ after $g$ was raised to
-/// $h^2/(\lambda c)$ where it is below: whatever $h$ and $g$ are, the bound holds.
+/// The objective is that of the point itself, with `$V$` enlarged if rounding left the budget
+/// exceeded. The bound is `$\theta(kh, k^2g)$` for the best of a few `$k \le 1$` after `$g$` was raised to
+/// `$h^2/(\lambda c)$` where it is below: whatever `$h$` and `$g$` are, the bound holds.
 pub(super) fn verdict(
     geometry: Geometry<'_>,
     y: &[f64],
@@ -131,7 +131,7 @@ pub(super) fn verdict(
     Ok(Verdict { certificate: Certificate { primal, dual: dual.max(0.0) }, z, shape: g })
 }
 
-/// The largest $\theta(kh, k^2g)$ less what is `paid` for the budget, and its $k^2$.
+/// The largest `$\theta(kh, k^2g)$` less what is `paid` for the budget, and its `$k^2$`.
 fn best_bound(
     geometry: Geometry<'_>,
     y: &[f64],
@@ -182,7 +182,7 @@ fn objective(geometry: Geometry<'_>, y: &[f64], c: &[f64], claim: &Claim<'_>) ->
     }
 }
 
-/// $a^2/(a^2 + ks)$ of every row.
+/// `$a^2/(a^2 + ks)$` of every row.
 fn indicators(a: &[f64], s: &[f64], scale: f64) -> Vec<f64> {
     let one = |(a, s): (&f64, &f64)| {
         if *a > 0.0 { 1.0 / (1.0 + (scale * s / a) / a) } else { 0.0 }
@@ -190,7 +190,7 @@ fn indicators(a: &[f64], s: &[f64], scale: f64) -> Vec<f64> {
     a.iter().zip(s).map(one).collect()
 }
 
-/// The smallest factor above 1 with which $V$ is `within` the budget, if there is one.
+/// The smallest factor above 1 with which `$V$` is `within` the budget, if there is one.
 fn enlarged(within: &dyn Fn(f64) -> bool) -> Option<f64> {
     let (mut low, mut high) = (1.0, 2.0);
     while !within(high) {
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// One point at 1 with $\kappa$ = 0: w = 1 is the hard margin, and h = 1 with a large price proves it.
+    /// One point at 1 with `$\kappa$` = 0: w = 1 is the hard margin, and h = 1 with a large price proves it.
     #[test]
     fn the_hard_margin_of_one_point_is_proven() {
         let x = Dense::from_rows(1, 1, vec![1.0]);

@@ -9,8 +9,8 @@ const LEAST_DAMPING: f64 = 1e-12;
 
 /// The rows the solver works on: the user's, with the constant feature, divided by one power of two.
 ///
-/// With $x = \sigma \tilde x$ the problem in $\tilde w = \sigma w$ is the same one with the objective and $\lambda$
-/// multiplied by $\sigma^2$, so a common scale changes nothing but the range of the numbers. Scaling the
+/// With `$x = \sigma \tilde x$` the problem in `$\tilde w = \sigma w$` is the same one with the objective and `$\lambda$`
+/// multiplied by `$\sigma^2$`, so a common scale changes nothing but the range of the numbers. Scaling the
 /// columns one by one would change the problem (the trace norm is in the user's units); their
 /// scales are only used as the metric in which a Newton step is damped. More features than rows:
 /// the optimum lies in the row space, so the rows are replaced by coordinates in it.
@@ -22,7 +22,7 @@ pub(super) struct Design {
     wide: Option<Wide>,
     /// Squared column scales of `x`, at most 1.
     pub damping: Vec<f64>,
-    /// $\sigma$.
+    /// `$\sigma$`.
     pub unit: f64,
     intercept: bool,
 }

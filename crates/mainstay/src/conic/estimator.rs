@@ -22,9 +22,9 @@ pub enum KernelKind {
     /// Inner products: a linear model.
     #[default]
     Linear,
-    /// $\exp(-\gamma\|u-v\|^2)$.
+    /// `$\exp(-\gamma\|u-v\|^2)$`.
     Rbf,
-    /// $(\gamma u^\top v + c_0)^d$.
+    /// `$(\gamma u^\top v + c_0)^d$`.
     Poly,
     /// The features are the kernel matrix.
     Precomputed,
@@ -54,9 +54,9 @@ pub enum GammaRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConicParams {
-    /// Budget form: $\sum c_i z_i \le \kappa\sum c_i$, in [0, 1].
+    /// Budget form: `$\sum c_i z_i \le \kappa\sum c_i$`, in [0, 1].
     pub kappa: Option<f64>,
-    /// Priced form: $\lambda$ of (17). At most one of the two; neither means `kappa` = 0.1.
+    /// Priced form: `$\lambda$` of (17). At most one of the two; neither means `kappa` = 0.1.
     #[serde(rename = "C")]
     pub c: Option<f64>,
     /// Kernel.
@@ -67,7 +67,7 @@ pub struct ConicParams {
     pub degree: u32,
     /// Its constant (poly).
     pub coef0: f64,
-    /// Add a constant feature, regularised as in the paper (kernels: $k + 1$).
+    /// Add a constant feature, regularised as in the paper (kernels: `$k + 1$`).
     pub fit_intercept: bool,
     /// How much a unit of disbelief in a class's labels counts. The budget stays a share of the row
     /// weights: a class with a large factor is hardly ever disbelieved.

@@ -17,13 +17,13 @@ const MOST_ITERATIONS: usize = 100;
 /// The gap that the solver aims at as a part of the one asked for: the recomputed one differs by rounding.
 const AIM: f64 = 0.5;
 
-/// The paper's grid of $\beta$, `count` values spread evenly inside (0, 1): $\lambda = \beta/(1-\beta)$.
+/// The paper's grid of `$\beta$`, `count` values spread evenly inside (0, 1): `$\lambda = \beta/(1-\beta)$`.
 pub fn hinge_grid(count: usize) -> Vec<f64> {
     (1..=count).map(|k| k as f64 / (count + 1) as f64).collect()
 }
 
-/// Problem (2), $\min \|w\|^2 + \lambda\sum c_i \max(0, 1 - y_ix_i^\top w)$ with $\lambda = \beta/(1-\beta)$, for every
-/// $\beta$ in (0, 1), each certified to `tol`.
+/// Problem (2), `$\min \|w\|^2 + \lambda\sum c_i \max(0, 1 - y_ix_i^\top w)$` with `$\lambda = \beta/(1-\beta)$`, for every
+/// `$\beta$` in (0, 1), each certified to `tol`.
 ///
 /// The constant feature, if any, is regularised as in the paper, so that the comparison with the
 /// conic SVM differs in the loss alone.
@@ -84,8 +84,8 @@ fn one(
     })
 }
 
-/// Minimises $\|w\|^2 + 2\sum_i u_i (1 - y_i x_i^\top w)_+$: the hinge program with shares $u/\sum u$ and the
-/// penalty $1/\sum u$, whose duals are $h/u$. Returns $w$ and $h$.
+/// Minimises `$\|w\|^2 + 2\sum_i u_i (1 - y_i x_i^\top w)_+$`: the hinge program with shares `$u/\sum u$` and the
+/// penalty `$1/\sum u$`, whose duals are `$h/u$`. Returns `$w$` and `$h$`.
 fn soft_margin(
     rows: &Rows<'_>,
     bounds: &[f64],
@@ -110,7 +110,7 @@ fn soft_margin(
     Ok((found.v, h))
 }
 
-/// Objective at `w`, and $2\sum h_i - \|\sum h_iy_ix_i\|^2$ with `h` clipped to its box, from the rows alone.
+/// Objective at `w`, and `$2\sum h_i - \|\sum h_iy_ix_i\|^2$` with `h` clipped to its box, from the rows alone.
 fn interval(x: &Dense, y: &[f64], bounds: &[f64], w: &[f64], h: &[f64]) -> (f64, f64) {
     let margins = x.mul_vec(w);
     let losses =

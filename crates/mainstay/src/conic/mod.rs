@@ -1,7 +1,7 @@
 //! The conic-loss support vector machine: linear and kernel classifiers that survive wrong labels
 //! and outliers.
 //!
-//! Every training row gets an indicator $z_i$ in [0, 1], how much its label is disbelieved; the fit
+//! Every training row gets an indicator `$z_i$` in [0, 1], how much its label is disbelieved; the fit
 //! pays for disbelief and not for distance, so that a far outlier costs no more than a near one. The
 //! problem is the paper's semidefinite program (17), which is convex and bounds the 0-1 loss
 //! problem (3) from below. It is solved without a semidefinite solver: see `strategy.rs`,
@@ -10,7 +10,7 @@
 //! # Reference
 //!
 //! Cepeda, Gomez, Han (2024), *Robust support vector machines via conic optimization*. Their
-//! $\lambda$ is `C`, their $\kappa$ `kappa`, their $\gamma$ `loss_shape`.
+//! `$\lambda$` is `C`, their `$\kappa$` `kappa`, their `$\gamma$` `loss_shape`.
 
 mod certificate;
 mod cv;

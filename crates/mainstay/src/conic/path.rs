@@ -21,7 +21,7 @@ type Place = (f64, Hyperplane);
 /// What is solved along a path.
 pub(super) struct PathProblem<'a> {
     pub rows: Rows<'a>,
-    /// Budgets $\kappa\sum c_i$.
+    /// Budgets `$\kappa\sum c_i$`.
     pub targets: Vec<f64>,
     /// As in [`Task`].
     pub floor: f64,
@@ -74,7 +74,7 @@ fn better(task: &Task<'_>, a: Option<Hyperplane>, b: Option<Hyperplane>) -> Opti
 /// The start for `budget`: the polynomial in the logarithm of the budget through the last answers whose factors have
 /// as many rows as the last one.
 ///
-/// It is drawn through $w$ and $\sqrt{\kappa}F$ (which tends to a limit), after every older $F$ has been turned onto the last.
+/// It is drawn through `$w$` and `$\sqrt{\kappa}F$` (which tends to a limit), after every older `$F$` has been turned onto the last.
 fn predict(budget: f64, places: &[Place]) -> Option<Hyperplane> {
     let ((last_budget, last), older) = places.split_last()?;
     // A polynomial that is followed far beyond its points leads astray; a line less so.
@@ -102,7 +102,7 @@ fn predict(budget: f64, places: &[Place]) -> Option<Hyperplane> {
     Some(out)
 }
 
-/// $Q F$ with the rotation $Q$ that brings `older` closest to `last` (Procrustes).
+/// `$Q F$` with the rotation `$Q$` that brings `older` closest to `last` (Procrustes).
 fn turned_onto(last: &Dense, older: &Dense) -> Option<Dense> {
     let svd = Svd::new(&last.mul_tr(older)).ok()?;
     Some(svd.u.mul_tr(&svd.v).mul(older))
@@ -112,7 +112,7 @@ fn turned_onto(last: &Dense, older: &Dense) -> Option<Dense> {
 mod tests {
     use super::*;
 
-    /// $w = (l, l^3)$ and $\sqrt\kappa F = (1, l^2)$ with $l = \ln\kappa$, older factors with the other sign.
+    /// `$w = (l, l^3)$` and `$\sqrt\kappa F = (1, l^2)$` with `$l = \ln\kappa$`, older factors with the other sign.
     #[test]
     fn a_cubic_path_is_predicted_exactly_whatever_the_signs_of_the_factors() {
         let at = |budget: f64, sign: f64| {

@@ -1,17 +1,21 @@
 //! Problem (17) with the indicators eliminated.
 //!
-//! Write $V = W - ww^\top \succeq 0$, $a_i = (1 - y_i x_i^\top w)_+$, $s_i = x_i^\top V x_i$ and $q_i = s_i +
-//! a_i^2$. For fixed $(w, V)$ the smallest feasible indicator is $z_i = a_i^2/q_i$ (0 where $a_i =
-//! 0$; the term with $1 - z_i$ never binds), so that (17) becomes
-//! $$\min_{w,\,V \succeq 0} \|w\|^2 + \mathrm{tr}\,V + \lambda \sum_i c_i z_i,$$
-//! and Appendix C the same without the last term under $\sum_i c_i z_i \le \kappa \sum_i c_i$. Both are
-//! convex in $(w, W)$.
+//! Write `$V = W - ww^\top \succeq 0$`, `$a_i = (1 - y_i x_i^\top w)_+$`, `$s_i = x_i^\top V x_i$` and `$q_i = s_i +
+//! a_i^2$`. For fixed `$(w, V)$` the smallest feasible indicator is `$z_i = a_i^2/q_i$` (0 where `$a_i =
+//! 0$`; the term with `$1 - z_i$` never binds), so that (17) becomes
+//! ```math
+//! \min_{w,\,V \succeq 0} \|w\|^2 + \mathrm{tr}\,V + \lambda \sum_i c_i z_i,
+//! ```
+//! and Appendix C the same without the last term under `$\sum_i c_i z_i \le \kappa \sum_i c_i$`. Both are
+//! convex in `$(w, W)$`.
 //!
-//! From $a^2/q = \max_{t \ge 0} 2ta - t^2 q$: for any $h \ge 0$ and $g_i \ge h_i^2/(\lambda c_i)$ with $S = I -
-//! \sum g_i x_i x_i^\top \succ 0$,
-//! $$\theta(h, g) = \sum_i (2h_i - g_i) - b^\top S^{-1} b, \qquad b = \sum_i (h_i - g_i) y_i x_i$$
-//! bounds the first problem from below, and $\theta - \lambda\kappa\sum c_i$ the second. $g$ is the paper's
-//! $\gamma$, and $S \succeq 0$ its (13). At the optimum $h_i = \lambda c_i t_i$, $g_i = \lambda c_i t_i^2$ with $t_i = a_i/q_i$.
+//! From `$a^2/q = \max_{t \ge 0} 2ta - t^2 q$`: for any `$h \ge 0$` and `$g_i \ge h_i^2/(\lambda c_i)$` with `$S = I -
+//! \sum g_i x_i x_i^\top \succ 0$`,
+//! ```math
+//! \theta(h, g) = \sum_i (2h_i - g_i) - b^\top S^{-1} b, \qquad b = \sum_i (h_i - g_i) y_i x_i
+//! ```
+//! bounds the first problem from below, and `$\theta - \lambda\kappa\sum c_i$` the second. `$g$` is the paper's
+//! `$\gamma$`, and `$S \succeq 0$` its (13). At the optimum `$h_i = \lambda c_i t_i$`, `$g_i = \lambda c_i t_i^2$` with `$t_i = a_i/q_i$`.
 //!
 //! # Reference
 //!
@@ -24,9 +28,9 @@ pub(super) use crate::optim::conic_terms::{RowTerms, Rows};
 /// Which of the two problems.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form {
-    /// Appendix C with $\sum c_i z_i \le$ the given budget, $\kappa \sum c_i$.
+    /// Appendix C with `$\sum c_i z_i \le$` the given budget, `$\kappa \sum c_i$`.
     Budget(f64),
-    /// (17) with the given price $\lambda$ of every unit of $\sum c_i z_i$.
+    /// (17) with the given price `$\lambda$` of every unit of `$\sum c_i z_i$`.
     Price(f64),
 }
 
@@ -40,9 +44,9 @@ impl Form {
 /// A primal point.
 #[derive(Debug, Clone)]
 pub(super) struct Hyperplane {
-    /// $w$.
+    /// `$w$`.
     pub w: Vec<f64>,
-    /// $V = F^\top F$ with one row of $F$ per direction.
+    /// `$V = F^\top F$` with one row of `$F$` per direction.
     pub factor: Dense,
 }
 
@@ -51,9 +55,9 @@ pub(super) struct Hyperplane {
 pub(super) struct Dual {
     /// Multipliers of the margins.
     pub h: Vec<f64>,
-    /// The paper's $\gamma$, per row (not per unit of weight).
+    /// The paper's `$\gamma$`, per row (not per unit of weight).
     pub g: Vec<f64>,
-    /// $\lambda$: the multiplier of the budget, or the given price.
+    /// `$\lambda$`: the multiplier of the budget, or the given price.
     pub price: f64,
 }
 
@@ -82,10 +86,10 @@ const LEAST_LOGARITHM: f64 = 1e-3;
 /// Logarithms beyond this leave the range of the numbers.
 const LARGEST_LOGARITHM: f64 = 700.0;
 
-/// The factor $k \ge 0$ with $\sum c_i a_i^2/(k s_i + a_i^2)$ = `target`: 0 if even $V = 0$ stays within
-/// the target, infinite if no multiple of $V$ reaches it.
+/// The factor `$k \ge 0$` with `$\sum c_i a_i^2/(k s_i + a_i^2)$` = `target`: 0 if even `$V = 0$` stays within
+/// the target, infinite if no multiple of `$V$` reaches it.
 ///
-/// The sum decreases in $k$; safeguarded Newton steps in $\log k$.
+/// The sum decreases in `$k$`; safeguarded Newton steps in `$\log k$`.
 pub(super) fn retraction(a: &[f64], s: &[f64], c: &[f64], target: f64) -> f64 {
     let mut stuck = 0.0;
     let mut terms = Vec::with_capacity(a.len());
@@ -104,7 +108,7 @@ pub(super) fn retraction(a: &[f64], s: &[f64], c: &[f64], target: f64) -> f64 {
     root_of_excess(&terms, stuck - target, target)
 }
 
-/// The root $k$ of `constant` + sum of $c/(1 + kr)$ over the pairs $(r, c)$.
+/// The root `$k$` of `constant` + sum of `$c/(1 + kr)$` over the pairs `$(r, c)$`.
 fn root_of_excess(terms: &[(f64, f64)], constant: f64, target: f64) -> f64 {
     let (mut x, mut low, mut high) = (0.0_f64, f64::NEG_INFINITY, f64::INFINITY);
     for _ in 0..ROOT_STEPS {

@@ -73,7 +73,7 @@ impl Space {
         Rows { x: &self.design.x, y, c, damping: &self.design.damping }
     }
 
-    /// $\lambda$ in solver units.
+    /// `$\lambda$` in solver units.
     pub(super) fn price(&self, price: f64) -> Result<f64> {
         let scaled = price * self.design.unit * self.design.unit;
         if scaled.is_finite() && scaled > 0.0 {

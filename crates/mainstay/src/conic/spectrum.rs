@@ -1,10 +1,10 @@
-//! The solver's own lower bound, and the directions in which its $V$ should grow.
+//! The solver's own lower bound, and the directions in which its `$V$` should grow.
 
 use super::problem::{Dual, Form, RowTerms, Rows};
 use crate::error::Result;
 use crate::linalg::{Dense, PanelCholesky, SymmetricEigen, thin_qr, vector};
 
-/// How far below 1 the largest eigenvalue of $\sum g_i x_i x_i^\top$ is pushed: the bound loses in
+/// How far below 1 the largest eigenvalue of `$\sum g_i x_i x_i^\top$` is pushed: the bound loses in
 /// proportion, rounding is lost in inverse proportion, so all are tried.
 const SLACKS: [f64; 13] =
     [1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
@@ -12,37 +12,37 @@ const SLACKS: [f64; 13] =
 /// The same for a look without eigenvectors, which pays a Cholesky factorisation for each and ends with the first that is
 /// good enough. The bound loses about the slack and about the squared residual over it, so that those near the residual come first.
 const GLANCE_SLACKS: [f64; 6] = [1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5];
-/// Directions of $S$ join the factor if they are this part as steep as the steepest.
+/// Directions of `$S$` join the factor if they are this part as steep as the steepest.
 const STEEP: f64 = 0.1;
 
-/// Bound and curvature at a primal point, from one eigendecomposition of $\sum g x x^\top$.
+/// Bound and curvature at a primal point, from one eigendecomposition of `$\sum g x x^\top$`.
 pub(super) struct Spectrum {
     /// The best lower bound found.
     pub lower: f64,
-    /// The factor $k$ on $t$ that gave it.
+    /// The factor `$k$` on `$t$` that gave it.
     pub shrink: f64,
-    /// Eigenvalues of $S = I - \sum g x x^\top$, ascending.
+    /// Eigenvalues of `$S = I - \sum g x x^\top$`, ascending.
     pub values: Vec<f64>,
     /// Row `j` is the eigenvector of `values[j]`.
     pub vectors: Dense,
 }
 
-/// What the bound needs to know of $h$ and $g$.
+/// What the bound needs to know of `$h$` and `$g$`.
 pub(super) struct DualSums {
-    /// $\sum h_i$.
+    /// `$\sum h_i$`.
     pub h: f64,
-    /// $\sum g_i$.
+    /// `$\sum g_i$`.
     pub g: f64,
-    /// $\sum h_i y_i x_i$.
+    /// `$\sum h_i y_i x_i$`.
     pub hx: Vec<f64>,
-    /// $\sum g_i y_i x_i$.
+    /// `$\sum g_i y_i x_i$`.
     pub gx: Vec<f64>,
-    /// $\sum g_i x_i x_i^\top$.
+    /// `$\sum g_i x_i x_i^\top$`.
     pub gram: Dense,
 }
 
 impl DualSums {
-    /// Of $h = \lambda ct$ and $g = \lambda ct^2$.
+    /// Of `$h = \lambda ct$` and `$g = \lambda ct^2$`.
     fn new(rows: &Rows<'_>, at: &RowTerms, price: f64) -> Self {
         let h: Vec<f64> = rows.c.iter().zip(&at.t).map(|(c, t)| price * c * t).collect();
         let g: Vec<f64> = h.iter().zip(&at.t).map(|(h, t)| h * t).collect();
@@ -68,7 +68,7 @@ fn paid(price: f64, form: Form) -> f64 {
     }
 }
 
-/// The dual point $h = k\lambda ct$, $g = k^2\lambda ct^2$.
+/// The dual point `$h = k\lambda ct$`, `$g = k^2\lambda ct^2$`.
 pub(super) fn dual_at(rows: &Rows<'_>, at: &RowTerms, price: f64, k: f64) -> Dual {
     let h: Vec<f64> = rows.c.iter().zip(&at.t).map(|(c, t)| k * price * c * t).collect();
     let g = h.iter().zip(&at.t).map(|(h, t)| k * h * t).collect();
@@ -84,10 +84,10 @@ pub(super) struct Wanted {
     pub residual: f64,
 }
 
-/// A lower bound and its $k$ without eigenvectors; `None` where $S$ has a negative direction outside the span of `factor`.
+/// A lower bound and its `$k$` without eigenvectors; `None` where `$S$` has a negative direction outside the span of `factor`.
 ///
-/// At the optimum the null space of $S$ is the span of $F$, so the largest eigenvalue of $\sum g x x^\top$ is looked for there
-/// (one power step, then Rayleigh and Ritz). That it is the largest is proven by the Cholesky factor of $S$.
+/// At the optimum the null space of `$S$` is the span of `$F$`, so the largest eigenvalue of `$\sum g x x^\top$` is looked for there
+/// (one power step, then Rayleigh and Ritz). That it is the largest is proven by the Cholesky factor of `$S$`.
 pub(super) fn glance(
     rows: &Rows<'_>,
     at: &RowTerms,
@@ -124,7 +124,7 @@ pub(super) fn glance(
     Ok(best)
 }
 
-/// The factor of $I - k^2 G$, if that is positive definite.
+/// The factor of `$I - k^2 G$`, if that is positive definite.
 fn without(gram: &Dense, k2: f64) -> Option<PanelCholesky> {
     PanelCholesky::from_columns(gram.nrows(), |j, column| {
         column.iter_mut().zip(&gram.row(j)[j..]).for_each(|(v, g)| *v = -k2 * g);
@@ -133,7 +133,7 @@ fn without(gram: &Dense, k2: f64) -> Option<PanelCholesky> {
 }
 
 impl Spectrum {
-    /// With $h = k\lambda c t$, $g = k^2\lambda c t^2$, the best of a few $k \le 1$ that make $S \succ 0$.
+    /// With `$h = k\lambda c t$`, `$g = k^2\lambda c t^2$`, the best of a few `$k \le 1$` that make `$S \succ 0$`.
     pub(super) fn new(rows: &Rows<'_>, at: &RowTerms, price: f64, form: Form) -> Result<Self> {
         Self::of_sums(&DualSums::new(rows, at, price), price, form)
     }
@@ -168,8 +168,8 @@ impl Spectrum {
         Ok(Self { lower, shrink, values, vectors })
     }
 
-    /// Unit-norm matrix of all clearly negative directions of $S$, steeper ones longer; `None` if
-    /// $S$ has none.
+    /// Unit-norm matrix of all clearly negative directions of `$S$`, steeper ones longer; `None` if
+    /// `$S$` has none.
     pub(super) fn growth(&self) -> Option<Dense> {
         let steepest = *self.values.first()?;
         if steepest >= 0.0 {

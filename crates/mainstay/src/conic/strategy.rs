@@ -3,7 +3,7 @@
 //! | problem | stages |
 //! | --- | --- |
 //! | every row may be disbelieved, or a price so low that this is best | closed form |
-//! | no row may be disbelieved ($\kappa = 0$) | hard margin |
+//! | no row may be disbelieved (`$\kappa = 0$`) | hard margin |
 //! | nearly as many columns as rows, but not very many | interior point |
 //! | very many columns, or a budget below one row | low-rank newton, then interior point |
 //! | all others | low-rank newton, again from another start, then interior point |
@@ -152,7 +152,7 @@ fn demands_hard_margin(rows: &Rows<'_>, target: f64, total: f64) -> Result<bool>
     Ok(true)
 }
 
-/// A lower bound on the largest eigenvalue of $\sum c_i x_i x_i^\top$: a few power steps from the sum of the rows.
+/// A lower bound on the largest eigenvalue of `$\sum c_i x_i x_i^\top$`: a few power steps from the sum of the rows.
 fn rayleigh(rows: &Rows<'_>) -> f64 {
     let mut v = rows.x.tr_mul_vec(rows.c);
     let mut quotient = 0.0;
@@ -211,7 +211,7 @@ pub(super) fn leading(factor: &Dense) -> Dense {
     factor.select_rows(&kept)
 }
 
-/// $w = 0$, $V = 0$: every row is disbelieved, and the price of that is the optimum.
+/// `$w = 0$`, `$V = 0$`: every row is disbelieved, and the price of that is the optimum.
 fn closed_form(task: &Task<'_>) -> Proven {
     let Task { rows, form, .. } = task;
     let p = rows.x.ncols();
@@ -226,10 +226,10 @@ fn closed_form(task: &Task<'_>) -> Proven {
     proven
 }
 
-/// $\kappa = 0$: $V = 0$ and $w$ the hard-margin SVM, if there is one.
+/// `$\kappa = 0$`: `$V = 0$` and `$w$` the hard-margin SVM, if there is one.
 ///
-/// The hinge program minimises $\|w\|^2/(2n)$ over rows with shares $1/n$, so that its duals are the
-/// multipliers $h$ of $\min \|w\|^2$ and its objective is that divided by $2n$.
+/// The hinge program minimises `$\|w\|^2/(2n)$` over rows with shares `$1/n$`, so that its duals are the
+/// multipliers `$h$` of `$\min \|w\|^2$` and its objective is that divided by `$2n$`.
 fn hard_margin(task: &Task<'_>, budget: &mut Budget<'_>) -> Result<Proven> {
     let rows = &task.rows;
     let (n, p) = (rows.x.nrows(), rows.x.ncols());
@@ -269,7 +269,7 @@ fn hard_margin(task: &Task<'_>, budget: &mut Budget<'_>) -> Result<Proven> {
     Ok(proven)
 }
 
-/// Any price proves the bound when the budget is 0; a large one makes $g$ vanish.
+/// Any price proves the bound when the budget is 0; a large one makes `$g$` vanish.
 fn hard_margin_proof(rows: &Rows<'_>, h: Vec<f64>, longest: f64) -> Dual {
     let squares = h.iter().zip(rows.c).map(|(h, c)| h * h / c).sum::<f64>();
     let price = PROOF_PRICE * squares.max(f64::MIN_POSITIVE) * longest;

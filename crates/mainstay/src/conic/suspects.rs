@@ -6,7 +6,7 @@ use crate::model::{Fitted, Output, Suspects};
 
 /// Training rows by how suspicious their label is, most suspicious first.
 ///
-/// The score is the indicator $z_i$ of the row, with more than two classes the one of its own class
+/// The score is the indicator `$z_i$` of the row, with more than two classes the one of its own class
 /// against the rest. Equal scores are in row order.
 pub fn suspects(fitted: &Fitted, data: &Dataset) -> Result<Suspects> {
     let scores: Vec<f64> = match fitted.outputs.get("z") {

@@ -35,9 +35,9 @@ fn unit_vector(p: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
 
 /// Two normal classes one unit apart, with outliers (conic SVM paper, section 5.1.1).
 ///
-/// The centres are $\pm d/2$ with a random unit vector $d$, the deviation `sigma`. A share `fraction` of the
-/// rows are outliers: clustered at ten times the negative centre with variance $0.001\sigma^2$ and label 1,
-/// or spread around both centres with variance $100\sigma^2$.
+/// The centres are `$\pm d/2$` with a random unit vector `$d$`, the deviation `sigma`. A share `fraction` of the
+/// rows are outliers: clustered at ten times the negative centre with variance `$0.001\sigma^2$` and label 1,
+/// or spread around both centres with variance `$100\sigma^2$`.
 pub fn make_outliers(
     n: usize,
     p: usize,
@@ -74,7 +74,7 @@ pub fn make_outliers(
     })
 }
 
-/// Separable rows, uniform in the cube $[-1, 1]^p$, with every label flipped with probability `tau`
+/// Separable rows, uniform in the cube `$[-1, 1]^p$`, with every label flipped with probability `tau`
 /// (conic SVM paper, Appendix B). The hyperplane, intercept included, is uniform too.
 pub fn make_label_noise(n: usize, p: usize, tau: f64, seed: u64) -> Result<Dataset> {
     require(n >= 2, "n", n, "at least 2")?;

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, psd_factor};
 
-/// The shape of one ellipsoid $\{d : d^\top P^{-1} d \le 1\}$ ($P = \Sigma^{-1}$ of the ReGEC paper).
+/// The shape of one ellipsoid `$\{d : d^\top P^{-1} d \le 1\}$` (`$P = \Sigma^{-1}$` of the ReGEC paper).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Shape {
-    /// $P = r^2 I$: a ball of this radius.
+    /// `$P = r^2 I$`: a ball of this radius.
     Ball(f64),
-    /// $P = \mathrm{diag}(l_j^2)$: semi-axis lengths along the features; 0 is an exact feature.
+    /// `$P = \mathrm{diag}(l_j^2)$`: semi-axis lengths along the features; 0 is an exact feature.
     Axes(Vec<f64>),
-    /// $P$ itself, symmetric positive semidefinite.
+    /// `$P$` itself, symmetric positive semidefinite.
     Matrix(Vec<Vec<f64>>),
 }
 
@@ -24,7 +24,7 @@ pub enum RowUncertainty {
     Radii(Vec<f64>),
     /// Semi-axis lengths, one row per sample.
     Axes(Dense),
-    /// $P$ of every row, row-major, one row per sample (p^2 columns).
+    /// `$P$` of every row, row-major, one row per sample (p^2 columns).
     Matrices(Dense),
     /// Rows that share ellipsoids (the matrix E of the paper's (34)).
     Groups {
@@ -145,7 +145,7 @@ impl RowUncertainty {
     }
 
     /// Names the first row whose matrix is not positive semidefinite. Proving it of all of them takes as long as
-    /// factoring them, so [`RowUncertainty::check`] leaves it to those who do.
+    /// factoring them, so `RowUncertainty::check` leaves it to those who do.
     pub fn check_semidefinite(&self, p: usize) -> Result<()> {
         let Self::Matrices(m) = self else { return Ok(()) };
         let one = |i| semidefinite(m.row(i), p, &format!("the matrix of row {i}"));

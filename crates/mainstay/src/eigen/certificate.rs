@@ -12,7 +12,9 @@ use crate::uncertainty::ellipsoid::Ellipsoids;
 const CHUNK: usize = 8192;
 
 /// The largest value of (1) that rows inside their ellipsoids can produce, for every plane:
-/// $$R(w, \gamma) = \frac{\sum_A (|w^\top a - \gamma| + \rho_a)^2}{\sum_B \max(|w^\top b - \gamma| - \rho_b, 0)^2};$$
+/// ```math
+/// R(w, \gamma) = \frac{\sum_A (|w^\top a - \gamma| + \rho_a)^2}{\sum_B \max(|w^\top b - \gamma| - \rho_b, 0)^2};
+/// ```
 /// infinite if every ellipsoid of the other class reaches the plane. Without ellipsoids it is (1) itself.
 ///
 /// `side(k, label)` says on which side of plane k's quotient rows with this label stand. One pass over the rows.

@@ -1,4 +1,4 @@
-//! The smallest quotient $z^\top N z / z^\top D z$ of two symmetric matrices.
+//! The smallest quotient `$z^\top N z / z^\top D z$` of two symmetric matrices.
 
 use crate::error::Result;
 use crate::linalg::{Dense, Svd, SymmetricEigen, qr_triangle, thin_qr, vector};
@@ -13,7 +13,7 @@ pub(super) struct Eigenpair {
     pub value: f64,
 }
 
-/// Columns that whiten a positive semidefinite matrix on its range: $T^\top M T = I$.
+/// Columns that whiten a positive semidefinite matrix on its range: `$T^\top M T = I$`.
 ///
 /// M is first scaled to unit diagonal, so that units do not matter; eigenvalues that are rounding are
 /// left out. The second value is the ratio of the smallest kept eigenvalue to the largest.

@@ -34,16 +34,16 @@ impl DiagonalPlusGram {
 const LIMIT: usize = 300;
 /// Length of the Ritz residual, relative to the unit start, below which further steps change no digit.
 const RESIDUAL: f64 = 1e-13;
-/// Shift $\sigma$ in units of M's diagonal, 1: small beside the quotients that matter, large beside rounding errors.
+/// Shift `$\sigma$` in units of M's diagonal, 1: small beside the quotients that matter, large beside rounding errors.
 const SHIFT: f64 = 1e-6;
 /// Diagonal entry, in the same units, that directions without any get.
 const LEAST_DIAGONAL: f64 = 1e-14;
 
 /// Minimises N/D without a matrix of order p.
 ///
-/// With M = N + D scaled to unit diagonal, the minimiser is the dominant eigenvector of $(N + \sigma M)^{-1} M$,
+/// With M = N + D scaled to unit diagonal, the minimiser is the dominant eigenvector of `$(N + \sigma M)^{-1} M$`,
 /// found by Lanczos iteration with full reorthogonalisation in the M inner product. The inverse is one
-/// factorisation of the order of the number of rows; a step costs $O(np)$. Besides at most n
+/// factorisation of the order of the number of rows; a step costs `$O(np)$`. Besides at most n
 /// eigenvalues the spectrum is clustered, so that about n steps give all digits.
 pub(super) fn minimise(
     n: &DiagonalPlusGram,

@@ -11,7 +11,7 @@ const RIDGE_FLOOR: f64 = 1e-4;
 /// Diagonal entry, at least, relative to the largest one.
 const LEAST_DIAGONAL: f64 = 1e-12;
 
-/// Numerator $\hat G$ and curvature Q of the majorised problem.
+/// Numerator `$\hat G$` and curvature Q of the majorised problem.
 pub(super) enum Majoriser {
     Tall { numerator: Dense, curvature: Dense },
     Wide { rows: Dense, weights: Vec<f64>, numerator: Vec<f64>, curvature: Vec<f64> },
@@ -69,7 +69,7 @@ impl Majoriser {
         }
     }
 
-    /// $\hat G z$.
+    /// `$\hat G z$`.
     pub(super) fn product(&self, z: &[f64]) -> Vec<f64> {
         match self {
             Self::Tall { numerator, .. } => numerator.mul_vec(z),
@@ -83,12 +83,12 @@ impl Majoriser {
         }
     }
 
-    /// $z^\top \hat G z$.
+    /// `$z^\top \hat G z$`.
     pub(super) fn numerator(&self, z: &[f64]) -> f64 {
         vector::dot(z, &self.product(z))
     }
 
-    /// Factors $\tau \hat G + Q$; directions without any weight get a negligible one.
+    /// Factors `$\tau \hat G + Q$`; directions without any weight get a negligible one.
     pub(super) fn factor(&self, tau: f64) -> Option<Factor> {
         match self {
             Self::Tall { numerator, curvature } => {

@@ -1,7 +1,7 @@
 //! Generalized eigenvalue classifiers: one plane per class, near its own rows and far from the others.
 //!
 //! ReGEC is Eqs. (1)-(7) of the paper, the norm-robust one its Theorem 1, the robust one section 3 with
-//! an ellipsoid of measurement error around every row. Planes are $w^\top x = \gamma$, $z = (w, \gamma)$; in the
+//! an ellipsoid of measurement error around every row. Planes are `$w^\top x = \gamma$`, `$z = (w, \gamma)$`; in the
 //! paper's letters A are the rows of the plane's own class and B those of the other.
 
 mod certificate;

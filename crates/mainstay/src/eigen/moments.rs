@@ -24,7 +24,7 @@ const TALL: usize = 1024;
 /// Data sets with more numbers than this get their units from a part of the rows.
 const GLANCE_LIMIT: usize = 1 << 20;
 
-/// All that ReGEC needs to know about the rows seen so far: $[A\ {-e}]^\top [A\ {-e}]$ of every class.
+/// All that ReGEC needs to know about the rows seen so far: `$[A\ {-e}]^\top [A\ {-e}]$` of every class.
 ///
 /// Sums over parts of the data add up, so that data may arrive in batches or be summed elsewhere and
 /// merged. While there are no more rows than features the (weighted) rows themselves are kept
@@ -43,7 +43,7 @@ pub struct Moments {
 enum Store {
     /// Row-major Gram matrices of order p + 1.
     Grams(Vec<Vec<f64>>),
-    /// Rows $\sqrt{weight} (\tilde x, -1)$ or an orthogonal transformation of them, one after the other.
+    /// Rows `$\sqrt{weight} (\tilde x, -1)$` or an orthogonal transformation of them, one after the other.
     Rows(Vec<Vec<f64>>),
 }
 
@@ -53,7 +53,7 @@ pub(super) enum ClassMoments {
     Rows(Dense),
 }
 
-/// Writes $\sqrt{weight} (\tilde x, -1)$ of row `i` to `out`.
+/// Writes `$\sqrt{weight} (\tilde x, -1)$` of row `i` to `out`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
 fn write(reader: &RowReader<'_>, data: &Dataset, i: usize, out: &mut [f64]) {
@@ -231,7 +231,7 @@ impl Moments {
         }
     }
 
-    /// The same sums in other units: $\tilde x' = (\tilde x s + c - c')/s'$ is linear in $(\tilde x, -1)$.
+    /// The same sums in other units: `$\tilde x' = (\tilde x s + c - c')/s'$` is linear in `$(\tilde x, -1)$`.
     fn moved_to(&self, units: &PlaneUnits) -> Self {
         let p = self.n_features();
         let change = Dense::from_fn(p + 1, p + 1, |i, j| {
@@ -265,7 +265,7 @@ impl Moments {
         }
     }
 
-    /// The diagonal of $[A\ {-e}]^\top [A\ {-e}]$ of class `k` in the user's coordinates.
+    /// The diagonal of `$[A\ {-e}]^\top [A\ {-e}]$` of class `k` in the user's coordinates.
     pub(super) fn diagonal(&self, k: usize) -> Diagonal {
         let p = self.n_features();
         let (center, scale) = (&self.units.center, &self.units.scale);

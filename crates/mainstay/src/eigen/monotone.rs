@@ -65,10 +65,10 @@ impl RobustRatio<'_> {
 
     /// Descends from `nominal` until the ratio falls by less than `tol` of itself.
     ///
-    /// One iteration majorises $(|d| + \rho)^2 \le d^2/\theta + \rho^2/(1 - \theta)$ with $\theta = |d|/(|d| + \rho)$ and
-    /// minorises the root of the denominator by its tangent, with $\rho \le (w^\top P w/\rho_0 + \rho_0)/2$. What
-    /// is left, $\min z^\top \hat G z$ with $l^\top z - z^\top Q z/2 \ge 1 + c_0$, is solved by $z = (\tau \hat G + Q)^{-1} l$, one
-    /// number $\tau$ by Newton's method. Cost: one weighted Gram matrix of the own rows.
+    /// One iteration majorises `$(|d| + \rho)^2 \le d^2/\theta + \rho^2/(1 - \theta)$` with `$\theta = |d|/(|d| + \rho)$` and
+    /// minorises the root of the denominator by its tangent, with `$\rho \le (w^\top P w/\rho_0 + \rho_0)/2$`. What
+    /// is left, `$\min z^\top \hat G z$` with `$l^\top z - z^\top Q z/2 \ge 1 + c_0$`, is solved by `$z = (\tau \hat G + Q)^{-1} l$`, one
+    /// number `$\tau$` by Newton's method. Cost: one weighted Gram matrix of the own rows.
     ///
     /// `None` if no plane with finite ratio is found to start from.
     pub(super) fn descend(
@@ -143,17 +143,17 @@ impl RobustRatio<'_> {
     }
 }
 
-/// $l^\top z - z^\top Q z/2 - c_0$, below the root of the denominator.
+/// `$l^\top z - z^\top Q z/2 - c_0$`, below the root of the denominator.
 struct Tangent {
     /// l.
     slope: Vec<f64>,
     /// Q.
     spread: Spread,
-    /// $c_0$.
+    /// `$c_0$`.
     constant: f64,
 }
 
-/// Minimises $z^\top \hat G z$ with $l^\top z - z^\top Q z/2 \ge 1 + c_0$: the $\tau$ at which the constraint is tight, by
+/// Minimises `$z^\top \hat G z$` with `$l^\top z - z^\top Q z/2 \ge 1 + c_0$`: the `$\tau$` at which the constraint is tight, by
 /// Newton's method within a bracket.
 pub(super) fn minimise(form: &Majoriser, l: &[f64], constant: f64, start: f64) -> Option<Vec<f64>> {
     let mut tau = start;

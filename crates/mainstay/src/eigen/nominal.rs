@@ -129,7 +129,7 @@ fn with_rows(rows: &Dense, penalty: &Diagonal, units: &PlaneUnits) -> Dense {
 }
 
 /// Theorem 1: the plane of `a` against `b` when G may be off by `eta_a` and H by `eta_b` in norm,
-/// from $(G + \eta_a I) z = \lambda (H - \eta_b I) z$.
+/// from `$(G + \eta_a I) z = \lambda (H - \eta_b I) z$`.
 ///
 /// The theorem's smallest eigenvalue is right only for `eta_b` below the smallest eigenvalue of H;
 /// beyond that it is the smallest positive one (errata B6).
@@ -204,7 +204,7 @@ fn norm_robust_of_rows(
 }
 
 /// One plane for class `k` from its planes against every other class: unit normals merged by their
-/// leading singular vector, offset the mean of $w^\top x$ over the class (errata B8). A single plane stays.
+/// leading singular vector, offset the mean of `$w^\top x$` over the class (errata B8). A single plane stays.
 pub(super) fn merge(moments: &Moments, k: usize, planes: &[Plane]) -> Result<(Vec<f64>, f64)> {
     if let [plane] = planes {
         return Ok((plane.w.clone(), plane.gamma));

@@ -36,7 +36,7 @@ impl Iteration<'_> {
 
 /// Moves every row to its worst place for the present plane, Eq. (28) (farthest for the own class,
 /// nearest for the other, on the plane where the ellipsoid reaches it), fits a plane to the moved rows,
-/// and repeats while $\|z_i - z_{i-1}\| >$ `tol` (unit normals, signs aligned).
+/// and repeats while `$\|z_i - z_{i-1}\| >$` `tol` (unit normals, signs aligned).
 ///
 /// The iteration rarely converges; then the plane with the best worst-case ratio is returned. The last
 /// two values are the iterations used and whether it converged.

@@ -36,7 +36,7 @@ impl Diagonal {
     }
 }
 
-/// What joins numerator and denominator of $\min_z z^\top (G + \Pi_N) z / z^\top (H + \Pi_D) z$.
+/// What joins numerator and denominator of `$\min_z z^\top (G + \Pi_N) z / z^\top (H + \Pi_D) z$`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Penalty {
     pub numerator: Diagonal,

@@ -125,7 +125,7 @@ impl RobustRegecParams {
 
 /// ReGEC against the worst place of every row inside its ellipsoid, section 3 of the paper.
 ///
-/// Minimises $R(z) = \sum_A (|w^\top a - \gamma| + \rho_a)^2 / \sum_B \max(|w^\top b - \gamma| - \rho_b, 0)^2$, with
+/// Minimises `$R(z) = \sum_A (|w^\top a - \gamma| + \rho_a)^2 / \sum_B \max(|w^\top b - \gamma| - \rho_b, 0)^2$`, with
 /// the regularisation of ReGEC, to a stationary point; both planes have their own problem. What is certain is
 /// the ratio of the plane that is returned, `worst_case_ratio`, which is recomputed from the data with the
 /// whole ellipsoids and is never above that of the nominal plane.

@@ -12,8 +12,10 @@ pub(super) struct Side {
     pub index: Vec<usize>,
 }
 
-/// $$R_\delta(z) = \frac{\sum_A c_a (|d_a| + f\rho_a)^2 + z^\top \Pi_N z}{\sum_B c_b \max(|d_b| - f\rho_b, 0)^2 + z^\top \Pi_D z},
-/// \qquad d = w^\top x - \gamma,\ \rho = \sqrt{w^\top P w},\ f = 1 - \xi.$$
+/// ```math
+/// R_\delta(z) = \frac{\sum_A c_a (|d_a| + f\rho_a)^2 + z^\top \Pi_N z}{\sum_B c_b \max(|d_b| - f\rho_b, 0)^2 + z^\top \Pi_D z},
+/// \qquad d = w^\top x - \gamma,\ \rho = \sqrt{w^\top P w},\ f = 1 - \xi.
+/// ```
 #[derive(Debug)]
 pub(super) struct RobustRatio<'a> {
     pub own: Side,
@@ -58,12 +60,12 @@ impl RobustRatio<'_> {
         Evaluated { own, other, top, bottom }
     }
 
-    /// $R_\delta(z)$.
+    /// `$R_\delta(z)$`.
     pub(super) fn ratio(&self, z: &[f64]) -> f64 {
         self.at(z).ratio()
     }
 
-    /// The ratio without regularisation, which at $z = (0, 1)$, the plane at infinity, is that of the
+    /// The ratio without regularisation, which at `$z = (0, 1)$`, the plane at infinity, is that of the
     /// total weights.
     pub(super) fn plain_ratio(&self, z: &[f64], at: &Evaluated) -> f64 {
         let (top, bottom) =

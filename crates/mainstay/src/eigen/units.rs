@@ -7,8 +7,8 @@ use crate::optim::design::power_of_two_above;
 
 /// Coordinates in which sums are accurate: columns centred, then divided by powers of two.
 ///
-/// A plane $\tilde w^\top \tilde x = \tilde\gamma$ in these units is $w_j = \tilde w_j / s_j$, $\gamma = \tilde\gamma + w^\top c$
-/// outside. Penalties are stated outside; $\gamma^2$ is the square of $(c/s, 1)^\top \tilde z$ inside.
+/// A plane `$\tilde w^\top \tilde x = \tilde\gamma$` in these units is `$w_j = \tilde w_j / s_j$`, `$\gamma = \tilde\gamma + w^\top c$`
+/// outside. Penalties are stated outside; `$\gamma^2$` is the square of `$(c/s, 1)^\top \tilde z$` inside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PlaneUnits {
     /// Subtracted from every column.

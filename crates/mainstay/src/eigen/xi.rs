@@ -9,9 +9,9 @@ use crate::linalg::TINY;
 /// Values of xi that compete, from nominal to fully robust.
 pub(super) const GRID: [f64; 6] = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0];
 
-/// Random realisations of every row: by how much of its support $\rho_i(w)$ the distance changes.
+/// Random realisations of every row: by how much of its support `$\rho_i(w)$` the distance changes.
 ///
-/// For a point uniform in an ellipsoid, $w^\top d / \rho(w)$ is distributed as one coordinate of a point
+/// For a point uniform in an ellipsoid, `$w^\top d / \rho(w)$` is distributed as one coordinate of a point
 /// uniform in the unit ball, whatever w is; so one number per row is a whole scenario.
 #[derive(Debug)]
 pub(super) struct Scenarios(Vec<Vec<f64>>);

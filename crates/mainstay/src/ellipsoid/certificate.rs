@@ -16,7 +16,7 @@ pub(super) struct Given<'a> {
     pub rows: &'a Matrix,
     /// +1 or -1.
     pub y: &'a [f64],
-    /// $C_i$.
+    /// `$C_i$`.
     pub cap: &'a [f64],
     /// Features in solver units are those of the user divided by this power of two.
     pub scale: f64,
@@ -24,9 +24,9 @@ pub(super) struct Given<'a> {
 
 /// Scores and sizes of the ellipsoids along w, at the numbers that are returned.
 pub(super) struct Evaluated {
-    /// $w^\top x_i + b$.
+    /// `$w^\top x_i + b$`.
     pub scores: Vec<f64>,
-    /// $m_i \rho_{j(i)}(w)$.
+    /// `$m_i \rho_{j(i)}(w)$`.
     pub spread: Vec<f64>,
     /// The objective.
     pub objective: f64,
@@ -79,13 +79,15 @@ pub(super) fn certify(
     Certificate { primal: found.objective, dual: bound.max(0.0) - found.rounding }
 }
 
-/// For any $0 \le a \le C$ with $y^\top a = 0$ and any $\|\zeta_j\| \le \sum_{i \in j} m_i a_i$
-/// $$D = \sum_i a_i - \tfrac12 \Big\| \sum_i a_i y_i x_i + \sum_j L_j \zeta_j \Big\|^2$$
+/// For any `$0 \le a \le C$` with `$y^\top a = 0$` and any `$\|\zeta_j\| \le \sum_{i \in j} m_i a_i$`
+/// ```math
+/// D = \sum_i a_i - \tfrac12 \Big\| \sum_i a_i y_i x_i + \sum_j L_j \zeta_j \Big\|^2
+/// ```
 /// bounds the optimum from below: it is the dual of a plain SVM on points moved inside their
 /// ellipsoids. The multipliers are first moved into this set: clipped, the heavier class scaled down to balance,
-/// $\zeta$ shortened.
+/// `$\zeta$` shortened.
 ///
-/// Since $y^\top a = 0$ the rows may be centred, which keeps the sum accurate; what rounding may still have taken
+/// Since `$y^\top a = 0$` the rows may be centred, which keeps the sum accurate; what rounding may still have taken
 /// from its length is added to it.
 fn lower_bound(problem: &Problem<'_>, multipliers: &Multipliers) -> f64 {
     let clipped: Vec<f64> =

@@ -61,7 +61,7 @@ struct Setting {
 }
 
 /// Support vector machine that keeps its margin on whole ellipsoids:
-/// minimise $\|w\|^2/2 + C \sum_i v_i$ with $y_i(w^\top x_i + b) \ge 1 - v_i + \sqrt{w^\top P_i w}$, $v \ge 0$.
+/// minimise `$\|w\|^2/2 + C \sum_i v_i$` with `$y_i(w^\top x_i + b) \ge 1 - v_i + \sqrt{w^\top P_i w}$`, `$v \ge 0$`.
 ///
 /// The intercept is free. More than two classes: one against the rest.
 ///

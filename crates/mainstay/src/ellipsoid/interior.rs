@@ -33,7 +33,7 @@ pub(super) struct State {
 ///
 /// Mehrotra's predictor and corrector; one iteration is one or two Gram matrices of the rows and a
 /// Cholesky factorisation of order p + 1 ([`super::normal::Normal`]), about 15 in all. Steps stay half a percent
-/// away from the boundary, since singular P makes solutions with $w_j = 0$ common.
+/// away from the boundary, since singular P makes solutions with `$w_j = 0$` common.
 ///
 /// Follows the central path or, if `weighted`, the path through the start, on which the products of a row are
 /// proportional to its cap: rows of very different weight never get products that their caps do not allow.

@@ -61,7 +61,7 @@ pub(super) struct Newton<'a> {
     eliminated: Eliminated,
     d: Vec<f64>,
     residual: Residual,
-    /// Sum of the images $L_j z_j$.
+    /// Sum of the images `$L_j z_j$`.
     pushed: Vec<f64>,
 }
 
@@ -96,7 +96,7 @@ impl Residual {
     }
 }
 
-/// $\sum_j L_j t_j$.
+/// `$\sum_j L_j t_j$`.
 fn pushed(problem: &Problem<'_>, points: &Points) -> Vec<f64> {
     let mut out = vec![0.0; problem.x.ncols()];
     points.add_images(|_| 1.0, &mut out);

@@ -31,18 +31,20 @@ impl Members {
 /// What elimination leaves of every cone.
 #[derive(Debug)]
 pub(super) struct Eliminated {
-    /// Pivot h of $\rho_j$.
+    /// Pivot h of `$\rho_j$`.
     pub pivot: Vec<f64>,
-    /// $\sum_i d_i m_i g_i + 2 k w_0 e$, the coupling of $\rho_j$ with (w, b).
+    /// `$\sum_i d_i m_i g_i + 2 k w_0 e$`, the coupling of `$\rho_j$` with (w, b).
     pub coupling: Dense,
 }
 
-/// The matrix $S = I_w + \sum_j k_j P_j + U^\top \mathrm{diag}(c)\, U$ of order p + 1, factored.
+/// The matrix `$S = I_w + \sum_j k_j P_j + U^\top \mathrm{diag}(c)\, U$` of order p + 1, factored.
 ///
-/// With $g_i = y_i(x_i, 1)$, $d = (s/a + v/(C - a))^{-1}$, $e_j = L_j w_{1j}$ and $k = \eta^{-2}$, eliminating
-/// $\rho_j$ leaves, with $D = \sum d_i m_i^2$, $\hat g = \sum d_i m_i g_i / D$ and $t = 1 + 2\|w_1\|^2$,
-/// $$\sum_{i \in j} d_i (g_i - m_i \hat g)(\cdot)^\top + \tfrac{D k t}{D + k t} (\hat g - \tfrac{2 w_0}{t} e)(\cdot)^\top -
-/// \tfrac{2k}{t} e e^\top,$$
+/// With `$g_i = y_i(x_i, 1)$`, `$d = (s/a + v/(C - a))^{-1}$`, `$e_j = L_j w_{1j}$` and `$k = \eta^{-2}$`, eliminating
+/// `$\rho_j$` leaves, with `$D = \sum d_i m_i^2$`, `$\hat g = \sum d_i m_i g_i / D$` and `$t = 1 + 2\|w_1\|^2$`,
+/// ```math
+/// \sum_{i \in j} d_i (g_i - m_i \hat g)(\cdot)^\top + \tfrac{D k t}{D + k t} (\hat g - \tfrac{2 w_0}{t} e)(\cdot)^\top -
+/// \tfrac{2k}{t} e e^\top,
+/// ```
 /// which has no difference of large numbers. A cone with one row has no first term, one cone shared by
 /// all rows has one term of each other kind: both ends cost one or two weighted Gram matrices.
 ///
@@ -151,7 +153,7 @@ impl Rows {
         self.weights.push(weight);
     }
 
-    /// Adds $g_i - m_i \hat g$ for the rows of one cone, and returns D and $\hat g$; a single row has no deviation.
+    /// Adds `$g_i - m_i \hat g$` for the rows of one cone, and returns D and `$\hat g$`; a single row has no deviation.
     fn push_deviations(
         &mut self,
         problem: &Problem<'_>,

@@ -16,7 +16,7 @@ use crate::uncertainty::ellipsoid::Ellipsoids;
 /// A larger feature value has no finite square.
 const LARGEST_FEATURE: f64 = 1e153;
 
-/// Caps beyond this, in solver units, leave no trace of $\|w\|^2/2$ in the objective. All are scaled down alike then,
+/// Caps beyond this, in solver units, leave no trace of `$\|w\|^2/2$` in the objective. All are scaled down alike then,
 /// which moves the optimum by less than rounding and keeps squares within the range of numbers.
 const LARGEST_CAP: f64 = 1e24;
 

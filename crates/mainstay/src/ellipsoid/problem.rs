@@ -6,31 +6,33 @@ use rayon::prelude::*;
 use crate::linalg::{Dense, vector};
 use crate::uncertainty::ellipsoid::{Spread, View};
 
-/// $$\min_{w, b}\ \tfrac12 \|w\|^2 + \sum_i C_i \max(0,\ 1 + m_i \|L_{j(i)}^\top w\| - y_i(w^\top x_i + b)).$$
+/// ```math
+/// \min_{w, b}\ \tfrac12 \|w\|^2 + \sum_i C_i \max(0,\ 1 + m_i \|L_{j(i)}^\top w\| - y_i(w^\top x_i + b)).
+/// ```
 ///
-/// This is (34) with labels $\pm 1$: for every point of the ellipsoid around $x_i$ the margin is at
-/// least $1 - v_i$. Rows of equal shape share one cone $\|L_j^\top w\| \le \rho_j$; $m_i$ is the size of
-/// row $i$'s ellipsoid in units of its shape (0: an exact row). The intercept is free.
+/// This is (34) with labels `$\pm 1$`: for every point of the ellipsoid around `$x_i$` the margin is at
+/// least `$1 - v_i$`. Rows of equal shape share one cone `$\|L_j^\top w\| \le \rho_j$`; `$m_i$` is the size of
+/// row `$i$`'s ellipsoid in units of its shape (0: an exact row). The intercept is free.
 ///
-/// Map to the paper: $d$ is $y$, their $\xi$ is $C$, $\Sigma_j$ of (34d) is $P_j^{1/2}$, $u_j$ is $\rho_j$
-/// and $E$ is $(j, m)$.
+/// Map to the paper: `$d$` is `$y$`, their `$\xi$` is `$C$`, `$\Sigma_j$` of (34d) is `$P_j^{1/2}$`, `$u_j$` is `$\rho_j$`
+/// and `$E$` is `$(j, m)$`.
 #[derive(Debug)]
 pub(super) struct Problem<'a> {
     /// One row per sample.
     pub x: &'a Dense,
     /// +1 or -1.
     pub y: &'a [f64],
-    /// $C_i$.
+    /// `$C_i$`.
     pub cap: &'a [f64],
-    /// $j(i)$.
+    /// `$j(i)$`.
     pub of: &'a [usize],
-    /// $m_i$.
+    /// `$m_i$`.
     pub multiplier: &'a [f64],
     /// The shapes.
     pub shapes: &'a [View<'a>],
 }
 
-/// A primal point: the plane $w^\top x + b = 0$.
+/// A primal point: the plane `$w^\top x + b = 0$`.
 #[derive(Debug, Clone)]
 pub(super) struct Plane {
     /// Weights.
@@ -44,12 +46,12 @@ pub(super) struct Plane {
 pub(super) struct Multipliers {
     /// Of the margins, one per row.
     pub a: Vec<f64>,
-    /// Of $L_j^\top w$, one row per shape.
+    /// Of `$L_j^\top w$`, one row per shape.
     pub zeta: Dense,
 }
 
 impl Problem<'_> {
-    /// Row j of `out` is $(L_j^\top w, P_j w)$.
+    /// Row j of `out` is `$(L_j^\top w, P_j w)$`.
     pub(super) fn pull_each(&self, w: &[f64], out: &mut Dense) {
         let p = w.len();
         let one = |(shape, row): (&View<'_>, &mut [f64])| {
@@ -60,7 +62,7 @@ impl Problem<'_> {
         self.shapes.par_iter().zip(rows).with_min_len(self.grain()).for_each(one);
     }
 
-    /// $\sum_j c_j P_j$, in the same order of additions for any number of threads.
+    /// `$\sum_j c_j P_j$`, in the same order of additions for any number of threads.
     pub(super) fn spread_sum(&self, c: impl Fn(usize) -> f64 + Sync) -> Spread {
         let p = self.x.ncols();
         let parts: Vec<Spread> = self
@@ -87,7 +89,7 @@ impl Problem<'_> {
         self.by_class(self.cap)
     }
 
-    /// $\sum_{i \in j} m_i a_i$ for every shape: how far multipliers of this size move its points.
+    /// `$\sum_{i \in j} m_i a_i$` for every shape: how far multipliers of this size move its points.
     pub(super) fn reach(&self, a: &[f64]) -> Vec<f64> {
         let mut reach = vec![0.0; self.shapes.len()];
         for (i, a) in a.iter().enumerate() {
@@ -106,7 +108,7 @@ impl Problem<'_> {
         (total(1.0), total(-1.0))
     }
 
-    /// $m_i \rho_{j(i)}$ from the support of every shape.
+    /// `$m_i \rho_{j(i)}$` from the support of every shape.
     pub(super) fn spread(&self, rho: &[f64]) -> Vec<f64> {
         let one = |(&j, &m): (&usize, &f64)| if m > 0.0 { m * rho[j] } else { 0.0 };
         self.of.iter().zip(self.multiplier).map(one).collect()

@@ -63,7 +63,7 @@ pub struct Accurate<'a> {
 }
 
 impl Accurate<'_> {
-    /// $w^\top x_i + b$ of every row, each with a bound on its error (Ogita, Rump and Oishi's for compensated products).
+    /// `$w^\top x_i + b$` of every row, each with a bound on its error (Ogita, Rump and Oishi's for compensated products).
     pub fn scores(&self, w: &[f64], b: f64) -> Scores {
         let sizes = || (0..w.len()).map(|j| (w[j].abs(), self.ranges.size(j)));
         let magnitude: f64 = b.abs() + sizes().map(|(w, x)| w * x).sum::<f64>();
@@ -77,7 +77,7 @@ impl Accurate<'_> {
         self.x.scores_within(w, b, magnitude, magnitude < LARGEST)
     }
 
-    /// $\sum_i a_i x_i$ for numbers that add up to zero but for rounding, or exactly as they are where they need not.
+    /// `$\sum_i a_i x_i$` for numbers that add up to zero but for rounding, or exactly as they are where they need not.
     ///
     /// Where they add up to zero, any number may be taken from a column: its sum is taken over what is left of the
     /// middle of its range. The bound covers what they fail to add up to, as if it came from the farthest row.
@@ -107,7 +107,7 @@ impl Matrix {
         Accurate { x: self, ranges: self.ranges() }
     }
 
-    /// $w^\top x_i + b$ of every row, as if in twice the precision where digits would be lost otherwise.
+    /// `$w^\top x_i + b$` of every row, as if in twice the precision where digits would be lost otherwise.
     pub fn scores(&self, w: &[f64], b: f64) -> Vec<f64> {
         let largest = vector::norm_inf(self.values()).mul_add(vector::norm_1(w), b.abs());
         if largest * f64::EPSILON > NOT_NOTICED {
@@ -132,7 +132,7 @@ impl Matrix {
         Scores { values, errors }
     }
 
-    /// $w^\top x_i + b$ of every row by compensated sums.
+    /// `$w^\top x_i + b$` of every row by compensated sums.
     fn compensated_scores(&self, w: &[f64], b: f64) -> Vec<f64> {
         let mut scores = vec![0.0; self.nrows()];
         scores.par_chunks_mut(ROWS_PER_TASK).enumerate().for_each(|(task, scores)| {
@@ -154,7 +154,7 @@ impl Matrix {
         scores
     }
 
-    /// $\sum_i a_i (x_i - m)$; sparse rows have $m = 0$.
+    /// `$\sum_i a_i (x_i - m)$`; sparse rows have `$m = 0$`.
     fn compensated_sums(&self, a: &[f64], middle: &[f64]) -> Vec<f64> {
         let sum_of = |(block, a): (usize, &[f64])| {
             let mut sums = ManySums::new(middle.len());

@@ -1,9 +1,9 @@
-//! $e^x$ and $\ln(1+x)$ without branches or calls, so that loops over them use vector registers.
+//! `$e^x$` and `$\ln(1+x)$` without branches or calls, so that loops over them use vector registers.
 
-/// $e^x$ for $x \le 700$ to about one unit in the last place, without branches or calls:
-/// $x = k \ln 2 + r$, a Taylor polynomial for $e^r$ (its remainder is below 1e-17 for
-/// $|r| \le \frac12\ln 2$), summed over even and odd powers at once, and k put into the exponent. Below
-/// -708 it stays at $e^{-708}$.
+/// `$e^x$` for `$x \le 700$` to about one unit in the last place, without branches or calls:
+/// `$x = k \ln 2 + r$`, a Taylor polynomial for `$e^r$` (its remainder is below 1e-17 for
+/// `$|r| \le \frac12\ln 2$`), summed over even and odd powers at once, and k put into the exponent. Below
+/// -708 it stays at `$e^{-708}$`.
 #[inline(always)]
 pub(crate) fn exponential(x: f64) -> f64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
@@ -39,9 +39,9 @@ pub(crate) fn exponential(x: f64) -> f64 {
     (sum * r + 1.0) * scale
 }
 
-/// $\ln(1+x)$ for $0 \le x \le 1$ to about two units in the last place: $2\,\mathrm{artanh}\,u$ with $u =
-/// x/(x+2)$ for small $x$, and $\ln 2 + 2\,\mathrm{artanh}\,u$ with $u = (x-1)/(x+3)$ for the others, so that
-/// $|u| < 0.172$ and twelve terms of the series suffice.
+/// `$\ln(1+x)$` for `$0 \le x \le 1$` to about two units in the last place: `$2\,\mathrm{artanh}\,u$` with `$u =
+/// x/(x+2)$` for small `$x$`, and `$\ln 2 + 2\,\mathrm{artanh}\,u$` with `$u = (x-1)/(x+3)$` for the others, so that
+/// `$|u| < 0.172$` and twelve terms of the series suffice.
 #[inline(always)]
 pub(crate) fn log_one_plus(x: f64) -> f64 {
     const SWITCH: f64 = std::f64::consts::SQRT_2 - 1.0;

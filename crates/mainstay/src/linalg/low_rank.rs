@@ -3,7 +3,7 @@
 use super::{Dense, Lu, vector};
 
 /// diag(d) + U' diag(c) U with few rows in U and weights c of any sign, solved through the small
-/// side (Woodbury): $O(r^2 n)$ for r rows of length n, and no n x n matrix.
+/// side (Woodbury): `$O(r^2 n)$` for r rows of length n, and no n x n matrix.
 #[derive(Debug, Clone)]
 pub struct DiagonalPlusRows {
     diagonal: Vec<f64>,

@@ -23,7 +23,7 @@ pub struct PivotedCholesky {
 impl PivotedCholesky {
     /// Stops when no remaining diagonal entry exceeds `tol` times the largest one of `a`.
     ///
-    /// A remainder that is not small, or clearly negative (beyond [`NEGATIVE`] or `tol`), is an error: `a` is not
+    /// A remainder that is not small, or clearly negative (beyond `NEGATIVE` or `tol`), is an error: `a` is not
     /// positive semidefinite. Cost n rank^2.
     pub fn new(a: &Dense, tol: f64) -> Result<Self> {
         let n = a.nrows();

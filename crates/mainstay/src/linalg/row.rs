@@ -2,7 +2,7 @@
 
 use super::{Compensated, vector};
 
-/// One row of a [`Matrix`].
+/// One row of a [`Matrix`](super::Matrix).
 #[derive(Debug, Clone, Copy)]
 pub enum Row<'a> {
     /// Every entry.

@@ -145,7 +145,7 @@ pub fn add_squares<const N: usize>(
     }
 }
 
-/// $\sum_j w_j a_j^2$.
+/// `$\sum_j w_j a_j^2$`.
 #[inline(always)]
 pub fn weighted_norm_sq(a: &[f64], w: &[f64]) -> f64 {
     debug_assert_eq!(a.len(), w.len());

@@ -3,7 +3,7 @@
 /// Standard deviations of the mixture of normals that stands for the logistic distribution.
 ///
 /// A logistic variable is a normal one of random scale (Andrews and Mallows 1974; Stefanski 1991); these
-/// nine scales and weights give $\log(1 + e^{-m})$ to 5e-10 and its slope to 3e-9 for all $m$ (found by least
+/// nine scales and weights give `$\log(1 + e^{-m})$` to 5e-10 and its slope to 3e-9 for all `$m$` (found by least
 /// squares; the tests check both).
 const SCALES: [f64; 9] = [
     0.735_572_421_433_994_4,
@@ -29,28 +29,28 @@ const WEIGHTS: [f64; 9] = [
     0.000_061_002_843_586_732_98,
 ];
 
-/// A function of the mean $\mu$ and the variance $v$ of a margin: value and derivatives.
+/// A function of the mean `$\mu$` and the variance `$v$` of a margin: value and derivatives.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Terms {
-    /// $f$.
+    /// `$f$`.
     pub value: f64,
-    /// $f_\mu$.
+    /// `$f_\mu$`.
     pub m: f64,
-    /// $f_v$.
+    /// `$f_v$`.
     pub v: f64,
-    /// $f_{\mu\mu}$.
+    /// `$f_{\mu\mu}$`.
     pub mm: f64,
-    /// $f_{\mu v}$.
+    /// `$f_{\mu v}$`.
     pub mv: f64,
-    /// $f_{vv}$.
+    /// `$f_{vv}$`.
     pub vv: f64,
 }
 
-/// $E \log(1 + e^{-M})$ for $M \sim N(\mu, v)$, with derivatives.
+/// `$E \log(1 + e^{-M})$` for `$M \sim N(\mu, v)$`, with derivatives.
 ///
 /// With the logistic distribution as a mixture of normals the expectation is a sum of terms
-/// $s\,\phi(\mu/s) - \mu\,\Phi(-\mu/s)$, $s^2 = \tau^2 + v$, and by the heat equation
-/// $\partial_v = \tfrac12 \partial_{\mu\mu}$. With $v = 0$ it is the loss itself, to the last digit.
+/// `$s\,\phi(\mu/s) - \mu\,\Phi(-\mu/s)$`, `$s^2 = \tau^2 + v$`, and by the heat equation
+/// `$\partial_v = \tfrac12 \partial_{\mu\mu}$`. With `$v = 0$` it is the loss itself, to the last digit.
 pub fn expected_logistic(margin: f64, variance: f64) -> Terms {
     if variance <= 0.0 {
         return exact(margin);
@@ -74,7 +74,7 @@ pub fn expected_logistic(margin: f64, variance: f64) -> Terms {
     sum
 }
 
-/// $E\,\sigma(S)$ for a score $S \sim N(\mu, v)$: a probability averaged over what is not known of a row.
+/// `$E\,\sigma(S)$` for a score `$S \sim N(\mu, v)$`: a probability averaged over what is not known of a row.
 pub fn expected_probability(score: f64, variance: f64) -> f64 {
     -expected_logistic(-score, variance).m
 }

@@ -2,7 +2,7 @@
 
 use super::MarginLoss;
 
-/// $\max(0, 1 - m)$.
+/// `$\max(0, 1 - m)$`.
 #[derive(Debug, Clone, Copy)]
 pub struct Hinge;
 

@@ -2,7 +2,7 @@
 
 use super::MarginLoss;
 
-/// $\ln(1 + e^{-m})$, computed without overflow.
+/// `$\ln(1 + e^{-m})$`, computed without overflow.
 #[derive(Debug, Clone, Copy)]
 pub struct Logistic;
 

@@ -18,20 +18,20 @@ pub use squared_hinge::SquaredHinge;
 
 use serde::{Deserialize, Serialize};
 
-/// A convex, non-increasing margin loss $\varphi(m)$.
+/// A convex, non-increasing margin loss `$\varphi(m)$`.
 pub trait MarginLoss: Sync {
     /// Identifier in configuration files, reports and benchmarks.
     fn name(&self) -> &'static str;
-    /// $\varphi(m)$.
+    /// `$\varphi(m)$`.
     fn value(&self, margin: f64) -> f64;
-    /// One element of $\partial\varphi(m)$.
+    /// One element of `$\partial\varphi(m)$`.
     fn slope(&self, margin: f64) -> f64;
-    /// $\varphi''(m)$ (the limit from the left at a kink of the slope); `None` where the loss is not
+    /// `$\varphi''(m)$` (the limit from the left at a kink of the slope); `None` where the loss is not
     /// smooth enough for Newton's method.
     fn curvature(&self, margin: f64) -> Option<f64>;
-    /// $\varphi^*(-a)$, or `f64::INFINITY` outside the dual domain.
+    /// `$\varphi^*(-a)$`, or `f64::INFINITY` outside the dual domain.
     fn conjugate(&self, a: f64) -> f64;
-    /// Least upper bound of the dual variable $a = -\varphi'$ (infinite if unbounded).
+    /// Least upper bound of the dual variable `$a = -\varphi'$` (infinite if unbounded).
     fn dual_bound(&self) -> f64;
 }
 
@@ -39,14 +39,14 @@ pub trait MarginLoss: Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// $\ln(1 + e^{-m})$.
+    /// `$\ln(1 + e^{-m})$`.
     #[default]
     Logistic,
-    /// $\max(0, 1 - m)$.
+    /// `$\max(0, 1 - m)$`.
     Hinge,
-    /// $\max(0, 1 - m)^2$.
+    /// `$\max(0, 1 - m)^2$`.
     SquaredHinge,
-    /// $\max(0, 1 - m)^2$ for $m \ge -1$, $-4m$ below.
+    /// `$\max(0, 1 - m)^2$` for `$m \ge -1$`, `$-4m$` below.
     ModifiedHuber,
 }
 

@@ -2,7 +2,7 @@
 
 use super::MarginLoss;
 
-/// $\max(0, 1 - m)^2$ for $m \ge -1$ and $-4m$ below: squared hinge that grows only linearly.
+/// `$\max(0, 1 - m)^2$` for `$m \ge -1$` and `$-4m$` below: squared hinge that grows only linearly.
 #[derive(Debug, Clone, Copy)]
 pub struct ModifiedHuber;
 

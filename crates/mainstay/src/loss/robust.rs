@@ -13,16 +13,18 @@ use serde::{Deserialize, Serialize};
 
 /// The conic loss of Proposition 1: what is left of the convexified 0-1 loss of one point once its
 /// indicator `z` is minimised out,
-/// $$L(u) = \min_{0 \le z \le 1} \lambda z - \gamma(1-u)^2 + \gamma\frac{(1-u)_+^2}{z}
-///   + \gamma\frac{(1-u)_-^2}{1-z}.$$
+/// ```math
+/// L(u) = \min_{0 \le z \le 1} \lambda z - \gamma(1-u)^2 + \gamma\frac{(1-u)_+^2}{z}
+///   + \gamma\frac{(1-u)_-^2}{1-z}.
+/// ```
 ///
-/// It is 0 for $u \ge 1$, rises concavely as $2\sqrt{\lambda\gamma}(1-u) - \gamma(1-u)^2$, and stays at
-/// $\lambda$ once $1 - u \ge \sqrt{\lambda/\gamma}$: an outlier costs no more than any other error.
+/// It is 0 for `$u \ge 1$`, rises concavely as `$2\sqrt{\lambda\gamma}(1-u) - \gamma(1-u)^2$`, and stays at
+/// `$\lambda$` once `$1 - u \ge \sqrt{\lambda/\gamma}$`: an outlier costs no more than any other error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ConicLoss {
-    /// Cost of one wrong label ($\lambda$; the estimator's `C`).
+    /// Cost of one wrong label (`$\lambda$`; the estimator's `C`).
     pub price: f64,
-    /// Shape ($\gamma$; the estimator's `loss_shape_`): larger is closer to the 0-1 loss.
+    /// Shape (`$\gamma$`; the estimator's `loss_shape_`): larger is closer to the 0-1 loss.
     pub shape: f64,
 }
 
@@ -39,28 +41,28 @@ impl ConicLoss {
         }
     }
 
-    /// The minimising indicator $z = \min(\sqrt{\gamma/\lambda}\,(1-u)_+, 1)$.
+    /// The minimising indicator `$z = \min(\sqrt{\gamma/\lambda}\,(1-u)_+, 1)$`.
     pub fn indicator(&self, u: f64) -> f64 {
         ((self.shape / self.price).sqrt() * (1.0 - u).max(0.0)).min(1.0)
     }
 }
 
-/// The 0-1 loss with margin: 1 where $u < 1$.
+/// The 0-1 loss with margin: 1 where `$u < 1$`.
 pub fn zero_one(u: f64) -> f64 {
     if u < 1.0 { 1.0 } else { 0.0 }
 }
 
-/// The ramp loss $\min(1, \max(0, 1-u))$ (Wu and Liu).
+/// The ramp loss `$\min(1, \max(0, 1-u))$` (Wu and Liu).
 pub fn ramp(u: f64) -> f64 {
     (1.0 - u).clamp(0.0, 1.0)
 }
 
-/// The $\psi$-learning loss (Shen et al.), scaled to height 1: 1 below 0, $(1-u)/2$ on $[0, 1)$, 0 from 1 on.
+/// The `$\psi$`-learning loss (Shen et al.), scaled to height 1: 1 below 0, `$(1-u)/2$` on `$[0, 1)$`, 0 from 1 on.
 pub fn psi(u: f64) -> f64 {
     if u < 0.0 { 1.0 } else { (0.5 * (1.0 - u)).max(0.0) }
 }
 
-/// The normalised sigmoid loss $1 - \tanh u$, halved to height 1 (Mason et al.).
+/// The normalised sigmoid loss `$1 - \tanh u$`, halved to height 1 (Mason et al.).
 pub fn sigmoid(u: f64) -> f64 {
     0.5 * (1.0 - u.tanh())
 }

@@ -2,7 +2,7 @@
 
 use super::MarginLoss;
 
-/// $\max(0, 1 - m)^2$.
+/// `$\max(0, 1 - m)^2$`.
 #[derive(Debug, Clone, Copy)]
 pub struct SquaredHinge;
 

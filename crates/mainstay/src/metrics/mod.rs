@@ -76,18 +76,18 @@ pub enum Metric {
     BalancedAccuracy,
     /// Area under the ROC curve: the chance that a positive row scores above a negative one, ties counting half.
     Auc,
-    /// Area under the precision-recall curve as the average precision $\sum_t (R_t - R_{t-1}) P_t$ over all thresholds.
+    /// Area under the precision-recall curve as the average precision `$\sum_t (R_t - R_{t-1}) P_t$` over all thresholds.
     PrAuc,
-    /// Mean of $-\ln p$ of the true class, $p$ kept $2^{-52}$ away from 0.
+    /// Mean of `$-\ln p$` of the true class, `$p$` kept `$2^{-52}$` away from 0.
     LogLoss,
-    /// Two classes: mean of $(p - y)^2$. More: mean of the sum over the classes.
+    /// Two classes: mean of `$(p - y)^2$`. More: mean of the sum over the classes.
     Brier,
-    /// $1 - B / B_0$, where $B_0$ is the Brier score of always answering the shares of the classes.
+    /// `$1 - B / B_0$`, where `$B_0$` is the Brier score of always answering the shares of the classes.
     BrierSkill,
-    /// $b$ in the logistic regression of the class on $a + b \operatorname{logit} p$; 1 is ideal, less says that
+    /// `$b$` in the logistic regression of the class on `$a + b \operatorname{logit} p$`; 1 is ideal, less says that
     /// probabilities are too extreme.
     CalibrationSlope,
-    /// $a$ in the logistic regression of the class on $a + \operatorname{logit} p$; 0 is ideal, less says that
+    /// `$a$` in the logistic regression of the class on `$a + \operatorname{logit} p$`; 0 is ideal, less says that
     /// probabilities are too high.
     CalibrationIntercept,
     /// Expected calibration error: over ten bins of equal width, the mean distance between probability and share.
@@ -104,7 +104,7 @@ pub enum Metric {
     F1,
     /// Matthews' correlation of label and prediction; 0 where all rows are called the same.
     Mcc,
-    /// $\mathrm{TP}/n - \mathrm{FP}/n \cdot t/(1-t)$ for rows called positive from probability $t$ on (the threshold of
+    /// `$\mathrm{TP}/n - \mathrm{FP}/n \cdot t/(1-t)$` for rows called positive from probability `$t$` on (the threshold of
     /// [`Judged::with_threshold`]). Two classes only.
     NetBenefit,
     /// Mean cost of a row under the [`Costs`] of [`Judged::with_costs`]. Two classes only.

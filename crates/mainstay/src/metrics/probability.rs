@@ -4,17 +4,17 @@ use super::judged::Judged;
 use super::side::Side;
 use super::undefined::Undefined;
 
-/// $-\ln p$ of what happened.
+/// `$-\ln p$` of what happened.
 pub(super) fn surprise(positive: bool, p: f64) -> f64 {
     loss(if positive { p } else { 1.0 - p })
 }
 
-/// $-\ln p$, kept finite.
+/// `$-\ln p$`, kept finite.
 pub(super) fn loss(p: f64) -> f64 {
     -p.clamp(f64::EPSILON, 1.0).ln()
 }
 
-/// $(p - y)^2$.
+/// `$(p - y)^2$`.
 pub(super) fn square(positive: bool, p: f64) -> f64 {
     let y = if positive { 1.0 } else { 0.0 };
     (p - y) * (p - y)

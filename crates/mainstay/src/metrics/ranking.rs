@@ -52,7 +52,7 @@ pub(super) fn roc(side: &Side<'_>) -> Result<f64, Undefined> {
     area(&mut rows(side)?).ok_or(Undefined::OneClass)
 }
 
-/// $\sum_t (R_t - R_{t-1}) P_t$ over the distinct scores, from above.
+/// `$\sum_t (R_t - R_{t-1}) P_t$` over the distinct scores, from above.
 pub(super) fn average_precision(side: &Side<'_>) -> Result<f64, Undefined> {
     let mut rows = rows(side)?;
     let (positives, _) = weigh(&rows);

@@ -7,9 +7,9 @@ use crate::linalg::{Row, vector};
 /// A point of the dual of problem (4), not necessarily feasible: [`certify`] repairs it.
 #[derive(Debug, Clone, Default)]
 pub struct Dual {
-    /// One number per row, $\sigma_i \in [0, \omega_i]$.
+    /// One number per row, `$\sigma_i \in [0, \omega_i]$`.
     pub sigma: Vec<f64>,
-    /// One number for every nonzero of the features, row by row: $\tau_e \in [0, \sigma_i]$.
+    /// One number for every nonzero of the features, row by row: `$\tau_e \in [0, \sigma_i]$`.
     pub tau: Vec<f64>,
 }
 
@@ -21,16 +21,18 @@ impl Dual {
     }
 }
 
-/// The objective of $(w, b)$ and a lower bound on the optimum from `dual`.
+/// The objective of `$(w, b)$` and a lower bound on the optimum from `dual`.
 ///
-/// For $0 \le \sigma_i \le \omega_i$, $0 \le \tau_{ij} \le \sigma_i$ with $\sum_j v_j\tau_{ij} \ge P\sigma_i$, where
-/// $\tau_{ij} = \sigma_i$ at the zeros of the row, and $\sum_i y_i\sigma_i = 0$ if there is an intercept, the
-/// minimum over the box of $\sum_{ij}\tau_{ij}(\gamma v_j/P - y_i w_j x_{ij})$ bounds $\gamma\sum_i\omega_i$ times the optimum
+/// For `$0 \le \sigma_i \le \omega_i$`, `$0 \le \tau_{ij} \le \sigma_i$` with `$\sum_j v_j\tau_{ij} \ge P\sigma_i$`, where
+/// `$\tau_{ij} = \sigma_i$` at the zeros of the row, and `$\sum_i y_i\sigma_i = 0$` if there is an intercept, the
+/// minimum over the box of `$\sum_{ij}\tau_{ij}(\gamma v_j/P - y_i w_j x_{ij})$` bounds `$\gamma\sum_i\omega_i$` times the optimum
 /// from below:
-/// $$\frac{\gamma}{P}\sum_{ij} v_j\tau_{ij} - C\sum_j\Big|\sum_i y_i x_{ij}\tau_{ij}\Big|.$$
+/// ```math
+/// \frac{\gamma}{P}\sum_{ij} v_j\tau_{ij} - C\sum_j\Big|\sum_i y_i x_{ij}\tau_{ij}\Big|.
+/// ```
 /// What `dual` violates is repaired first: classes are balanced by scaling one down, entries clipped, rows
-/// that fall short of $P\sigma_i$ moved towards $\tau = \sigma$. What rounding leaves of $\sum y\sigma$ is charged
-/// at the largest intercept an optimum can need, $\gamma V/P + C\max_i\|x_i\|_1$.
+/// that fall short of `$P\sigma_i$` moved towards `$\tau = \sigma$`. What rounding leaves of `$\sum y\sigma$` is charged
+/// at the largest intercept an optimum can need, `$\gamma V/P + C\max_i\|x_i\|_1$`.
 pub fn certify(problem: &RobustHinge<'_>, w: &[f64], intercept: f64, dual: &Dual) -> Certificate {
     Certificate { primal: problem.accurate_value(w, intercept), dual: bound(problem, dual) }
 }
@@ -87,7 +89,7 @@ fn balance(problem: &RobustHinge<'_>, sigma: &[f64]) -> [f64; 2] {
     sums.map(|sum| if sum > 0.0 { least / sum } else { 0.0 })
 }
 
-/// Moves `tau` towards `sigma` until the row keeps its value; returns $\sum_j v_j\tau_j$ over the whole row.
+/// Moves `tau` towards `sigma` until the row keeps its value; returns `$\sum_j v_j\tau_j$` over the whole row.
 fn repair(
     row: Row<'_>,
     sigma: f64,
@@ -150,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// $D(\sigma, \tau) \le P(w, b)$ for every point of the box and every dual point.
+        /// `$D(\sigma, \tau) \le P(w, b)$` for every point of the box and every dual point.
         #[test]
         fn no_dual_point_is_above_a_primal_one(
             (x, [omega, values, w, sigma, tau], (spent, log_c, intercept, fit_intercept)) in cases(),

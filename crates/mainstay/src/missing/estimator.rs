@@ -35,11 +35,11 @@ pub enum AtPredict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MissingFeatureSvcParams {
-    /// Total value of the features that may go missing, $N$; less than that of all features.
+    /// Total value of the features that may go missing, `$N$`; less than that of all features.
     pub budget: f64,
-    /// Value of every feature, $v$.
+    /// Value of every feature, `$v$`.
     pub values: Values,
-    /// Margin asked for when nothing beyond the budget is missing, $\gamma$.
+    /// Margin asked for when nothing beyond the budget is missing, `$\gamma$`.
     pub margin: f64,
     /// Half the side of the box around the weights; the intercept is free.
     #[serde(rename = "C")]
@@ -204,7 +204,7 @@ impl MissingFeatureSvc {
     }
 }
 
-/// The dual point by row: $\sigma_i/\omega_i$, and $\tau_{ij}/\sigma_i$ of every nonzero entry.
+/// The dual point by row: `$\sigma_i/\omega_i$`, and `$\tau_{ij}/\sigma_i$` of every nonzero entry.
 fn row_lists(problem: &RobustHinge<'_>, dual: &Dual) -> RowLists {
     let mut next = 0;
     let mut parts = Vec::with_capacity(dual.sigma.len());

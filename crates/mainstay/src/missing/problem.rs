@@ -5,38 +5,42 @@ use rayon::prelude::*;
 use crate::linalg::{Compensated, Matrix};
 use crate::uncertainty::{Deletions, Gain, gains};
 
-/// Problem (4) of Dekel and Shamir (2008), with a weight $\omega_i$ for every row:
-/// $$\min_{\|w\|_\infty \le C,\, b}\ \frac{1}{\gamma\sum_i\omega_i}\sum_i \omega_i\,\big[h_i(w) - y_i b\big]_+,$$
-/// $$h_i(w) = \max\Big\{\sum_j \tau_j\Big(\frac{\gamma v_j}{P} - y_i w_j x_{ij}\Big) :
-///   0 \le \tau \le 1,\ \sum_j v_j\tau_j \ge P\Big\}.$$
+/// Problem (4) of Dekel and Shamir (2008), with a weight `$\omega_i$` for every row:
+/// ```math
+/// \min_{\|w\|_\infty \le C,\, b}\ \frac{1}{\gamma\sum_i\omega_i}\sum_i \omega_i\,\big[h_i(w) - y_i b\big]_+,
+/// ```
+/// ```math
+/// h_i(w) = \max\Big\{\sum_j \tau_j\Big(\frac{\gamma v_j}{P} - y_i w_j x_{ij}\Big) :
+///   0 \le \tau \le 1,\ \sum_j v_j\tau_j \ge P\Big\}.
+/// ```
 ///
 /// The linear program of the paper is this with the inner maximum (7) written as its dual, which costs
-/// $O(mn)$ variables. The intercept $b$ is free, or 0 without `fit_intercept`.
+/// `$O(mn)$` variables. The intercept `$b$` is free, or 0 without `fit_intercept`.
 #[derive(Debug, Clone, Copy)]
 pub struct RobustHinge<'a> {
     /// One row per sample.
     pub x: &'a Matrix,
     /// +1 or -1.
     pub y: &'a [f64],
-    /// Positive weight of every row, $\omega$.
+    /// Positive weight of every row, `$\omega$`.
     pub weights: &'a [f64],
-    /// What the adversary may delete: $v$ and $N$, with $P = V - N > 0$.
+    /// What the adversary may delete: `$v$` and `$N$`, with `$P = V - N > 0$`.
     pub deletions: &'a Deletions,
-    /// $\gamma > 0$.
+    /// `$\gamma > 0$`.
     pub margin: f64,
-    /// Half the side of the box, $C \ge 0$.
+    /// Half the side of the box, `$C \ge 0$`.
     pub c: f64,
     /// Whether there is an intercept.
     pub fit_intercept: bool,
 }
 
 impl RobustHinge<'_> {
-    /// $\gamma/P$: how much margin a unit of value that is left must provide.
+    /// `$\gamma/P$`: how much margin a unit of value that is left must provide.
     pub fn demand(&self) -> f64 {
         self.margin / self.deletions.kept()
     }
 
-    /// $h_i(w)$ of every row: the loss before the intercept and the hinge; by sorting, $O(k \log k)$ for
+    /// `$h_i(w)$` of every row: the loss before the intercept and the hinge; by sorting, `$O(k \log k)$` for
     /// a row of `k` nonzeros.
     pub fn shortfalls(&self, w: &[f64]) -> Vec<f64> {
         let demand = self.demand();
@@ -73,7 +77,7 @@ impl RobustHinge<'_> {
         sum.value() / total / self.margin
     }
 
-    /// The objective given the shortfalls of $w$.
+    /// The objective given the shortfalls of `$w$`.
     pub fn value(&self, shortfalls: &[f64], intercept: f64) -> f64 {
         let mut sum = 0.0;
         let mut total = 0.0;
@@ -84,10 +88,10 @@ impl RobustHinge<'_> {
         sum / total / self.margin
     }
 
-    /// A minimiser over $b$ of the objective given the shortfalls: of the interval of minimisers, the point
+    /// A minimiser over `$b$` of the objective given the shortfalls: of the interval of minimisers, the point
     /// next to `near`.
     ///
-    /// The objective is piecewise linear in $b$ with a kink at $y_i h_i$; from kink to kink, ascending, the
+    /// The objective is piecewise linear in `$b$` with a kink at `$y_i h_i$`; from kink to kink, ascending, the
     /// slope grows from minus the weight of the positive rows to the weight of the negative ones.
     pub fn best_intercept(&self, shortfalls: &[f64], near: f64) -> f64 {
         if !self.fit_intercept {

@@ -36,9 +36,9 @@ const LOOSE: f64 = 1e-5;
 /// What a solver of problem (4) returns; `certify` turns it into a proof.
 #[derive(Debug, Clone)]
 pub struct Solution {
-    /// $w$.
+    /// `$w$`.
     pub weights: Vec<f64>,
-    /// $b$.
+    /// `$b$`.
     pub intercept: f64,
     /// A nearly feasible dual point.
     pub dual: Dual,
@@ -85,7 +85,7 @@ const STAGES: [Stage; 5] = [
     },
 ];
 
-/// Solves problem (4) to a proven gap of `tol` max(1, objective), by [`super::program`] unless there is a
+/// Solves problem (4) to a proven gap of `tol` max(1, objective), by the interior point method unless there is a
 /// closed form.
 pub fn interior_point(
     problem: &RobustHinge<'_>,
@@ -151,7 +151,7 @@ fn smaller_class(problem: &RobustHinge<'_>) -> f64 {
     class_weight(problem, 1.0).min(class_weight(problem, -1.0))
 }
 
-/// Half of $\sigma$'s limit for the lighter class, and as much in total for the heavier one (negative
+/// Half of `$\sigma$`'s limit for the lighter class, and as much in total for the heavier one (negative
 /// class first): with an intercept the classes must balance.
 fn balanced_shares(problem: &RobustHinge<'_>) -> [f64; 2] {
     if !problem.fit_intercept {
@@ -196,8 +196,8 @@ mod tests {
     use crate::linalg::{Dense, Matrix};
     use crate::uncertainty::Deletions;
 
-    /// Rows $\pm(1, \dots, 1)$, values 1, margin 1: by symmetry all weights are equal and the intercept is 0. Below a
-    /// weight of 1/P nobody deletes anything, and every row loses $p/P - pw$, which is least at $w = C$.
+    /// Rows `$\pm(1, \dots, 1)$`, values 1, margin 1: by symmetry all weights are equal and the intercept is 0. Below a
+    /// weight of 1/P nobody deletes anything, and every row loses `$p/P - pw$`, which is least at `$w = C$`.
     fn solve_signs(p: usize, budget: f64, c: f64, y: &[f64]) -> (f64, f64, Vec<&'static str>) {
         let x =
             Matrix::from(Dense::from_fn(y.len(), p, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }));

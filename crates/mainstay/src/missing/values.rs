@@ -7,7 +7,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::uncertainty::Deletions;
 
-/// What each feature is worth to the adversary, $v$.
+/// What each feature is worth to the adversary, `$v$`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Values {
@@ -55,10 +55,10 @@ impl Values {
     }
 }
 
-/// $v_j = \frac{1}{Z}\max_c I([x_j > c]; y)$ with $Z$ such that the values sum to the number of features
-/// (section 4 of the paper). Counts are weighted; $y$ is the class, also with more than two.
+/// `$v_j = \frac{1}{Z}\max_c I([x_j > c]; y)$` with `$Z$` such that the values sum to the number of features
+/// (section 4 of the paper). Counts are weighted; `$y$` is the class, also with more than two.
 ///
-/// $O(k \log k)$ for a column of $k$ nonzeros.
+/// `$O(k \log k)$` for a column of `$k$` nonzeros.
 pub fn mutual_info(data: &Dataset) -> Result<Vec<f64>> {
     let unit = vec![1.0; data.len()];
     let weights = data.weights().unwrap_or(&unit);
@@ -88,7 +88,7 @@ pub fn mutual_info(data: &Dataset) -> Result<Vec<f64>> {
 /// A class with less than this share of all weight among a column's zeros has none of them: rounding leaves as much.
 const TRACE: f64 = 1e-12;
 
-/// Largest $I([x > c]; y)$ over $c$, given the nonzeros (value, class, weight) of a column; the rest is zero.
+/// Largest `$I([x > c]; y)$` over `$c$`, given the nonzeros (value, class, weight) of a column; the rest is zero.
 fn best_threshold(mut column: Vec<(f64, usize, f64)>, totals: &[f64]) -> f64 {
     column.sort_unstable_by(|a, b| {
         a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)).then_with(|| a.2.total_cmp(&b.2))
@@ -126,7 +126,7 @@ fn best_threshold(mut column: Vec<(f64, usize, f64)>, totals: &[f64]) -> f64 {
     best
 }
 
-/// $I$ between a two-way split and the class: entropy of the class less that on either side. In nats; the unit
+/// `$I$` between a two-way split and the class: entropy of the class less that on either side. In nats; the unit
 /// cancels.
 fn information(below: &[f64], totals: &[f64]) -> f64 {
     let all: f64 = totals.iter().sum();

@@ -204,7 +204,7 @@ fn threshold([negative, positive]: [f64; 2]) -> f64 {
     ((1.0 + negative - positive) / (1.0 - negative + positive)).ln()
 }
 
-/// Log odds of $E\,\sigma(S)$, $S \sim N(\mu, v)$.
+/// Log odds of `$E\,\sigma(S)$`, `$S \sim N(\mu, v)$`.
 fn averaged(score: f64, variance: f64) -> f64 {
     let (p, q) = (expected_probability(score, variance), expected_probability(-score, variance));
     // In the tails of the normal nothing is left; the order of the scores must not be lost there.

@@ -6,22 +6,22 @@ use super::Link;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, Matrix, vector};
 
-/// A positive semidefinite kernel $k(u, v)$.
+/// A positive semidefinite kernel `$k(u, v)$`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "function", rename_all = "kebab-case")]
 pub enum KernelFunction {
-    /// $\exp(-\gamma\|u - v\|^2)$.
+    /// `$\exp(-\gamma\|u - v\|^2)$`.
     Rbf {
-        /// $\gamma > 0$.
+        /// `$\gamma > 0$`.
         gamma: f64,
     },
-    /// $(\gamma u^\top v + c_0)^d$.
+    /// `$(\gamma u^\top v + c_0)^d$`.
     Poly {
-        /// $\gamma > 0$.
+        /// `$\gamma > 0$`.
         gamma: f64,
-        /// $d \ge 1$.
+        /// `$d \ge 1$`.
         degree: u32,
-        /// $c_0 \ge 0$.
+        /// `$c_0 \ge 0$`.
         coef0: f64,
     },
     /// The values themselves are the features: column j is the kernel with training row j.
@@ -43,7 +43,7 @@ impl KernelFunction {
         }
     }
 
-    /// $k(u, v)$; 0 for a precomputed kernel, which has no such function.
+    /// `$k(u, v)$`; 0 for a precomputed kernel, which has no such function.
     fn at(&self, u: &[f64], v: &[f64]) -> f64 {
         match *self {
             Self::Rbf { gamma } => {
@@ -62,10 +62,10 @@ impl KernelFunction {
 /// Most features of a model without support rows, whose number nothing else in a file bears out.
 const MOST_FEATURES: usize = 1 << 24;
 
-/// $x \mapsto \sum_j$ `dual_coef`$_j\,k(x_j, x)$ + `intercept` over the support rows $x_j$.
+/// `$x \mapsto \sum_j \mathrm{dual\_coef}_j\,k(x_j, x) + \mathrm{intercept}$` over the support rows `$x_j$`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kernel {
-    /// $k$.
+    /// `$k$`.
     pub function: KernelFunction,
     /// Number of features a row must have; for a precomputed kernel the number of training rows.
     pub n_features: usize,

@@ -14,11 +14,11 @@ pub enum Link {
     /// They do not.
     #[default]
     None,
-    /// $1/(1 + e^{-s})$, normalised over the classes.
+    /// `$1/(1 + e^{-s})$`, normalised over the classes.
     Logistic,
-    /// $e^{s_j} / \sum_l e^{s_l}$; two classes: $1/(1 + e^{-s})$.
+    /// `$e^{s_j} / \sum_l e^{s_l}$`; two classes: `$1/(1 + e^{-s})$`.
     Softmax,
-    /// $(1 + \mathrm{clip}(s, -1, 1))/2$, normalised over the classes (modified Huber loss).
+    /// `$(1 + \mathrm{clip}(s, -1, 1))/2$`, normalised over the classes (modified Huber loss).
     Clip,
 }
 
@@ -42,7 +42,7 @@ impl Link {
     }
 }
 
-/// $x \mapsto$ `coef` $x$ + `intercept`.
+/// `$x \mapsto$` `coef` `$x$` + `intercept`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Linear {
     /// One row for two classes, otherwise one row per class.

@@ -20,11 +20,11 @@ const FLAT: f64 = 1e-6;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ScoreMap {
-    /// $1/(1 + e^{-(a s + b)})$.
+    /// `$1/(1 + e^{-(a s + b)})$`.
     Sigmoid {
-        /// $a > 0$.
+        /// `$a > 0$`.
         slope: f64,
-        /// $b$.
+        /// `$b$`.
         offset: f64,
     },
     /// Straight lines between points, constant beyond the first and the last.
@@ -40,7 +40,7 @@ pub enum ScoreMap {
 pub type Scored = (f64, bool, f64);
 
 impl ScoreMap {
-    /// Platt's sigmoid: the logistic likelihood with targets $(N_+ + 1)/(N_+ + 2)$ and $1/(N_- + 2)$ in the place of 1 and
+    /// Platt's sigmoid: the logistic likelihood with targets `$(N_+ + 1)/(N_+ + 2)$` and `$1/(N_- + 2)$` in the place of 1 and
     /// 0, which keeps a few rows from giving certainty. The flag tells whether scores rise with the class; if they do
     /// not the map is all but constant.
     ///

@@ -164,7 +164,7 @@ pub fn mahalanobis(factor: &Cholesky, z: &[f64]) -> f64 {
 }
 
 /// The distance of a row by the covariance without it. The row adds `part` times its outer product to the covariance, so that
-/// by Sherman and Morrison its squared distance grows from $q$ to $q/(1 - \mathrm{part}\, q)$.
+/// by Sherman and Morrison its squared distance grows from `$q$` to `$q/(1 - \mathrm{part}\, q)$`.
 fn without_itself(length: f64, part: f64) -> f64 {
     length / (1.0 - part * length * length).max(LEAST_REST).sqrt()
 }

@@ -4,14 +4,14 @@ use crate::linalg::{Dense, TINY, vector};
 
 /// Points (x0, x1) with x0 a number and x1 a vector, one per cone.
 ///
-/// Row j of `tail` is $(x_1, L_j x_1)$: the image under $L_j$ is what sums over cones need, and since every
+/// Row j of `tail` is `$(x_1, L_j x_1)$`: the image under `$L_j$` is what sums over cones need, and since every
 /// step of the method is linear in the vectors it comes along for free. So the matrices themselves are
 /// read only for new directions of w.
 #[derive(Debug, Clone)]
 pub struct Points {
     /// x0 of every point.
     pub head: Vec<f64>,
-    /// Row j is $(x_1, L_j x_1)$.
+    /// Row j is `$(x_1, L_j x_1)$`.
     pub tail: Dense,
 }
 
@@ -32,7 +32,7 @@ impl Points {
         Dense::from_fn(self.len(), self.tail.ncols() / 2, |j, k| self.tail[(j, k)])
     }
 
-    /// $\sum_j s_j L_j x_{1j}$ is added to `out`.
+    /// `$\sum_j s_j L_j x_{1j}$` is added to `out`.
     pub fn add_images(&self, scale: impl Fn(usize) -> f64, out: &mut [f64]) {
         for j in 0..self.len() {
             vector::axpy(scale(j), image(self.tail.row(j)), out);
@@ -143,7 +143,7 @@ impl Scaling {
         }
     }
 
-    /// The corrector's cone term $W^{-1}(\lambda \backslash (g e - \lambda \circ \lambda - W^{-1} dk \circ W dz))$ for
+    /// The corrector's cone term `$W^{-1}(\lambda \backslash (g e - \lambda \circ \lambda - W^{-1} dk \circ W dz))$` for
     /// complementarities `goal` g, one per cone, and a predictor (dk, dz).
     pub fn corrector(&self, z: &Points, dk: &Points, dz: &Points, goal: &[f64]) -> Points {
         let width = z.tail.ncols();

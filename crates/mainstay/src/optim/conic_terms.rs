@@ -1,4 +1,4 @@
-//! What every row means for the conic loss, $z = a^2/q$ with $q = s + a^2$: value, slope and curvature.
+//! What every row means for the conic loss, `$z = a^2/q$` with `$q = s + a^2$`: value, slope and curvature.
 //!
 //! Shared by the fit in memory and the one over partitions; see `conic/problem.rs` for the letters.
 
@@ -11,24 +11,24 @@ pub(crate) struct Rows<'a> {
     pub x: &'a Dense,
     /// +1 or -1.
     pub y: &'a [f64],
-    /// Positive weights ($c$).
+    /// Positive weights (`$c$`).
     pub c: &'a [f64],
     /// Squared column scales, the natural metric for damping a step.
     pub damping: &'a [f64],
 }
 
-/// Per-row quantities at $(w, V)$, $V = F^\top F$.
+/// Per-row quantities at `$(w, V)$`, `$V = F^\top F$`.
 #[derive(Debug, Clone)]
 pub(crate) struct RowTerms {
-    /// $a_i = (1 - y_i x_i^\top w)_+$.
+    /// `$a_i = (1 - y_i x_i^\top w)_+$`.
     pub a: Vec<f64>,
-    /// $F x_i$, one row per sample.
+    /// `$F x_i$`, one row per sample.
     pub rho: Dense,
-    /// $s_i = \|F x_i\|^2$.
+    /// `$s_i = \|F x_i\|^2$`.
     pub s: Vec<f64>,
-    /// $t_i = a_i/q_i$.
+    /// `$t_i = a_i/q_i$`.
     pub t: Vec<f64>,
-    /// $z_i = a_i t_i$.
+    /// `$z_i = a_i t_i$`.
     pub z: Vec<f64>,
 }
 
@@ -44,21 +44,21 @@ impl RowTerms {
         terms
     }
 
-    /// The same point with $V$ multiplied by `scale`.
+    /// The same point with `$V$` multiplied by `scale`.
     pub(crate) fn rescale(&mut self, scale: f64) {
         vector::scale(self.rho.data_mut(), scale.sqrt());
         vector::scale(&mut self.s, scale);
         self.update();
     }
 
-    /// Where $a = 0$ the indicator is 0, even at the kink $q = 0$.
+    /// Where `$a = 0$` the indicator is 0, even at the kink `$q = 0$`.
     fn update(&mut self) {
         let slope = |(a, s): (&f64, &f64)| if *a > 0.0 { a / (s + a * a) } else { 0.0 };
         self.t = self.a.iter().zip(&self.s).map(slope).collect();
         self.z = self.a.iter().zip(&self.t).map(|(a, t)| a * t).collect();
     }
 
-    /// Gradient of $\sum c_i z_i$ in $(w, F)$, one direction of $F$ after the other.
+    /// Gradient of `$\sum c_i z_i$` in `$(w, F)$`, one direction of `$F$` after the other.
     pub(crate) fn slope(&self, rows: &Rows<'_>) -> Vec<f64> {
         let n = rows.c.len();
         let at_w: Vec<f64> =
@@ -72,7 +72,7 @@ impl RowTerms {
         sum_z
     }
 
-    /// Hessian of $\lambda\sum c_i z_i$ in $(w, F)$, of order p (r + 1); `price` is $\lambda$.
+    /// Hessian of `$\lambda\sum c_i z_i$` in `$(w, F)$`, of order p (r + 1); `price` is `$\lambda$`.
     pub(crate) fn curvature(&self, rows: &Rows<'_>, price: f64) -> Dense {
         let (p, r) = (rows.x.ncols(), self.rho.ncols());
         let blocks = (r + 1) * (r + 2) / 2;

@@ -34,12 +34,12 @@ pub fn unit_if_extreme(size: f64) -> f64 {
     if ORDINARY.contains(&size) { 1.0 } else { power_of_two(size) }
 }
 
-/// Column `j` of the solver's features is $(x_j - m_j) t_j$.
+/// Column `j` of the solver's features is `$(x_j - m_j) t_j$`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnUnits {
-    /// $t_j$, a power of two; 0 for a column that is left out.
+    /// `$t_j$`, a power of two; 0 for a column that is left out.
     pub factors: Vec<f64>,
-    /// $m_j$.
+    /// `$m_j$`.
     pub means: Vec<f64>,
 }
 
@@ -184,7 +184,7 @@ pub struct RowSpace {
 }
 
 impl RowSpace {
-    /// By a QR factorisation of the transpose, $O(n^2 p)$: accurate whatever the singular values.
+    /// By a QR factorisation of the transpose, `$O(n^2 p)$`: accurate whatever the singular values.
     pub fn new(rows: &Dense) -> Self {
         let (mut basis, triangle) = thin_qr(&rows.transpose());
         // Reflections leave rounding where there is nothing.

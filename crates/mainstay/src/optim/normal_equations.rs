@@ -17,13 +17,15 @@ const UNBOUNDED: f64 = 1e100;
 
 /// The linear system that Newton's method and the interior point of the hinge program share,
 ///
-/// $$\begin{pmatrix} Z^\top D Z + T & Z^\top d\\ d^\top Z & \mathbf 1^\top d\end{pmatrix}
+/// ```math
+/// \begin{pmatrix} Z^\top D Z + T & Z^\top d\\ d^\top Z & \mathbf 1^\top d\end{pmatrix}
 ///   \begin{pmatrix} x\\ b\end{pmatrix} = \begin{pmatrix} h\\ g\end{pmatrix},
-///   \qquad D = \mathrm{diag}(d) \ge 0,\ T = \mathrm{diag}(\tau) > 0,$$
+///   \qquad D = \mathrm{diag}(d) \ge 0,\ T = \mathrm{diag}(\tau) > 0,
+/// ```
 ///
 /// factored in the smaller of the two dimensions: as it stands unless there are more columns than
-/// rows, else through $S = I + D^{1/2} Z T^{-1} Z^\top D^{1/2}$ (Woodbury), which is less
-/// accurate when $\tau$ spans many orders of magnitude. Refinement restores the digits. Without an
+/// rows, else through `$S = I + D^{1/2} Z T^{-1} Z^\top D^{1/2}$` (Woodbury), which is less
+/// accurate when `$\tau$` spans many orders of magnitude. Refinement restores the digits. Without an
 /// intercept the last row and column are absent.
 pub struct NormalEquations<'a> {
     z: &'a Matrix,
@@ -39,7 +41,7 @@ enum Form {
 }
 
 impl<'a> NormalEquations<'a> {
-    /// Factors the system for $d$ = `weights`, $\tau$ = `ridge`.
+    /// Factors the system for `$d$` = `weights`, `$\tau$` = `ridge`.
     ///
     /// `accurate` keeps to the first form as long as it is affordable.
     pub fn new(
@@ -58,8 +60,8 @@ impl<'a> NormalEquations<'a> {
         Self { z, weights, ridge, intercept, form }
     }
 
-    /// Solves for $(x, b)$, which come back in one vector; `rhs` is $(h, g)$. Without intercept neither $b$
-    /// nor $g$ is there.
+    /// Solves for `$(x, b)$`, which come back in one vector; `rhs` is `$(h, g)$`. Without intercept neither `$b$`
+    /// nor `$g$` is there.
     pub fn solve(&self, rhs: &[f64]) -> Vec<f64> {
         let mut x = self.solve_once(rhs);
         let mut last = vector::norm_inf(rhs);

@@ -8,8 +8,8 @@ use crate::uncertainty::{Deletions, Gain, gains, largest_gain};
 
 /// One binary problem: the present hypothesis, and what turns it into the mean of all so far.
 ///
-/// A change made in round $t$ (the first is 1) holds in all hypotheses but those before the first $t$ rounds. With $c$
-/// the sum of the changes times their rounds, the hypotheses before $T$ rounds sum to $Tw - c$; weights that do not change
+/// A change made in round `$t$` (the first is 1) holds in all hypotheses but those before the first `$t$` rounds. With `$c$`
+/// the sum of the changes times their rounds, the hypotheses before `$T$` rounds sum to `$Tw - c$`; weights that do not change
 /// need no work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Learner {
@@ -45,7 +45,7 @@ pub(crate) struct UpdateRule<'a> {
     demand: f64,
     c: f64,
     intercept: bool,
-    /// No set can gain more than this times the largest $y w_j x_j$, less `relief`; infinite with values of 0.
+    /// No set can gain more than this times the largest `$y w_j x_j$`, less `relief`; infinite with values of 0.
     reach: f64,
     relief: f64,
     /// Whether a set has one feature at most, which takes no search.
@@ -155,7 +155,7 @@ impl Learner {
 /// How an update changes a weight.
 #[derive(Clone, Copy)]
 struct WeightChange {
-    /// $y\tau$.
+    /// `$y\tau$`.
     step: f64,
     round: f64,
     c: f64,
@@ -192,7 +192,7 @@ fn dense_score_and_largest(x: &[f64], w: &[f64], y: f64) -> (f64, f64) {
     (sum, top)
 }
 
-/// $y\,w^\top x$ and the largest $y\,w_jx_j$ (at least 0), in one pass.
+/// `$y\,w^\top x$` and the largest `$y\,w_jx_j$` (at least 0), in one pass.
 fn score_and_largest(row: Row<'_>, w: &[f64], y: f64) -> (f64, f64) {
     match row {
         Row::Dense(x) => vectorized!(dense_score_and_largest(x, w, y)),

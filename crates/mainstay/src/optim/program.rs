@@ -9,7 +9,7 @@ const LARGEST_PENALTY: f64 = 1e200;
 /// Below this a penalty does not hold its weight at all, to the last digit.
 const SMALLEST_PENALTY: f64 = 1e-280;
 
-/// $\min_{v,b} \sum_i s_i\,\varphi(y_i(z_i^\top v + b)) + \sum_j \lambda_j |v_j| + \mu_j v_j^2/2$, one penalty
+/// `$\min_{v,b} \sum_i s_i\,\varphi(y_i(z_i^\top v + b)) + \sum_j \lambda_j |v_j| + \mu_j v_j^2/2$`, one penalty
 /// per column.
 #[derive(Clone)]
 pub struct Program<'a> {
@@ -17,15 +17,15 @@ pub struct Program<'a> {
     pub z: &'a Matrix,
     /// +1 or -1.
     pub y: &'a [f64],
-    /// $s_i$: positive, adding up to 1.
+    /// `$s_i$`: positive, adding up to 1.
     pub shares: &'a [f64],
-    /// $\varphi$.
+    /// `$\varphi$`.
     pub loss: &'a dyn MarginLoss,
-    /// $\lambda_j$: all zero or all positive.
+    /// `$\lambda_j$`: all zero or all positive.
     pub l1: Vec<f64>,
-    /// $\mu_j$: all zero or all positive.
+    /// `$\mu_j$`: all zero or all positive.
     pub l2: Vec<f64>,
-    /// Whether there is a free intercept $b$; without it $b = 0$.
+    /// Whether there is a free intercept `$b$`; without it `$b = 0$`.
     pub intercept: bool,
 }
 
@@ -37,28 +37,28 @@ pub fn penalty_weight(strength: f64, size: f64) -> f64 {
 /// A primal and a dual point of a [`Program`], and the products that link them.
 #[derive(Debug, Clone, Copy)]
 pub struct PrimalDual<'a> {
-    /// $y_i(z_i^\top v + b)$.
+    /// `$y_i(z_i^\top v + b)$`.
     pub margins: &'a [f64],
     /// Weights.
     pub v: &'a [f64],
     /// Intercept.
     pub b: f64,
-    /// $a_i$.
+    /// `$a_i$`.
     pub duals: &'a [f64],
-    /// $r = Z^\top(s a y)$.
+    /// `$r = Z^\top(s a y)$`.
     pub r: &'a [f64],
-    /// $\sum_i s_i a_i y_i$, zero at a feasible point with an intercept.
+    /// `$\sum_i s_i a_i y_i$`, zero at a feasible point with an intercept.
     pub imbalance: f64,
 }
 
 /// First-order information at a point of a [`Program`] with a smooth loss.
 #[derive(Debug, Clone)]
 pub struct FirstOrder {
-    /// $a_i = -\varphi'(m_i)$.
+    /// `$a_i = -\varphi'(m_i)$`.
     pub duals: Vec<f64>,
-    /// $r = Z^\top(s a y)$.
+    /// `$r = Z^\top(s a y)$`.
     pub r: Vec<f64>,
-    /// $\sum_i s_i a_i y_i$.
+    /// `$\sum_i s_i a_i y_i$`.
     pub imbalance: f64,
     /// Objective.
     pub value: f64,
@@ -67,7 +67,7 @@ pub struct FirstOrder {
 }
 
 impl Program<'_> {
-    /// What the losses' slopes say at $(v, b)$, whose margins are given.
+    /// What the losses' slopes say at `$(v, b)$`, whose margins are given.
     pub fn first_order(&self, margins: &[f64], v: &[f64], b: f64) -> FirstOrder {
         let duals: Vec<f64> = margins.iter().map(|m| -self.loss.slope(*m)).collect();
         let signed = self.signed_duals(&duals);
@@ -79,7 +79,7 @@ impl Program<'_> {
         FirstOrder { duals, r, imbalance, value, gap }
     }
 
-    /// $s_i \varphi''(m_i)$.
+    /// `$s_i \varphi''(m_i)$`.
     pub fn curvature(&self, margins: &[f64]) -> Vec<f64> {
         let one = |(m, s): (&f64, &f64)| s * self.loss.curvature(*m).unwrap_or(0.0);
         margins.iter().zip(self.shares).map(one).collect()
@@ -95,7 +95,7 @@ impl Program<'_> {
         self.l1.iter().any(|l| *l > 0.0)
     }
 
-    /// $y_i(z_i^\top v + b)$.
+    /// `$y_i(z_i^\top v + b)$`.
     pub fn margins(&self, v: &[f64], b: f64) -> Vec<f64> {
         let mut margins = self.z.mul_vec(v);
         for (m, y) in margins.iter_mut().zip(self.y) {
@@ -104,12 +104,12 @@ impl Program<'_> {
         margins
     }
 
-    /// $s_i a_i y_i$.
+    /// `$s_i a_i y_i$`.
     pub fn signed_duals(&self, duals: &[f64]) -> Vec<f64> {
         duals.iter().zip(self.shares).zip(self.y).map(|((a, s), y)| s * a * y).collect()
     }
 
-    /// Objective at $v$ with these margins.
+    /// Objective at `$v$` with these margins.
     pub fn value(&self, margins: &[f64], v: &[f64]) -> f64 {
         let loss: f64 = margins.iter().zip(self.shares).map(|(m, s)| s * self.loss.value(*m)).sum();
         loss + self.penalty(v)

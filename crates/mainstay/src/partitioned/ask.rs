@@ -59,9 +59,9 @@ impl FirstAsk {
 /// All that one pass must bring.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PassAsk {
-    /// $t_j$: a row is seen as $z_j = (x_j - m_j) t_j$.
+    /// `$t_j$`: a row is seen as `$z_j = (x_j - m_j) t_j$`.
     pub factors: Vec<f64>,
-    /// $m_j$; empty where nothing is subtracted.
+    /// `$m_j$`; empty where nothing is subtracted.
     pub means: Vec<f64>,
     /// Factor on the weight of every row of a class.
     pub class_factors: Vec<f64>,
@@ -120,7 +120,7 @@ pub(crate) struct Question {
     pub counting: Counting,
     /// Where.
     pub point: Point,
-    /// Width $h$ of the smoothing.
+    /// Width `$h$` of the smoothing.
     pub width: f64,
     /// Values along the way back.
     pub back: Option<Backtrack>,

@@ -7,14 +7,16 @@ use crate::certificate::Certificate;
 
 /// Upper and lower bound on the optimum.
 ///
-/// Any $\theta \ge 0$ bounds the sum of the $k$ largest losses from above, so that the objective at the point is at most
-/// `primal`. The dual, with shares $0 \le a_i \le c_i$ and pulls $\beta_i = a_i s_i$, is
+/// Any `$\theta \ge 0$` bounds the sum of the `$k$` largest losses from above, so that the objective at the point is at most
+/// `primal`. The dual, with shares `$0 \le a_i \le c_i$` and pulls `$\beta_i = a_i s_i$`, is
 ///
-/// $$\max\ S \sum_i -a_i \varphi^*(-\beta_i / a_i) - \sum_j \frac{(|S r_j| - \lambda_j)_+^2}{4 q_j}
-///   \qquad\text{with}\quad r = \sum_i \beta_i y_i z_i,\ \sum a_i \le k,\ \sum_i \beta_i y_i = 0.$$
+/// ```math
+/// \max\ S \sum_i -a_i \varphi^*(-\beta_i / a_i) - \sum_j \frac{(|S r_j| - \lambda_j)_+^2}{4 q_j}
+///   \qquad\text{with}\quad r = \sum_i \beta_i y_i z_i,\ \sum a_i \le k,\ \sum_i \beta_i y_i = 0.
+/// ```
 ///
 /// Share and pull of a row may be scaled down together: the point stays feasible and what the row gains is scaled by the
-/// same factor. Hence the heavier class is scaled until the classes balance, then all rows until $\sum a_i \le k$, then
+/// same factor. Hence the heavier class is scaled until the classes balance, then all rows until `$\sum a_i \le k$`, then
 /// all rows by the factor in [0, 1] that proves most, and nothing of it needs another look at the rows.
 pub(super) fn certify(problem: &Problem, point: &Point, sums: &Sums) -> Certificate {
     let primal = problem.beside_losses(point) + problem.scale * sums.primal;

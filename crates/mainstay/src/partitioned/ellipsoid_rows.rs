@@ -15,7 +15,7 @@ const SOFT: f64 = 0.1;
 /// A row whose share is this near 0 or 1 does not bend: it costs no product.
 const FLAT: f64 = 1e-12;
 
-/// $\sqrt{\rho^2 + \delta^2}$: differentiable where the weights are zero, and so that $L^\top w$ over it is shorter than 1.
+/// `$\sqrt{\rho^2 + \delta^2}$`: differentiable where the weights are zero, and so that `$L^\top w$` over it is shorter than 1.
 pub(super) fn smoothed(support: f64, width: f64) -> f64 {
     support.hypot(SOFT * width)
 }
@@ -42,14 +42,14 @@ pub(crate) struct Question {
     pub width: f64,
     /// Another width with which the value is wanted.
     pub before: Option<f64>,
-    /// $\sqrt{w^\top P w}$ where all rows have the same shape; none where each has axes of its own.
+    /// `$\sqrt{w^\top P w}$` where all rows have the same shape; none where each has axes of its own.
     pub support: Option<f64>,
 }
 
 wire!(Question { positive, point, width, before, support });
 
-/// Answers every question from the rows of one block. Of rows of one shape `gain` of a side is $\sum a_i m_i$, their own
-/// move is not in `pulled`, and their size $m_i$ takes the place of the threshold in the curvature.
+/// Answers every question from the rows of one block. Of rows of one shape `gain` of a side is `$\sum a_i m_i$`, their own
+/// move is not in `pulled`, and their size `$m_i$` takes the place of the threshold in the curvature.
 pub(super) fn look(
     block: &Block<'_>,
     rows: &PassAsk,
@@ -73,13 +73,13 @@ pub(super) fn look(
 
 /// Lengths of the ellipsoids along the weights.
 struct Lengths {
-    /// $m_i$, for rows of one shape.
+    /// `$m_i$`, for rows of one shape.
     sizes: Vec<f64>,
     exact: Vec<f64>,
     smooth: Vec<f64>,
     /// With the width before.
     before: Vec<f64>,
-    /// $P_i w$ over the smoothed length, for rows with axes of their own.
+    /// `$P_i w$` over the smoothed length, for rows with axes of their own.
     images: Option<Dense>,
 }
 
@@ -140,7 +140,7 @@ impl Lengths {
 /// What every row of a chunk means for one question.
 struct Terms {
     y: Vec<f64>,
-    /// $a_i$ times the weight.
+    /// `$a_i$` times the weight.
     shares: Vec<f64>,
     /// How much the smoothed hinge bends.
     stiff: Vec<f64>,
@@ -180,7 +180,7 @@ impl Terms {
         Self { y, shares, stiff }
     }
 
-    /// Shares of either class with the sign of the pull: $-y_i a_i$.
+    /// Shares of either class with the sign of the pull: `$-y_i a_i$`.
     fn pulls(&self) -> [Vec<f64>; 2] {
         [1.0, -1.0].map(|sign| {
             let own = |(a, y): (&f64, &f64)| if y * sign > 0.0 { -y * a } else { 0.0 };
@@ -211,7 +211,7 @@ fn add_shared(chunk: &Chunk, terms: &Terms, sizes: &[f64], sums: &mut SmoothedSu
 }
 
 /// Rows with axes of their own: each is moved by its image. The length bends by
-/// $(P_i - P_i w w^\top P_i / s_i^2) / s_i$.
+/// `$(P_i - P_i w w^\top P_i / s_i^2) / s_i$`.
 fn add_own(chunk: &Chunk, terms: &Terms, images: &Dense, smooth: &[f64], sums: &mut SmoothedSums) {
     let p = chunk.z.ncols();
     let Some(axes) = &chunk.errors else { return };

@@ -100,7 +100,7 @@ struct Terms {
     y: Vec<f64>,
     scores: Vec<f64>,
     losses: Losses,
-    /// $a_i$ times the weight.
+    /// `$a_i$` times the weight.
     shares: Vec<f64>,
     /// Whether the row is on the threshold.
     between: Vec<bool>,
@@ -289,7 +289,7 @@ impl Chunk {
         }
     }
 
-    /// Adds $\sum r_i (z_i, 1)$.
+    /// Adds `$\sum r_i (z_i, 1)$`.
     pub(super) fn add_weighted(&self, r: &[f64], out: &mut [f64]) {
         let p = self.z.ncols();
         vector::axpy(1.0, &self.z.tr_mul_vec(r), &mut out[..p]);
@@ -297,7 +297,7 @@ impl Chunk {
     }
 }
 
-/// Adds $\sum \omega_i (z_i, 1)(z_i, 1)^\top$.
+/// Adds `$\sum \omega_i (z_i, 1)(z_i, 1)^\top$`.
 pub(super) fn add_gram(z: &Matrix, weights: &[f64], out: &mut Dense) {
     if weights.iter().all(|w| *w == 0.0) {
         return;
@@ -313,7 +313,7 @@ pub(super) fn add_gram(z: &Matrix, weights: &[f64], out: &mut Dense) {
     out[(p, p)] += weights.iter().sum::<f64>();
 }
 
-/// Rows in solver units, $(x - m) t$, in the memory of `data`.
+/// Rows in solver units, `$(x - m) t$`, in the memory of `data`.
 fn standard(x: &Dense, rows: Range<usize>, ask: &PassAsk, mut data: Vec<f64>) -> Dense {
     let (p, height) = (x.ncols(), rows.len());
     let given = &x.data()[rows.start * p..rows.end * p];
@@ -341,7 +341,7 @@ fn errors_in_units(errors: &Dense, rows: Range<usize>, ask: &PassAsk) -> Dense {
     Dense::from_fn(rows.len(), count, |i, j| errors[(first + i, j)] * unit(j))
 }
 
-/// The weighted mean of $(z, 1)(z, 1)^\top$ over the rows of a block, whose total weight is given.
+/// The weighted mean of `$(z, 1)(z, 1)^\top$` over the rows of a block, whose total weight is given.
 pub(super) fn mean_gram(block: &Block<'_>, ask: &PassAsk, total: f64) -> Result<Dense> {
     let p = ask.factors.len();
     let mut gram = Dense::zeros(p + 1, p + 1);

@@ -67,7 +67,7 @@ pub(super) struct LossProblem {
     pub problem: Problem,
     /// Rows of this class are positive.
     pub positive: usize,
-    /// Mean of $(z, 1)(z, 1)^\top$.
+    /// Mean of `$(z, 1)(z, 1)^\top$`.
     pub gram: Arc<Dense>,
 }
 
@@ -200,8 +200,8 @@ impl Smoothed for LossProblem {
         (Point { v, b: 0.0, theta }, self.problem.scale * self.problem.k * theta)
     }
 
-    /// At $v = 0$, $b = 0$ all rows have the same loss $L_0$ and every choice of shares is as bad as another. Zero is optimal
-    /// if some choice $0 \le a \le c$ of weight $k/2$ in each class balances the rows, $\sum a_i y_i z_i = 0$: the reduced
+    /// At `$v = 0$`, `$b = 0$` all rows have the same loss `$L_0$` and every choice of shares is as bad as another. Zero is optimal
+    /// if some choice `$0 \le a \le c$` of weight `$k/2$` in each class balances the rows, `$\sum a_i y_i z_i = 0$`: the reduced
     /// convex hulls of the classes intersect. Such shares are those of a hinge with a fixed smoothing: its optimality
     /// condition is that balance, but for the ridge, which is as small as we like. Newton's method finds them in a few
     /// passes, where the smoothing of the problem itself would have to be narrowed for ever.

@@ -78,13 +78,13 @@ impl Wire for Inner {
 /// Sums over the rows of one class of a binary problem, from which the certificate comes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Side {
-    /// $\sum a_i$ over rows that pull.
+    /// `$\sum a_i$` over rows that pull.
     pub share: f64,
-    /// $\sum -a_i \varphi^*(-s_i)$: what the rows add to the dual.
+    /// `$\sum -a_i \varphi^*(-s_i)$`: what the rows add to the dual.
     pub gain: f64,
-    /// $\sum a_i s_i$ with $s_i = -\varphi'(m_i)$.
+    /// `$\sum a_i s_i$` with `$s_i = -\varphi'(m_i)$`.
     pub pull: f64,
-    /// $\sum -y_i a_i s_i z_i$.
+    /// `$\sum -y_i a_i s_i z_i$`.
     pub pulled: Vec<f64>,
 }
 
@@ -95,9 +95,9 @@ wire!(Side { share, gain, pull, pulled });
 pub(crate) struct Curvature {
     /// Of order p + 1, the intercept last.
     pub matrix: Symmetric,
-    /// $\sum \frac{c_i}{h} \frac{dL_i}{df} (z_i, 1)$ over rows on the threshold.
+    /// `$\sum \frac{c_i}{h} \frac{dL_i}{df} (z_i, 1)$` over rows on the threshold.
     pub cross: Vec<f64>,
-    /// $\sum c_i / h$ over rows on the threshold.
+    /// `$\sum c_i / h$` over rows on the threshold.
     pub threshold: f64,
 }
 
@@ -108,13 +108,13 @@ wire!(Curvature { matrix, cross, threshold });
 pub(crate) struct NearRows {
     /// z, sign and weight of every near row, one after the other.
     pub rows: Vec<f64>,
-    /// $\sum c_i L_i$ of the rows above.
+    /// `$\sum c_i L_i$` of the rows above.
     pub value: f64,
-    /// $\sum c_i$ of the rows above.
+    /// `$\sum c_i$` of the rows above.
     pub weight: f64,
-    /// $\sum c_i \frac{dL_i}{df} (z_i, 1)$ of the rows above.
+    /// `$\sum c_i \frac{dL_i}{df} (z_i, 1)$` of the rows above.
     pub slope: Vec<f64>,
-    /// $\sum c_i \frac{d^2L_i}{df^2} (z_i, 1)(z_i, 1)^\top$ of the rows above; none where losses are straight.
+    /// `$\sum c_i \frac{d^2L_i}{df^2} (z_i, 1)(z_i, 1)^\top$` of the rows above; none where losses are straight.
     pub bend: Option<Symmetric>,
 }
 
@@ -129,11 +129,11 @@ pub(crate) struct Sums {
     pub value_before: f64,
     /// The same along the way back.
     pub back: [f64; BACKTRACK.len()],
-    /// $\sum c_i \max(0, L_i - \theta)$: what makes the objective.
+    /// `$\sum c_i \max(0, L_i - \theta)$`: what makes the objective.
     pub primal: f64,
     /// What smoothing leaves between shares and maximum.
     pub open: f64,
-    /// $\sum a_i$ over all rows.
+    /// `$\sum a_i$` over all rows.
     pub share: f64,
     /// Rows on the threshold.
     pub band: f64,

@@ -25,7 +25,7 @@ pub(super) struct Expansion<'a> {
     pub threshold: f64,
     /// Slope in weights and intercept.
     pub slope: Vec<f64>,
-    /// $\sum a_i$.
+    /// `$\sum a_i$`.
     pub share: f64,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Step {
     pub fall: f64,
 }
 
-/// Minimises the quadratic model of the smoothed objective, with its L1 part as it is and $\theta \ge 0$.
+/// Minimises the quadratic model of the smoothed objective, with its L1 part as it is and `$\theta \ge 0$`.
 pub(super) fn newton_step(
     problem: &Problem,
     point: &Point,
@@ -151,7 +151,7 @@ fn with_regular(
     vec![0.0; order]
 }
 
-/// Minimises $g^\top d + \frac12 d^\top H d + \sum_j \lambda_j |v_j + d_j|$ one variable at a time; intercept and threshold
+/// Minimises `$g^\top d + \frac12 d^\top H d + \sum_j \lambda_j |v_j + d_j|$` one variable at a time; intercept and threshold
 /// have no L1 part.
 fn coordinate_descent(problem: &Problem, point: &Point, h: &Dense, g: &[f64]) -> Vec<f64> {
     let (order, p) = (g.len(), point.v.len());

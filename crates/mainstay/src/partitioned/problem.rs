@@ -4,30 +4,32 @@ use super::ask::{Counting, Point};
 use super::wire::wire;
 use crate::loss::Loss;
 
-/// With $z_j = (x_j - m_j) t_j$, $L_i$ the loss of row $i$ at $z_i^\top v + b$ and weights $c_i$:
+/// With `$z_j = (x_j - m_j) t_j$`, `$L_i$` the loss of row `$i$` at `$z_i^\top v + b$` and weights `$c_i$`:
 ///
-/// $$\min_{v,b,\theta \ge 0}\ \sum_j q_j v_j^2 + \lambda_j |v_j|
-///   + S \Big( k\theta + \sum_i c_i \max(0, L_i - \theta) \Big).$$
+/// ```math
+/// \min_{v,b,\theta \ge 0}\ \sum_j q_j v_j^2 + \lambda_j |v_j|
+///   + S \Big( k\theta + \sum_i c_i \max(0, L_i - \theta) \Big).
+/// ```
 ///
-/// Problems in which every row counts have no $\theta$: it is zero. The mean loss has $S = 1 / \sum c_i$, the stable
-/// problems $S = C$ or $S = 1/k$.
+/// Problems in which every row counts have no `$\theta$`: it is zero. The mean loss has `$S = 1 / \sum c_i$`, the stable
+/// problems `$S = C$` or `$S = 1/k$`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Problem {
-    /// $L$.
+    /// `$L$`.
     pub loss: Loss,
     /// Whether only the worst rows count.
     pub worst: bool,
-    /// $k$, in units of weight.
+    /// `$k$`, in units of weight.
     pub k: f64,
-    /// $S$.
+    /// `$S$`.
     pub scale: f64,
-    /// $q_j$.
+    /// `$q_j$`.
     pub squares: Vec<f64>,
-    /// $\lambda_j$; all zero without an L1 part.
+    /// `$\lambda_j$`; all zero without an L1 part.
     pub lasso: Vec<f64>,
-    /// Whether $b$ is free; otherwise it is zero.
+    /// Whether `$b$` is free; otherwise it is zero.
     pub intercept: bool,
-    /// $\sum c_i$.
+    /// `$\sum c_i$`.
     pub total: f64,
 }
 
@@ -49,7 +51,7 @@ impl Problem {
         self.lasso.iter().any(|l| *l > 0.0)
     }
 
-    /// $\sum_j \lambda_j |v_j|$.
+    /// `$\sum_j \lambda_j |v_j|$`.
     pub(super) fn lasso_at(&self, v: &[f64]) -> f64 {
         self.lasso.iter().zip(v).map(|(l, v)| l * v.abs()).sum()
     }

@@ -14,7 +14,7 @@ pub(super) fn logistic(z: f64) -> f64 {
     if z > 0.0 { own } else { e * own }
 }
 
-/// $\ln(1 + e^z)$.
+/// `$\ln(1 + e^z)$`.
 #[inline(always)]
 pub(super) fn softplus(z: f64) -> f64 {
     z.max(0.0) + log_one_plus(exponential(-z.abs()))
@@ -23,15 +23,15 @@ pub(super) fn softplus(z: f64) -> f64 {
 /// What the loss says about every row of a chunk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Losses {
-    /// $L_i$. The hinge comes without its zero part: $1 - m$.
+    /// `$L_i$`. The hinge comes without its zero part: `$1 - m$`.
     pub value: Vec<f64>,
-    /// $-\varphi'(m_i) \ge 0$.
+    /// `$-\varphi'(m_i) \ge 0$`.
     pub slope: Vec<f64>,
-    /// $\varphi''(m_i)$.
+    /// `$\varphi''(m_i)$`.
     pub bend: Vec<f64>,
 }
 
-/// $L$, $-\varphi'$ and $\varphi''$ at a margin.
+/// `$L$`, `$-\varphi'$` and `$\varphi''$` at a margin.
 #[inline(always)]
 fn terms(loss: Loss, m: f64) -> (f64, f64, f64) {
     match loss {
@@ -82,8 +82,8 @@ impl Losses {
 
 /// Share of a row in the worst case, and the value of the smoothed maximum.
 ///
-/// $\max_{0 \le a \le 1} a t - \frac h2 (a - \frac12)^2$ with $t = L - \theta$: centred, so that the mean error over a
-/// smooth density of losses falls with $h^2$ times its slope rather than with $h$.
+/// `$\max_{0 \le a \le 1} a t - \frac h2 (a - \frac12)^2$` with `$t = L - \theta$`: centred, so that the mean error over a
+/// smooth density of losses falls with `$h^2$` times its slope rather than with `$h$`.
 #[inline(always)]
 pub(super) fn share(counting: Counting, loss: f64, theta: f64, width: f64) -> (f64, f64) {
     match counting {

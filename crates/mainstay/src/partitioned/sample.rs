@@ -98,7 +98,7 @@ impl Sample {
         Self { block, pass, weight, gram: OnceLock::new(), whole }
     }
 
-    /// Mean of $(z, 1)(z, 1)^\top$, computed when it is first asked for: some problems never do.
+    /// Mean of `$(z, 1)(z, 1)^\top$`, computed when it is first asked for: some problems never do.
     pub(super) fn gram(&self) -> Result<Arc<Dense>> {
         if let Some(gram) = self.gram.get() {
             return Ok(Arc::clone(gram));

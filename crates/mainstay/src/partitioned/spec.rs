@@ -11,25 +11,25 @@ use crate::uncertainty::K;
 /// Which losses count, and what they are weighed against.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Objective {
-    /// Mean loss $+ \lambda \|w\|_1 + \frac\mu2 \|w\|^2$.
+    /// Mean loss `$+ \lambda \|w\|_1 + \frac\mu2 \|w\|^2$`.
     Mean {
-        /// $\lambda$.
+        /// `$\lambda$`.
         l1: f64,
-        /// $\mu$.
+        /// `$\mu$`.
         l2: f64,
     },
-    /// $\|w\|^2 + C$ times the sum of the `k` largest losses.
+    /// `$\|w\|^2 + C$` times the sum of the `k` largest losses.
     WorstSum {
         /// How much the worst rows are.
         k: K,
-        /// $C$.
+        /// `$C$`.
         c: f64,
     },
-    /// $\alpha \|w\|^2 +$ the mean of the `k` largest losses.
+    /// `$\alpha \|w\|^2 +$` the mean of the `k` largest losses.
     WorstMean {
         /// How much the worst rows are.
         k: K,
-        /// $\alpha$.
+        /// `$\alpha$`.
         alpha: f64,
     },
 }
@@ -89,7 +89,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// $k$ and $S$ for rows of this total weight, and strengths of the L1 and L2 parts.
+    /// `$k$` and `$S$` for rows of this total weight, and strengths of the L1 and L2 parts.
     pub(super) fn strengths(&self, total: f64) -> Result<Strengths> {
         Ok(match self.objective {
             Objective::Mean { l1, l2 } => {

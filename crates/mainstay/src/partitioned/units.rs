@@ -12,11 +12,11 @@ const CONSTANT: f64 = 1e-12;
 /// Units of every column.
 #[derive(Debug, Clone)]
 pub(super) struct Units {
-    /// $t_j$; 0 for a column of one value, which a free intercept makes useless.
+    /// `$t_j$`; 0 for a column of one value, which a free intercept makes useless.
     factors: Vec<f64>,
-    /// $m_j$; empty where nothing is subtracted.
+    /// `$m_j$`; empty where nothing is subtracted.
     means: Vec<f64>,
-    /// $u_j$: the unit in which the penalty sees a feature.
+    /// `$u_j$`: the unit in which the penalty sees a feature.
     seen: Vec<f64>,
     class_factors: Vec<f64>,
 }
@@ -66,7 +66,7 @@ impl Units {
         }
     }
 
-    /// What the penalty makes of a weight of 1 in solver units: $u_j t_j$.
+    /// What the penalty makes of a weight of 1 in solver units: `$u_j t_j$`.
     pub(super) fn penalised(&self) -> impl Iterator<Item = f64> {
         self.factors.iter().zip(&self.seen).map(|(t, u)| t * u)
     }

@@ -39,7 +39,7 @@ pub struct WholeSolution {
     pub intercept: f64,
     /// How much of every row counts, in [0, 1], at the point that proved most; empty where all of every row does.
     pub shares: Vec<f64>,
-    /// The share of every row times $-\varphi'$ at its margin there.
+    /// The share of every row times `$-\varphi'$` at its margin there.
     pub pulls: Vec<f64>,
 }
 

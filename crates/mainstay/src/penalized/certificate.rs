@@ -6,19 +6,21 @@ use crate::linalg::{Accurate, Compensated};
 
 /// Upper and lower bound on the optimum, from the data and an answer alone.
 ///
-/// With $\beta_i = s_i a_i$ and $r_j = \frac{1}{u_j}\sum_i \beta_i y_i x_{ij}$ the dual is
+/// With `$\beta_i = s_i a_i$` and `$r_j = \frac{1}{u_j}\sum_i \beta_i y_i x_{ij}$` the dual is
 ///
-/// $$\max_a\ -\sum_i s_i\,\varphi^*(-a_i) - \sum_j \frac{(|r_j| - \lambda)_+^2}{2\mu}
-///   \qquad\text{with}\quad \sum_i \beta_i y_i = 0,$$
+/// ```math
+/// \max_a\ -\sum_i s_i\,\varphi^*(-a_i) - \sum_j \frac{(|r_j| - \lambda)_+^2}{2\mu}
+///   \qquad\text{with}\quad \sum_i \beta_i y_i = 0,
+/// ```
 ///
-/// where $\mu = 0$ asks for $|r_j| \le \lambda$. The free intercept is what demands the equality.
-/// A candidate is made feasible in three steps: clipped to the domain of $\varphi^*$, the heavier
+/// where `$\mu = 0$` asks for `$|r_j| \le \lambda$`. The free intercept is what demands the equality.
+/// A candidate is made feasible in three steps: clipped to the domain of `$\varphi^*$`, the heavier
 /// class scaled down until both classes balance, and, with an L1 part, all of it scaled down until
-/// $|r_j| \le \lambda$; where $\mu > 0$ the point before that last step is feasible too and the
-/// better of the two counts. $a = 0$ is always feasible, so the bound is never below zero but for rounding.
+/// `$|r_j| \le \lambda$`; where `$\mu > 0$` the point before that last step is feasible too and the
+/// better of the two counts. `$a = 0$` is always feasible, so the bound is never below zero but for rounding.
 ///
 /// The objective is that of the returned numbers in the user's units, by compensated sums; the columns are centred
-/// for $r$, which the equality allows. What rounding may have added to the bound or taken from the objective is
+/// for `$r$`, which the equality allows. What rounding may have added to the bound or taken from the objective is
 /// taken from the bound (decision 0056). Cost: three passes over the data.
 pub(super) fn certify(problem: &Problem<'_>, answer: &Candidate) -> Certificate {
     let rows = problem.x.accurate();
@@ -28,7 +30,7 @@ pub(super) fn certify(problem: &Problem<'_>, answer: &Candidate) -> Certificate 
 }
 
 /// Part of a row's share in the bound that rounding may have added to it: a few units in the last place times the
-/// slope of an entropy, $\ln(1/\epsilon)$.
+/// slope of an entropy, `$\ln(1/\epsilon)$`.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
 /// The best bound that `duals` prove, at least 0.

@@ -8,18 +8,18 @@ use crate::error::Result;
 use crate::linalg::{Dense, Matrix};
 use crate::optim::design::ColumnUnits;
 
-/// $z_{ij} = (x_{ij} - m_j) t_j$ with $t_j$ a power of two, so that $v_j = w_j / t_j$ loses no digit.
+/// `$z_{ij} = (x_{ij} - m_j) t_j$` with `$t_j$` a power of two, so that `$v_j = w_j / t_j$` loses no digit.
 ///
-/// Dense columns are centred ($m_j$ the mean), which the free intercept absorbs; sparse ones stay
-/// sparse ($m_j = 0$). A constant column has $t_j = 0$: the intercept says for free what it says.
+/// Dense columns are centred (`$m_j$` the mean), which the free intercept absorbs; sparse ones stay
+/// sparse (`$m_j = 0$`). A constant column has `$t_j = 0$`: the intercept says for free what it says.
 pub(super) struct Design<'a> {
     /// The data as given.
     pub x: &'a Matrix,
-    /// $z$, once somebody asked for it: passes over chunks make theirs as they go.
+    /// `$z$`, once somebody asked for it: passes over chunks make theirs as they go.
     z: OnceLock<Matrix>,
-    /// $u_j t_j$: the size of $v_j = 1$ in the eyes of the penalty; 1 for a constant column.
+    /// `$u_j t_j$`: the size of `$v_j = 1$` in the eyes of the penalty; 1 for a constant column.
     pub units: Vec<f64>,
-    /// $t_j$ and $m_j$.
+    /// `$t_j$` and `$m_j$`.
     pub columns: ColumnUnits,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Design<'a> {
         Self { x, z: OnceLock::new(), units, columns }
     }
 
-    /// $z$.
+    /// `$z$`.
     pub(super) fn z(&self) -> &Matrix {
         self.z.get_or_init(|| match self.x {
             Matrix::Dense(x) => Matrix::Dense(centred(x, &self.columns, 0..x.ncols())),
@@ -40,7 +40,7 @@ impl<'a> Design<'a> {
         })
     }
 
-    /// The columns of $z$, some at a time: of very wide rows a copy would take longer to make than to use. `None` where $z$
+    /// The columns of `$z$`, some at a time: of very wide rows a copy would take longer to make than to use. `None` where `$z$`
     /// is there or stays sparse.
     pub(super) fn column_blocks(&self) -> Option<impl Iterator<Item = (Range<usize>, Dense)> + '_> {
         let (Matrix::Dense(x), None) = (self.x, self.z.get()) else { return None };
@@ -52,7 +52,7 @@ impl<'a> Design<'a> {
         }))
     }
 
-    /// $z^\top r$.
+    /// `$z^\top r$`.
     pub(super) fn tr_mul_vec(&self, r: &[f64]) -> Vec<f64> {
         let Some(blocks) = self.column_blocks() else { return self.z().tr_mul_vec(r) };
         blocks.flat_map(|(_, block)| Matrix::from(block).tr_mul_vec(r)).collect()
@@ -67,17 +67,17 @@ impl<'a> Design<'a> {
         (v, intercept + shift)
     }
 
-    /// The point $(v, b)$ with its duals in the units of the data.
+    /// The point `$(v, b)$` with its duals in the units of the data.
     pub(super) fn candidate(&self, v: &[f64], b: f64, duals: Vec<f64>) -> Result<Candidate> {
         let (weights, intercept) = self.columns.to_user(v, b)?;
         Ok(Candidate { weights, intercept, duals })
     }
 }
 
-/// Columns of $z$ that are made together; those of a few hundred rows stay in the cache.
+/// Columns of `$z$` that are made together; those of a few hundred rows stay in the cache.
 const BLOCK: usize = 256;
 
-/// Some columns of $z$.
+/// Some columns of `$z$`.
 fn centred(x: &Dense, units: &ColumnUnits, columns: Range<usize>) -> Dense {
     let (factors, means) = (&units.factors[columns.clone()], &units.means[columns.clone()]);
     let shifts: Vec<f64> = means.iter().zip(factors).map(|(m, t)| m * t).collect();

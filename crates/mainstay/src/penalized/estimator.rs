@@ -23,11 +23,13 @@ use crate::partitioned::WholeRows;
 
 /// Penalised mean loss with a free intercept, ROLIN's Eq. (15):
 ///
-/// $$\min_{w,b}\ \frac{\sum_i c_i\,\varphi(y_i(x_i^\top w + b))}{\sum_i c_i}
-///   + \alpha\Big(\rho\,\|w\|_1 + \tfrac{1-\rho}{2}\|w\|_2^2\Big)$$
+/// ```math
+/// \min_{w,b}\ \frac{\sum_i c_i\,\varphi(y_i(x_i^\top w + b))}{\sum_i c_i}
+///   + \alpha\Big(\rho\,\|w\|_1 + \tfrac{1-\rho}{2}\|w\|_2^2\Big)
+/// ```
 ///
-/// with $\rho$ = `l1_ratio` for the elastic net, 0 for L2, 1 for L1. With `normalize` the
-/// penalty applies to the weights of standardised features, $\sigma_j w_j$; coefficients are
+/// with `$\rho$` = `l1_ratio` for the elastic net, 0 for L2, 1 for L1. With `normalize` the
+/// penalty applies to the weights of standardised features, `$\sigma_j w_j$`; coefficients are
 /// reported for the data as given, the objective is that of the normalised problem. Standardising
 /// centres too, which the free intercept absorbs. A constant feature gets weight 0.
 ///
@@ -124,7 +126,7 @@ impl Penalized {
 }
 
 impl PenalizedParams {
-    /// Penalty strengths $\lambda$, $\mu$ of L1 and L2 for `alpha`.
+    /// Penalty strengths `$\lambda$`, `$\mu$` of L1 and L2 for `alpha`.
     pub(super) fn strengths(&self, alpha: f64) -> (f64, f64) {
         match self.penalty {
             Penalty::L2 => (0.0, alpha),

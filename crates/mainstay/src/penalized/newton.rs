@@ -23,7 +23,7 @@ const COARSEST: f64 = 0.1;
 /// How the Newton system is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Steps {
-    /// By factorisation, $O(np^2 + p^3)$ per iteration.
+    /// By factorisation, `$O(np^2 + p^3)$` per iteration.
     Direct,
     /// By conjugate gradients, for problems large in both directions: a pass over the data for
     /// every inner iteration, no matrix formed.
@@ -32,11 +32,13 @@ pub(super) enum Steps {
 
 /// Newton's method for a smooth loss with an L2 penalty.
 ///
-/// At margins $m$ with $a = -\varphi'(m)$ and $d = s\,\varphi''(m)$ the step solves
+/// At margins `$m$` with `$a = -\varphi'(m)$` and `$d = s\,\varphi''(m)$` the step solves
 ///
-/// $$\begin{pmatrix} Z^\top D Z + M & Z^\top d\\ d^\top Z & \mathbf 1^\top d\end{pmatrix}
+/// ```math
+/// \begin{pmatrix} Z^\top D Z + M & Z^\top d\\ d^\top Z & \mathbf 1^\top d\end{pmatrix}
 ///   \begin{pmatrix}\Delta v\\ \Delta b\end{pmatrix}
-///   = \begin{pmatrix} Z^\top(s a y) - M v\\ (s a)^\top y\end{pmatrix},$$
+///   = \begin{pmatrix} Z^\top(s a y) - M v\\ (s a)^\top y\end{pmatrix},
+/// ```
 ///
 /// followed by a line search to nearly the minimum. For piecewise quadratic losses this is the
 /// semismooth Newton method, which ends after finitely many steps.

@@ -189,7 +189,7 @@ fn grid(params: &PenalizedParams, data: &Dataset, normalize: bool) -> Vec<f64> {
     geometric_grid(top, DEPTH * top, params.n_alphas)
 }
 
-/// The largest $|r_j|$ when the rows of `class` and the others balance as they do at $w = 0$.
+/// The largest `$|r_j|$` when the rows of `class` and the others balance as they do at `$w = 0$`.
 fn first_weight(data: &Dataset, shares: &[f64], units: &[f64], class: usize) -> f64 {
     let y = data.signs(class);
     let positive: f64 = y.iter().zip(shares).filter(|(y, _)| **y > 0.0).map(|(_, s)| s).sum();

@@ -9,38 +9,40 @@ use crate::loss::MarginLoss;
 
 /// Penalised mean loss of a linear classifier, ROLIN's Eq. (15) with a free intercept:
 ///
-/// $$\min_{w,b}\ \sum_i s_i\,\varphi\big(y_i(x_i^\top w + b)\big)
-///   + \sum_j \lambda\,|u_j w_j| + \tfrac{\mu}{2}(u_j w_j)^2 .$$
+/// ```math
+/// \min_{w,b}\ \sum_i s_i\,\varphi\big(y_i(x_i^\top w + b)\big)
+///   + \sum_j \lambda\,|u_j w_j| + \tfrac{\mu}{2}(u_j w_j)^2 .
+/// ```
 ///
-/// The shares $s_i$ are the row weights divided by their sum. $u_j$ is the unit in which the
-/// penalty sees feature $j$: 1 as the data are given, the feature's standard deviation when it is
+/// The shares `$s_i$` are the row weights divided by their sum. `$u_j$` is the unit in which the
+/// penalty sees feature `$j$`: 1 as the data are given, the feature's standard deviation when it is
 /// standardised first (centring moves only the intercept, which is free). `alpha` and `l1_ratio`
-/// $\rho$ give $\lambda = \alpha\rho$ and $\mu = \alpha(1-\rho)$.
+/// `$\rho$` give `$\lambda = \alpha\rho$` and `$\mu = \alpha(1-\rho)$`.
 pub(super) struct Problem<'a> {
     /// One row per sample.
     pub x: &'a Matrix,
     /// +1 or -1.
     pub y: &'a [f64],
-    /// $s_i$: positive, adding up to 1.
+    /// `$s_i$`: positive, adding up to 1.
     pub shares: &'a [f64],
-    /// $\varphi$.
+    /// `$\varphi$`.
     pub loss: &'static dyn MarginLoss,
-    /// $\lambda$.
+    /// `$\lambda$`.
     pub l1: f64,
-    /// $\mu$.
+    /// `$\mu$`.
     pub l2: f64,
-    /// $u_j$.
+    /// `$u_j$`.
     pub units: &'a [f64],
 }
 
 /// A point of the primal and one of the dual, to be judged by the certificate.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    /// $w$, in the units of the data.
+    /// `$w$`, in the units of the data.
     pub weights: Vec<f64>,
-    /// $b$.
+    /// `$b$`.
     pub intercept: f64,
-    /// $a_i$, a candidate for $-\varphi'$ at the margin of row $i$; need not be feasible.
+    /// `$a_i$`, a candidate for `$-\varphi'$` at the margin of row `$i$`; need not be feasible.
     pub duals: Vec<f64>,
 }
 

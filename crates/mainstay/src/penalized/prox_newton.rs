@@ -33,7 +33,7 @@ const UNBOUNDED: f64 = 1e100;
 /// Every iteration minimises the second-order model of the smooth part plus the exact L1 term
 /// ([`Quadratic`]) and searches along the way to its minimiser, halving until the decrease is a
 /// quarter of what the model's slope promises. Once the support has settled the iterations are
-/// Newton's on the support: quadratic convergence. $O(np^2)$ per iteration, or $O(np)$ per sweep of
+/// Newton's on the support: quadratic convergence. `$O(np^2)$` per iteration, or `$O(np)$` per sweep of
 /// the model where there are more columns than rows.
 ///
 /// # Reference

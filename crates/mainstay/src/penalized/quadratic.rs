@@ -17,12 +17,12 @@ const BETTER: f64 = 0.9;
 /// Rounds without a smaller violation after which only rounding errors are left.
 const PATIENCE: usize = 5;
 
-/// $q(x) = h^\top (x - u) + \tfrac12 (x-u)^\top (Z^\top D Z + M)(x-u) + \sum_j \lambda_j |x_j|$ over
-/// the weights and, last, the intercept ($\lambda = 0$): the model that proximal Newton minimises.
+/// `$q(x) = h^\top (x - u) + \tfrac12 (x-u)^\top (Z^\top D Z + M)(x-u) + \sum_j \lambda_j |x_j|$` over
+/// the weights and, last, the intercept (`$\lambda = 0$`): the model that proximal Newton minimises.
 pub(super) enum Curvature<'a> {
-    /// The matrix itself: an update costs $O(p)$.
+    /// The matrix itself: an update costs `$O(p)$`.
     Gram(Dense),
-    /// Columns (transposed data), $d$, $M$: an update costs $O(n)$; for more columns than rows.
+    /// Columns (transposed data), `$d$`, `$M$`: an update costs `$O(n)$`; for more columns than rows.
     Factored { columns: &'a Matrix, weights: &'a [f64], diagonal: Vec<f64>, ridge: &'a [f64] },
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Quadratic<'a> {
     /// Gradient of the smooth part at `x` (Gram form) or at the start (factored form).
     gradient: Vec<f64>,
     start: Vec<f64>,
-    /// $D Z (x - u)$, factored form only.
+    /// `$D Z (x - u)$`, factored form only.
     moved: Vec<f64>,
 }
 
@@ -188,7 +188,7 @@ impl<'a> Quadratic<'a> {
     }
 }
 
-/// $\max(|x| - t, 0)$ with the sign of $x$.
+/// `$\max(|x| - t, 0)$` with the sign of `$x$`.
 fn soft(x: f64, t: f64) -> f64 {
     if x > t {
         x - t

@@ -17,13 +17,13 @@ const MOST_FREE: usize = 50;
 
 /// An L2-penalised problem with more columns than rows, as one with as many columns as rows.
 ///
-/// The optimal weights are a combination of the rows, $v = M^{-1} Z^\top\beta$, and with the
-/// kernel $K = Z M_0^{-1} Z^\top = LL^\top$, $M = \mu M_0$, only $u = L^\top\beta/\mu$ matters: the
-/// same problem on the $n \times n$ matrix $L$ with penalty $\mu\|u\|^2/2$. Columns that are
-/// hardly penalised at all ("free") would drown the others in $K$; they are appended to $L$ as
-/// they are. Built once for all strengths and classes: $O(n^2 p)$.
+/// The optimal weights are a combination of the rows, `$v = M^{-1} Z^\top\beta$`, and with the
+/// kernel `$K = Z M_0^{-1} Z^\top = LL^\top$`, `$M = \mu M_0$`, only `$u = L^\top\beta/\mu$` matters: the
+/// same problem on the `$n \times n$` matrix `$L$` with penalty `$\mu\|u\|^2/2$`. Columns that are
+/// hardly penalised at all ("free") would drown the others in `$K$`; they are appended to `$L$` as
+/// they are. Built once for all strengths and classes: `$O(n^2 p)$`.
 pub(super) struct RowSpace {
-    /// $L$ and the free columns.
+    /// `$L$` and the free columns.
     pub basis: Matrix,
     /// Squared penalty units of the columns of `basis`.
     pub squares: Vec<f64>,
@@ -84,7 +84,7 @@ impl RowSpace {
     }
 }
 
-/// Inner products of the rows of $z$, whose columns are multiplied by `shrink`.
+/// Inner products of the rows of `$z$`, whose columns are multiplied by `shrink`.
 fn kernel(design: &Design<'_>, shrink: &[f64]) -> Dense {
     let Some(blocks) = design.column_blocks() else {
         return design.z().scale_columns(shrink).outer_gram();

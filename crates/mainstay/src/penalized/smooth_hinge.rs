@@ -39,7 +39,7 @@ pub(super) fn rounded_hinge(
     }
 }
 
-/// The hinge with its corner rounded over a width `width` below 1. Its dual is the hinge's less `width` $a^2/2$, so a minimiser's duals certify the hinge
+/// The hinge with its corner rounded over a width `width` below 1. Its dual is the hinge's less `width` `$a^2/2$`, so a minimiser's duals certify the hinge
 /// problem to within `width`/2.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SmoothHinge {

@@ -164,7 +164,7 @@ impl Task<'_> {
         reduced.into_iter().chain([ridge_stage(self.loss, (n, p)).name]).collect()
     }
 
-    /// Solves with penalty strengths `l1` ($\lambda$) and `l2` ($\mu$), from `start` if given.
+    /// Solves with penalty strengths `l1` (`$\lambda$`) and `l2` (`$\mu$`), from `start` if given.
     pub(super) fn solve(
         &self,
         l1: f64,
@@ -198,7 +198,7 @@ impl Task<'_> {
         self.solve_ridge(&program, from, budget)
     }
 
-    /// The rows that are solved, and the penalties of their columns: $z$ is not made where the row space stands for it.
+    /// The rows that are solved, and the penalties of their columns: `$z$` is not made where the row space stands for it.
     fn penalties<'b>(
         &'b self,
         space: Option<&'b RowSpace>,

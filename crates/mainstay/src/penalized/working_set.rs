@@ -18,7 +18,7 @@ const PATIENCE: usize = 30;
 const PRUNED: usize = 15;
 /// Relative gap of the first round: early rounds need not be solved to the end, the set will change.
 const FIRST_TOL: f64 = 1e-2;
-/// A column outside stays idle while its $|r_j|/\lambda_j$ is below this.
+/// A column outside stays idle while its `$|r_j|/\lambda_j$` is below this.
 const IDLE: f64 = 0.95;
 /// The gap asked of the working set relative to the last one, where no variable outside it is violated.
 const SHARPER: f64 = 0.1;
@@ -26,7 +26,7 @@ const SHARPER: f64 = 0.1;
 const OF_GAP: f64 = 0.3;
 
 /// Solves the problem restricted to a set of columns, looks at all columns once for those whose
-/// optimality condition $|r_j| \le \lambda_j$ fails, adds the worst of them (as many as are in use, so
+/// optimality condition `$|r_j| \le \lambda_j$` fails, adds the worst of them (as many as are in use, so
 /// that the set at least doubles), drops the idle ones and repeats. Only the columns that matter are
 /// ever copied or factored; every round costs one pass over the data on top.
 ///

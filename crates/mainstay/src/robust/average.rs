@@ -53,9 +53,9 @@ impl Met {
 
     /// Of the stated damage alone.
     ///
-    /// A cell of variance $s$ and error variance $e$ that is missing with probability $q$ says as much, to the best
+    /// A cell of variance `$s$` and error variance `$e$` that is missing with probability `$q$` says as much, to the best
     /// linear prediction from cells at their means where they are missing, as one that is never missing and has an
-    /// error of variance $(e + q s)/(1 - q)$.
+    /// error of variance `$(e + q s)/(1 - q)$`.
     pub(super) fn stated(model: &FeatureModel, expected: &Expected) -> Result<Self> {
         let errors = expected.fitted_errors();
         if errors.is_none() && expected.missing.is_none() {
@@ -81,30 +81,30 @@ impl Met {
     }
 }
 
-/// Rows $x_i$ with mean $m_i$ and covariance $V_{g(i)} + \mathrm{diag}(s_i)$.
+/// Rows `$x_i$` with mean `$m_i$` and covariance `$V_{g(i)} + \mathrm{diag}(s_i)$`.
 #[derive(Debug, Clone)]
 pub(super) struct Blurred {
-    /// $m$.
+    /// `$m$`.
     pub mean: Dense,
-    /// $g$.
+    /// `$g$`.
     pub group: Vec<usize>,
-    /// $V$.
+    /// `$V$`.
     pub scatters: Arc<Vec<Scatter>>,
-    /// $s$, where rows have variances of their own.
+    /// `$s$`, where rows have variances of their own.
     pub own: Option<Dense>,
 }
 
 impl Blurred {
-    /// What rows at their posterior means $m$ look like once they are damaged as stated, and repaired as a row to predict
+    /// What rows at their posterior means `$m$` look like once they are damaged as stated, and repaired as a row to predict
     /// will be.
     ///
     /// What the posterior leaves open is not averaged over here: a fit to posterior means is right about rows that are
-    /// as open as its own, and [`Met`] keeps prediction from being cautious twice. Rows to predict that have errors $E$
+    /// as open as its own, and [`Met`] keeps prediction from being cautious twice. Rows to predict that have errors `$E$`
     /// will be seen at
-    /// $\mu + G(x + e - \mu)$ ([`FeatureModel::denoised`]); training rows with errors of their own are seen so already. Then
-    /// each feature $j$ is lost with probability $q_j$, independently, and predicted from the others: it moves by
-    /// minus the prediction error $r_j$ ([`FeatureModel::unexplained`]), so that the mean becomes $m - q r$ and the variances
-    /// $q (1 - q) r_j^2$.
+    /// `$\mu + G(x + e - \mu)$` ([`FeatureModel::denoised`]); training rows with errors of their own are seen so already. Then
+    /// each feature `$j$` is lost with probability `$q_j$`, independently, and predicted from the others: it moves by
+    /// minus the prediction error `$r_j$` ([`FeatureModel::unexplained`]), so that the mean becomes `$m - q r$` and the variances
+    /// `$q (1 - q) r_j^2$`.
     pub(super) fn new(mean: Dense, model: &FeatureModel, expected: &Expected) -> Result<Self> {
         let mut rows = Self::known(mean);
         if let Some(errors) = expected.fitted_errors() {
@@ -161,7 +161,7 @@ impl Blurred {
         self.own.is_none() && self.scatters.iter().all(Scatter::is_none)
     }
 
-    /// $w^\top V_i w$ of every row.
+    /// `$w^\top V_i w$` of every row.
     pub(super) fn variances(&self, w: &[f64]) -> Vec<f64> {
         let forms: Vec<f64> = self.scatters.iter().map(|s| s.form(w)).collect();
         let squares: Vec<f64> = w.iter().map(|v| v * v).collect();
@@ -170,7 +170,7 @@ impl Blurred {
         self.group.iter().enumerate().map(one).collect()
     }
 
-    /// $\sum_i c_i V_i d$.
+    /// `$\sum_i c_i V_i d$`.
     pub(super) fn spread(&self, c: &[f64], d: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; d.len()];
         for (scatter, total) in self.scatters.iter().zip(self.by_group(c)) {
@@ -185,7 +185,7 @@ impl Blurred {
         out
     }
 
-    /// Adds $\sum_i c_i V_i$ to the lower triangle of `out`.
+    /// Adds `$\sum_i c_i V_i$` to the lower triangle of `out`.
     pub(super) fn add_spread(&self, c: &[f64], out: &mut Dense) {
         for (scatter, total) in self.scatters.iter().zip(self.by_group(c)) {
             scatter.add_to(total, out);
@@ -197,7 +197,7 @@ impl Blurred {
         }
     }
 
-    /// $V_i w$, one row for each row.
+    /// `$V_i w$`, one row for each row.
     pub(super) fn images(&self, w: &[f64]) -> Dense {
         let shared: Vec<Vec<f64>> = self
             .scatters

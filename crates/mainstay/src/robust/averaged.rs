@@ -8,7 +8,7 @@
 //! 2. *Calibration.* At every strength the held-out scores of all folds together get a slope and a shift, again by the
 //!    likelihood of the observed labels.
 //! 3. *Strength.* Of each path the one halfway between the least held-out loss before and after calibration, fitted to all rows.
-//! 4. *Average.* The log odds of the four, weighted by $\exp(-n\,\ell/2)$ with $\ell$ the calibrated held-out loss. All
+//! 4. *Average.* The log odds of the four, weighted by `$\exp(-n\,\ell/2)$` with `$\ell$` the calibrated held-out loss. All
 //!    are linear, so that the answer is one hyperplane.
 //!
 //! Why, and what it is worth: docs/methods/robust-logistic.md and docs/research/stated-damage.md.
@@ -263,7 +263,7 @@ impl Work<'_> {
         Ok(Averaged { planes, n_iter, alpha, table: self.table(judged, &weights)? })
     }
 
-    /// $\exp(-n \ell / 2)$, adding up to 1, with as many rows as count: those of equal weight all do.
+    /// `$\exp(-n \ell / 2)$`, adding up to 1, with as many rows as count: those of equal weight all do.
     fn weights(&self, losses: &[f64]) -> Vec<f64> {
         let count = 1.0 / vector::norm_sq(self.training.shares);
         let least = losses.iter().fold(f64::INFINITY, |least, loss| least.min(*loss));

@@ -64,10 +64,12 @@ fn forward<'a>(
 }
 
 /// The map of scores to log odds that makes the observed labels most likely,
-/// $$\min_{a \ge 0,\, b}\ \frac{\rho}{2} a^2 - \sum_i s_i \log\big(r_{-y_i} + (1 - r_0 - r_1)\,
-///   \sigma(y_i(a u_i + b))\big),$$
-/// with $u$ the scores in units of their deviation and $\rho$ = `RIDGE`: Platt's sigmoid for labels that are wrong at known
-/// rates. Held-out scores that tell the classes apart the wrong way round ($a < 0$) say nothing; the log odds are those of the
+/// ```math
+/// \min_{a \ge 0,\, b}\ \frac{\rho}{2} a^2 - \sum_i s_i \log\big(r_{-y_i} + (1 - r_0 - r_1)\,
+///   \sigma(y_i(a u_i + b))\big),
+/// ```
+/// with `$u$` the scores in units of their deviation and `$\rho$` = `RIDGE`: Platt's sigmoid for labels that are wrong at known
+/// rates. Held-out scores that tell the classes apart the wrong way round (`$a < 0$`) say nothing; the log odds are those of the
 /// classes then.
 pub(super) fn calibrate(
     judged: &Judged,

@@ -35,15 +35,17 @@ const START_TOL: f64 = 1e-3;
 /// Logistic regression that is told what may be wrong: labels wrong at known rates, cells missing, cells measured
 /// with error.
 ///
-/// $$\min_{w, b}\ \frac{\alpha}{2}\|w\|^2 + \sum_i s_i\, E\,\varphi\big(y_i (w^\top x_i + b)\big)$$
+/// ```math
+/// \min_{w, b}\ \frac{\alpha}{2}\|w\|^2 + \sum_i s_i\, E\,\varphi\big(y_i (w^\top x_i + b)\big)
+/// ```
 ///
-/// over rows $x_i$ drawn from what is known of them: a Gaussian model of the features, learned from the rows, gives
+/// over rows `$x_i$` drawn from what is known of them: a Gaussian model of the features, learned from the rows, gives
 /// the distribution of missing and inexact cells, and features that will be missing at prediction are lost at
 /// random. Convex, with a proven gap, but for `correction = "forward"` and `"averaged"` ([`Correction`]). The intercept is free. Nothing stated and
 /// no cell missing, it is the L2-penalised logistic regression.
 ///
-/// Labels: `forward` maximises the likelihood of the observed labels; with `after` they are fitted as they are and $P(\text{true}) = (P(\text{observed}) -
-/// r_0)/(1 - r_0 - r_1)$, clipped. Predictions average over what is open of a row beyond what the fit has met; a row without
+/// Labels: `forward` maximises the likelihood of the observed labels; with `after` they are fitted as they are and `$P(\text{true}) = (P(\text{observed}) -
+/// r_0)/(1 - r_0 - r_1)$`, clipped. Predictions average over what is open of a row beyond what the fit has met; a row without
 /// any measured feature gets about the base rate.
 ///
 /// ```
@@ -136,7 +138,7 @@ impl Learnt {
     }
 }
 
-/// `b` plus `sign` times $w^\top c$, rounded once.
+/// `b` plus `sign` times `$w^\top c$`, rounded once.
 pub(super) fn moved(b: f64, w: &[f64], centre: &[f64], sign: f64) -> f64 {
     let mut sum = Compensated::new(b);
     w.iter().zip(centre).for_each(|(w, c)| sum.add_product(sign * w, *c));

@@ -109,14 +109,14 @@ impl Rates {
         if y > 0.0 { self.positive } else { self.negative }
     }
 
-    /// $1 - r_- - r_+$: how much of a difference between classes the labels keep.
+    /// `$1 - r_- - r_+$`: how much of a difference between classes the labels keep.
     pub(super) fn kept(self) -> f64 {
         1.0 - self.negative - self.positive
     }
 
-    /// The coefficient of $-m$ in the backward-corrected logistic loss of a row labelled `y`: with
-    /// $\varphi(-m) = \varphi(m) + m$ the unbiased loss of Natarajan, Dhillon, Ravikumar and Tewari (2013), Lemma 1, is
-    /// $\varphi(m) - \frac{r_y}{1 - r_- - r_+} m$.
+    /// The coefficient of `$-m$` in the backward-corrected logistic loss of a row labelled `y`: with
+    /// `$\varphi(-m) = \varphi(m) + m$` the unbiased loss of Natarajan, Dhillon, Ravikumar and Tewari (2013), Lemma 1, is
+    /// `$\varphi(m) - \frac{r_y}{1 - r_- - r_+} m$`.
     pub(super) fn slope(self, y: f64) -> f64 {
         self.of(y) / self.kept()
     }

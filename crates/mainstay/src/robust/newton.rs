@@ -31,9 +31,11 @@ pub(super) struct Hyperplane {
 
 /// Minimises from `start` until the proven gap is `budget.tol()`.
 ///
-/// With $a_i = (y_i m_i, y_i)$, $t_i = (2 V_i w, 0)$ and the derivatives $f$ of the loss terms the Hessian is
-/// $$\sum_i f_{\mu\mu} a_i a_i^\top + f_{\mu v}(a_i t_i^\top + t_i a_i^\top) + f_{vv} t_i t_i^\top + 2 f_v V_i + \alpha I,$$
-/// $O(n p^2)$ to form; each step is halved until it lowers the objective enough.
+/// With `$a_i = (y_i m_i, y_i)$`, `$t_i = (2 V_i w, 0)$` and the derivatives `$f$` of the loss terms the Hessian is
+/// ```math
+/// \sum_i f_{\mu\mu} a_i a_i^\top + f_{\mu v}(a_i t_i^\top + t_i a_i^\top) + f_{vv} t_i t_i^\top + 2 f_v V_i + \alpha I,
+/// ```
+/// `$O(n p^2)$` to form; each step is halved until it lowers the objective enough.
 pub(super) fn minimise(
     problem: &Problem<'_>,
     start: &Hyperplane,
@@ -99,7 +101,7 @@ fn direction(problem: &Problem<'_>, state: &State, at: &Hyperplane) -> Vec<f64> 
 struct Curvature<'a> {
     problem: &'a Problem<'a>,
     state: &'a State,
-    /// $2 V_i w$, where there are variances.
+    /// `$2 V_i w$`, where there are variances.
     images: Option<Dense>,
 }
 
@@ -113,12 +115,12 @@ impl<'a> Curvature<'a> {
         Self { problem, state, images }
     }
 
-    /// Factors of $V_i$ in the Hessian. Below zero (`forward` only) they would make it indefinite.
+    /// Factors of `$V_i$` in the Hessian. Below zero (`forward` only) they would make it indefinite.
     fn spreads(&self) -> Vec<f64> {
         self.state.terms.iter().map(|t| 2.0 * t.v.max(0.0)).collect()
     }
 
-    /// Weight of $t_i t_i^\top$ once $f_{\mu\mu}(a + (f_{\mu v}/f_{\mu\mu}) t)(\cdot)^\top$ is taken out.
+    /// Weight of `$t_i t_i^\top$` once `$f_{\mu\mu}(a + (f_{\mu v}/f_{\mu\mu}) t)(\cdot)^\top$` is taken out.
     fn rest(&self, i: usize) -> (f64, f64) {
         let t = &self.state.terms[i];
         if t.mm > LEAST_CURVATURE { (t.mv / t.mm, t.vv - t.mv * t.mv / t.mm) } else { (0.0, 0.0) }
@@ -214,7 +216,7 @@ impl<'a> Curvature<'a> {
     }
 }
 
-/// Solves the Newton system in $(w, b)$ of which `matrix` has the lower triangle, scaled to a unit diagonal; what rounding
+/// Solves the Newton system in `$(w, b)$` of which `matrix` has the lower triangle, scaled to a unit diagonal; what rounding
 /// makes indefinite gets a little more.
 pub(super) fn scaled_solution(mut matrix: Dense, downhill: &[f64], intercept: bool) -> Vec<f64> {
     let order = matrix.nrows();

@@ -8,21 +8,21 @@ use crate::linalg::{Dense, Svd, SymmetricEigen, vector};
 pub(super) enum Prior {
     /// The identity: every direction alike.
     Identity,
-    /// The covariance $\Sigma$ of the rows: directions in which the rows differ much may have larger weights.
+    /// The covariance `$\Sigma$` of the rows: directions in which the rows differ much may have larger weights.
     Covariance,
 }
 
-/// Rows $X S$ such that the weights $w = S u$ of $X$ have the prior where $u$ has a length.
+/// Rows `$X S$` such that the weights `$w = S u$` of `$X$` have the prior where `$u$` has a length.
 #[derive(Debug, Clone)]
 pub(super) struct Coordinates {
-    /// $X S$.
+    /// `$X S$`.
     pub rows: Dense,
-    /// $S$; `None` is the identity.
+    /// `$S$`; `None` is the identity.
     pub root: Option<Dense>,
 }
 
 impl Coordinates {
-    /// $w = S u$.
+    /// `$w = S u$`.
     pub(super) fn weights(&self, u: &[f64]) -> Vec<f64> {
         self.root.as_ref().map_or_else(|| u.to_vec(), |root| root.mul_vec(u))
     }
@@ -82,8 +82,8 @@ impl Directions {
 
     /// The coordinates of `prior`, scaled so that the total variance of the rows stays what it is.
     ///
-    /// With $\Sigma = V \Lambda V^\top$, $S = V \Lambda^{1/2} \cdot (\mathrm{tr}\,\Sigma / \mathrm{tr}\,\Sigma^2)^{1/2}$. Where there are more features
-    /// than rows the identity becomes $S = V$: the weights lie in the span of the rows.
+    /// With `$\Sigma = V \Lambda V^\top$`, `$S = V \Lambda^{1/2} \cdot (\mathrm{tr}\,\Sigma / \mathrm{tr}\,\Sigma^2)^{1/2}$`. Where there are more features
+    /// than rows the identity becomes `$S = V$`: the weights lie in the span of the rows.
     pub(super) fn coordinates(&self, rows: &Dense, prior: Prior) -> Coordinates {
         let squares: f64 = vector::norm_sq(&self.parts);
         let factor = |k: usize| match prior {
@@ -99,7 +99,7 @@ impl Directions {
     }
 }
 
-/// `shares` of rows that count the less the farther out they are: times $1/(1 + |x_i|^2/\mathrm{tr}\,\Sigma)$ (Mallows), adding up to 1
+/// `shares` of rows that count the less the farther out they are: times `$1/(1 + |x_i|^2/\mathrm{tr}\,\Sigma)$` (Mallows), adding up to 1
 /// again.
 pub(super) fn by_leverage(rows: &Dense, shares: &[f64]) -> Vec<f64> {
     let largest = rows.max_abs();

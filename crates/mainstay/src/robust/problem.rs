@@ -7,28 +7,30 @@ use super::labels::{Correction, Rates};
 use crate::linalg::{TINY, vector};
 use crate::loss::{Terms, expected_logistic};
 
-/// $$\min_{w, b}\ F(w, b) = \frac{\alpha}{2}\|w\|^2 + \sum_i s_i f_i(\mu_i, v_i), \qquad
-///   \mu_i = y_i (m_i^\top w + b),\quad v_i = w^\top V_i w.$$
+/// ```math
+/// \min_{w, b}\ F(w, b) = \frac{\alpha}{2}\|w\|^2 + \sum_i s_i f_i(\mu_i, v_i), \qquad
+///   \mu_i = y_i (m_i^\top w + b),\quad v_i = w^\top V_i w.
+/// ```
 ///
-/// With `after` and `backward` $f_i = E\,\varphi(M) - \kappa_i \mu_i$ for $M \sim N(\mu_i, v_i)$ and the logistic loss
-/// $\varphi$ ($\kappa = 0$ with `after`): an expectation of convex functions of linear forms, so $F$ is
-/// $\alpha$-strongly convex in $w$ and convex in $(w, b)$. With `forward` $f_i$ is minus the log
-/// likelihood of the observed label, $-\log(r_{-y} + (1 - r_- - r_+) E\,\sigma(M))$, which is not convex.
+/// With `after` and `backward` `$f_i = E\,\varphi(M) - \kappa_i \mu_i$` for `$M \sim N(\mu_i, v_i)$` and the logistic loss
+/// `$\varphi$` (`$\kappa = 0$` with `after`): an expectation of convex functions of linear forms, so `$F$` is
+/// `$\alpha$`-strongly convex in `$w$` and convex in `$(w, b)$`. With `forward` `$f_i$` is minus the log
+/// likelihood of the observed label, `$-\log(r_{-y} + (1 - r_- - r_+) E\,\sigma(M))$`, which is not convex.
 #[derive(Debug)]
 pub(super) struct Problem<'a> {
     /// The rows, as far as they are known.
     pub rows: &'a Blurred,
     /// +1 or -1.
     pub y: &'a [f64],
-    /// $s$, adding up to 1.
+    /// `$s$`, adding up to 1.
     pub shares: &'a [f64],
-    /// $\alpha$.
+    /// `$\alpha$`.
     pub alpha: f64,
     /// How often labels are wrong.
     pub rates: Rates,
     /// What is done about it.
     pub correction: Correction,
-    /// Whether $b$ is free; otherwise it is 0.
+    /// Whether `$b$` is free; otherwise it is 0.
     pub intercept: bool,
 }
 
@@ -45,13 +47,13 @@ pub(super) struct State {
 }
 
 impl Problem<'_> {
-    /// $\mu$ of every row.
+    /// `$\mu$` of every row.
     pub(super) fn margins(&self, w: &[f64], b: f64) -> Vec<f64> {
         let scores = self.rows.mean.mul_vec(w);
         scores.iter().zip(self.y).map(|(s, y)| y * (s + b)).collect()
     }
 
-    /// $f_i$ at a mean and a variance, with derivatives.
+    /// `$f_i$` at a mean and a variance, with derivatives.
     ///
     /// With `forward` the second derivatives are those of Gauss and Newton, which are never negative.
     fn term(&self, y: f64, margin: f64, variance: f64) -> Terms {
@@ -124,7 +126,7 @@ impl Problem<'_> {
         (positive, self.shares.iter().sum::<f64>() - positive)
     }
 
-    /// $\kappa$ of rows labelled +1 and -1.
+    /// `$\kappa$` of rows labelled +1 and -1.
     pub(super) fn kappas(&self) -> (f64, f64) {
         match self.correction {
             Correction::Backward => (self.rates.slope(1.0), self.rates.slope(-1.0)),
@@ -132,7 +134,7 @@ impl Problem<'_> {
         }
     }
 
-    /// The slopes with which F grows at least for $b \to \infty$ and $b \to -\infty$; F is bounded from below
+    /// The slopes with which F grows at least for `$b \to \infty$` and `$b \to -\infty$`; F is bounded from below
     /// for every w only if both are positive.
     pub(super) fn growth(&self) -> (f64, f64) {
         growth_of(self.class_shares(), self.kappas())

@@ -9,10 +9,10 @@ const LEFT_OVER: f64 = 1e-12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WorstLoss {
-    /// $\log(1 + e^{-m})$.
+    /// `$\log(1 + e^{-m})$`.
     #[default]
     Logistic,
-    /// $\max(0, 1 - m)$.
+    /// `$\max(0, 1 - m)$`.
     Hinge,
 }
 
@@ -21,7 +21,7 @@ pub enum WorstLoss {
 pub(super) struct Losable {
     /// Which, ascending.
     pub columns: Vec<usize>,
-    /// $N$, less than their number.
+    /// `$N$`, less than their number.
     pub budget: f64,
     /// Where a missing feature is taken to be, one for each of `columns`.
     pub centre: Vec<f64>,
@@ -53,35 +53,39 @@ impl HalfAxes {
     }
 }
 
-/// $$\min_{w, b}\ \frac\alpha2\|w\|^2 + \max\Big\{\sum_i a_i \varphi_i(m_i) : 0 \le a_i \le s_i/\omega,\
-///   \sum_i a_i = 1\Big\},$$
-/// $$m_i = y_i(w^\top x_i + b) - \|L_i w\| - \max\Big\{\sum_j \delta_j y_i w_j (x_{ij} - c_j) : 0 \le \delta \le 1,\
-///   \sum_j \delta_j \le N\Big\},$$
+/// ```math
+/// \min_{w, b}\ \frac\alpha2\|w\|^2 + \max\Big\{\sum_i a_i \varphi_i(m_i) : 0 \le a_i \le s_i/\omega,\
+///   \sum_i a_i = 1\Big\},
+/// ```
+/// ```math
+/// m_i = y_i(w^\top x_i + b) - \|L_i w\| - \max\Big\{\sum_j \delta_j y_i w_j (x_{ij} - c_j) : 0 \le \delta \le 1,\
+///   \sum_j \delta_j \le N\Big\},
+/// ```
 ///
-/// the mean loss of the worst share $\omega$ of the rows, each moved within its ellipsoid of half-axes $L_i$ and robbed
-/// of $N$ features, whichever way hurts most. $\varphi_i(m) = \varphi(m) - \kappa_i m$ with the label
-/// correction of Natarajan et al. (2013) falls in $m$ and is convex, and $m_i$ is concave: the problem is convex.
+/// the mean loss of the worst share `$\omega$` of the rows, each moved within its ellipsoid of half-axes `$L_i$` and robbed
+/// of `$N$` features, whichever way hurts most. `$\varphi_i(m) = \varphi(m) - \kappa_i m$` with the label
+/// correction of Natarajan et al. (2013) falls in `$m$` and is convex, and `$m_i$` is concave: the problem is convex.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WorstCase<'a> {
     /// One row per sample.
     pub x: &'a Dense,
     /// +1 or -1.
     pub y: &'a [f64],
-    /// $s$, adding up to 1.
+    /// `$s$`, adding up to 1.
     pub shares: &'a [f64],
-    /// $\omega$.
+    /// `$\omega$`.
     pub worst_share: f64,
-    /// $\alpha$.
+    /// `$\alpha$`.
     pub alpha: f64,
-    /// $\varphi$.
+    /// `$\varphi$`.
     pub loss: WorstLoss,
-    /// $\kappa$ of rows labelled +1 and -1; 0 for the hinge loss.
+    /// `$\kappa$` of rows labelled +1 and -1; 0 for the hinge loss.
     pub kappas: (f64, f64),
-    /// $L$, where rows are inexact.
+    /// `$L$`, where rows are inexact.
     pub axes: Option<&'a HalfAxes>,
     /// What may go missing.
     pub losable: Option<&'a Losable>,
-    /// Whether $b$ is free; otherwise it is 0.
+    /// Whether `$b$` is free; otherwise it is 0.
     pub intercept: bool,
 }
 
@@ -95,18 +99,18 @@ pub(super) struct Plane {
 /// A dual point; what it proves holds whatever the numbers are.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Multipliers {
-    /// $a$: how much every row counts.
+    /// `$a$`: how much every row counts.
     pub counts: Vec<f64>,
-    /// $-a_i \varphi_i'(m_i)$: how hard every row pulls.
+    /// `$-a_i \varphi_i'(m_i)$`: how hard every row pulls.
     pub pulls: Vec<f64>,
-    /// $\delta$: how far each losable feature of each row is deleted.
+    /// `$\delta$`: how far each losable feature of each row is deleted.
     pub deleted: Option<Dense>,
     /// Where in its unit ball the error of every row is: one row for each, or one for all.
     pub moved: Option<Dense>,
 }
 
 impl WorstCase<'_> {
-    /// $\kappa_i$.
+    /// `$\kappa_i$`.
     pub(super) fn kappa(&self, i: usize) -> f64 {
         if self.y[i] > 0.0 { self.kappas.0 } else { self.kappas.1 }
     }
@@ -122,12 +126,12 @@ impl WorstCase<'_> {
         safe && self.whole() && self.loss == WorstLoss::Logistic
     }
 
-    /// $s_i / \omega$.
+    /// `$s_i / \omega$`.
     pub(super) fn cap(&self, i: usize) -> f64 {
         self.shares[i] / self.worst_share
     }
 
-    /// $m$ of every row.
+    /// `$m$` of every row.
     pub(super) fn margins(&self, w: &[f64], b: f64) -> Vec<f64> {
         let mut margins: Vec<f64> =
             self.x.mul_vec(w).iter().zip(self.y).map(|(s, y)| y * (s + b)).collect();
@@ -156,7 +160,7 @@ impl WorstCase<'_> {
         margins
     }
 
-    /// $\varphi_i(m)$.
+    /// `$\varphi_i(m)$`.
     pub(super) fn loss(&self, i: usize, margin: f64) -> f64 {
         match self.loss {
             WorstLoss::Hinge => (1.0 - margin).max(0.0),
@@ -202,7 +206,7 @@ impl WorstCase<'_> {
         0.5 * self.alpha * vector::norm_sq(w) + self.mean_loss(w, b)
     }
 
-    /// The slopes with which the objective grows for $b \to \infty$ and $b \to -\infty$: it is bounded from below only if
+    /// The slopes with which the objective grows for `$b \to \infty$` and `$b \to -\infty$`: it is bounded from below only if
     /// neither is negative, and its minimum is attained if both are positive.
     pub(super) fn growth(&self) -> (f64, f64) {
         let share = |sign: f64| -> f64 {

@@ -92,11 +92,11 @@ pub struct RolinParams {
     pub scoring: Scoring,
     /// Standardise the features?
     pub normalize: Normalize,
-    /// $\Theta_{ratio}$ (paper).
+    /// `$\Theta_{ratio}$` (paper).
     pub theta_ratio: f64,
-    /// $\Theta_{slack}$ (paper).
+    /// `$\Theta_{slack}$` (paper).
     pub theta_slack: f64,
-    /// $\Theta_{gain}$ (paper).
+    /// `$\Theta_{gain}$` (paper).
     pub theta_gain: f64,
     /// Folds of one cross-validation.
     pub n_folds: usize,
@@ -104,13 +104,13 @@ pub struct RolinParams {
     pub n_repeats: usize,
     /// Weight of each class, in the fits and on held-out rows.
     pub class_weight: ClassWeight,
-    /// Grid of $\sigma_{ratio}$; default 1, 2, ..., 10 (paper).
+    /// Grid of `$\sigma_{ratio}$`; default 1, 2, ..., 10 (paper).
     pub sigma_ratios: Option<Vec<f64>>,
-    /// Grid of $b_{max}$; default ten points from 0.01 to 0.1 sqrt(n/15) (paper).
+    /// Grid of `$b_{max}$`; default ten points from 0.01 to 0.1 sqrt(n/15) (paper).
     pub b_maxs: Option<Vec<f64>>,
     /// Number of reliable components; default chosen (paper).
     pub k: Option<usize>,
-    /// Ridge $\epsilon$ of the fit on the reliable components (paper).
+    /// Ridge `$\epsilon$` of the fit on the reliable components (paper).
     pub s0_ridge: f64,
     /// Inner product.
     pub kernel: KernelKind,
@@ -213,9 +213,9 @@ pub struct TopPcsParams {
     pub scoring: Scoring,
     /// Standardise the features?
     pub normalize: Normalize,
-    /// $\Theta_{ratio}$, with `cv = "robust"`.
+    /// `$\Theta_{ratio}$`, with `cv = "robust"`.
     pub theta_ratio: f64,
-    /// $\Theta_{slack}$, with `cv = "robust"`.
+    /// `$\Theta_{slack}$`, with `cv = "robust"`.
     pub theta_slack: f64,
     /// Folds of one cross-validation.
     pub n_folds: usize,
@@ -225,7 +225,7 @@ pub struct TopPcsParams {
     pub class_weight: ClassWeight,
     /// Number of components; default chosen.
     pub k: Option<usize>,
-    /// Ridge $\epsilon$ of the fit.
+    /// Ridge `$\epsilon$` of the fit.
     pub s0_ridge: f64,
     /// Inner product.
     pub kernel: KernelKind,

@@ -1,15 +1,15 @@
 //! Few samples: ROLIN, Top PCs, and a calibrated average that extends them.
 //!
-//! Chakrabarti, *Robust Linear Classification from Limited Training Data*. From [`estimator`] a fit goes
+//! Chakrabarti, *Robust Linear Classification from Limited Training Data*. From `estimator` a fit goes
 //! one of two ways:
 //!
-//! - [`paper`] (`variant = "paper"`, and Top PCs): minimise the training loss where data are reliable (the
+//! - `paper` (`variant = "paper"`, and Top PCs): minimise the training loss where data are reliable (the
 //!   top principal components), be robust in the rest (Algorithm 1, `paper/problem.rs`), and choose how
 //!   much of each by robust cross-validation (Algorithm 2, `paper/search.rs`; its rules alone: [`rules`]).
-//! - [`extended`] (`variant = "extended"`): the same idea, but calibrated candidates are averaged
+//! - `extended` (`variant = "extended"`): the same idea, but calibrated candidates are averaged
 //!   instead of one being chosen.
 //!
-//! [`shared`] holds the numerical parts of both.
+//! `shared` holds the numerical parts of both.
 
 mod estimator;
 mod extended;

@@ -3,8 +3,8 @@
 /// Bits of a number that its bin does not tell: 2^16 bins hold numbers that agree in sign, exponent and four digits.
 const BIN: u32 = 48;
 
-/// A minimiser of $\sum c_i \max(0, 1 - y_i (s_i + b))$ over $b$: the derivative changes by $c_i$ at
-/// $b = y_i - s_i$ and starts at minus the weight of the positive rows.
+/// A minimiser of `$\sum c_i \max(0, 1 - y_i (s_i + b))$` over `$b$`: the derivative changes by `$c_i$` at
+/// `$b = y_i - s_i$` and starts at minus the weight of the positive rows.
 ///
 /// Weights are added up in bins of the first digits; only the rows of the bin in which the derivative changes its sign are
 /// put into order.

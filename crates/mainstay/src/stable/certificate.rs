@@ -10,14 +10,14 @@ use crate::linalg::{Accurate, Compensated, Scores, vector};
 /// A dual point: how much each row counts, and its slopes in the scores times that.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dual {
-    /// $a$: one number per row.
+    /// `$a$`: one number per row.
     pub share: Vec<f64>,
-    /// $\alpha$: one number per score, row by row; $\alpha_i / a_i$ is a slope of $L_i$.
+    /// `$\alpha$`: one number per score, row by row; `$\alpha_i / a_i$` is a slope of `$L_i$`.
     pub alpha: Vec<f64>,
 }
 
 /// Part of a row's term in the bound that rounding may have added to it: a few units in the last place times the
-/// slope of an entropy, $\ln(1/\epsilon)$.
+/// slope of an entropy, `$\ln(1/\epsilon)$`.
 const IN_TERMS: f64 = 64.0 * f64::EPSILON;
 
 /// What rounding may add to a loss without being looked at more closely: far below any gap that is asked for.
@@ -35,7 +35,7 @@ pub fn certify(problem: &Problem<'_>, point: &Hyperplanes, dual: &Dual) -> Certi
 
 /// The objective and by how much rounding may have lowered it.
 ///
-/// $k\theta + \sum c_i \max(0, L_i - \theta)$ is at least the sum of the worst losses for every $\theta \ge 0$.
+/// `$k\theta + \sum c_i \max(0, L_i - \theta)$` is at least the sum of the worst losses for every `$\theta \ge 0$`.
 fn objective(problem: &Problem<'_>, rows: &Accurate<'_>, point: &Hyperplanes) -> (f64, f64) {
     let (losses, most) = losses(problem, rows, point);
     let threshold = worst_threshold(&losses, problem.weights, problem.k).max(0.0);
@@ -118,9 +118,11 @@ fn column(alpha: &[f64], j: usize, q: usize) -> Cow<'_, [f64]> {
 
 /// A lower bound on the optimum. Any numbers may come in: they are first made dual feasible.
 ///
-/// With $0 \le a \le c$, $\sum a \le k$ and (where $b$ is free) $\sum_i \alpha_i = 0$, Fenchel's
-/// inequality $a L(f) \ge \alpha^\top f - a L^*(\alpha/a)$ and the minimum over $W$ give
-/// $$-\lambda \sum_i a_i L_i^*(\alpha_i / a_i) - \tfrac{\lambda^2}{4\rho} \|\sum_i \alpha_i x_i^\top\|^2.$$
+/// With `$0 \le a \le c$`, `$\sum a \le k$` and (where `$b$` is free) `$\sum_i \alpha_i = 0$`, Fenchel's
+/// inequality `$a L(f) \ge \alpha^\top f - a L^*(\alpha/a)$` and the minimum over `$W$` give
+/// ```math
+/// -\lambda \sum_i a_i L_i^*(\alpha_i / a_i) - \tfrac{\lambda^2}{4\rho} \|\sum_i \alpha_i x_i^\top\|^2.
+/// ```
 pub fn bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
     let q = problem.q();
     let Dual { share, alpha } = feasible(problem, dual);
@@ -131,7 +133,7 @@ pub fn bound(problem: &Problem<'_>, dual: &Dual) -> f64 {
     problem.scale * (gain - problem.scale / (4.0 * problem.ridge) * norm_sq)
 }
 
-/// $-a L^*(\alpha/a)$ of row `i`, written so that nothing divides by zero.
+/// `$-a L^*(\alpha/a)$` of row `i`, written so that nothing divides by zero.
 fn conjugate_gain(problem: &Problem<'_>, i: usize, a: f64, alpha: &[f64]) -> f64 {
     if a <= 0.0 {
         return 0.0;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::linalg::{Dense, vector};
 use crate::optim::{Bracket, Budget};
 
-/// A tangent of the worst-case loss, $e + g^\top v$, and the multipliers behind it.
+/// A tangent of the worst-case loss, `$e + g^\top v$`, and the multipliers behind it.
 struct Cut {
     gradient: Vec<f64>,
     constant: f64,
@@ -31,9 +31,9 @@ const ANCHOR: f64 = 0.05;
 /// Cutting planes: the worst-case loss is replaced by the largest of its tangents so far, the ridge
 /// stays as it is, and the minimiser is where the next tangent is taken.
 ///
-/// Repairs of the printed algorithm: $w^\top w$ is exact in the master (its tangents leave a linear
+/// Repairs of the printed algorithm: `$w^\top w$` is exact in the master (its tangents leave a linear
 /// program that is unbounded without a box and converges far more slowly), the first cut is taken at
-/// $w_0 = 0$, and the counter advances. The intercept, which the paper leaves out, has no ridge; it is
+/// `$w_0 = 0$`, and the counter advances. The intercept, which the paper leaves out, has no ridge; it is
 /// kept near the best one so far by a quadratic term that vanishes in the limit. The master is solved
 /// in its dual, one variable per cut; these variables also mix the cuts' multipliers into the dual
 /// point that proves the gap. One round costs two products with the data.

@@ -97,9 +97,9 @@ fn classical_objective(problem: &Problem<'_>, point: &Hyperplanes) -> f64 {
     problem.penalty(point) + problem.scale * sum
 }
 
-/// Zero weights with their proof, if `k` of a two-class problem is below $k^*$.
+/// Zero weights with their proof, if `k` of a two-class problem is below `$k^*$`.
 ///
-/// The multipliers behind $k^*$ add up to $k^*$ and have $\sum \beta_i y_i x_i^\top = 0$; scaled down to $k$ they are
+/// The multipliers behind `$k^*$` add up to `$k^*$` and have `$\sum \beta_i y_i x_i^\top = 0$`; scaled down to `$k$` they are
 /// dual feasible here, and at zero scores every loss has one slope for all rows.
 pub(super) fn zero_weights(
     problem: &Problem<'_>,
@@ -141,9 +141,9 @@ pub(super) fn beats_constant(
 /// If zero weights are optimal, makes them exactly so and says which `k` would help.
 ///
 /// Zero weights are optimal for one regularisation if and only if they are for all: the dual point
-/// that proves it has $\sum \alpha_i x_i^\top = 0$. With two classes such a point exists exactly for
-/// $k \le k^* = \min_{w,b} \sum c_i \max(0, 1 - y_i f_i)$ (linear programming duality), whichever
-/// of the losses is used; `smallest_k` remembers $k^*$ along a path. Nothing is said where the budget ends
+/// that proves it has `$\sum \alpha_i x_i^\top = 0$`. With two classes such a point exists exactly for
+/// `$k \le k^* = \min_{w,b} \sum c_i \max(0, 1 - y_i f_i)$` (linear programming duality), whichever
+/// of the losses is used; `smallest_k` remembers `$k^*$` along a path. Nothing is said where the budget ends
 /// before it is known.
 pub(super) fn report_zero_weights(
     problem: &Problem<'_>,

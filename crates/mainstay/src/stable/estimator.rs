@@ -15,10 +15,10 @@ use crate::uncertainty::K;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SvmLoss {
-    /// $\max(0, 1 - m)$, problem (8).
+    /// `$\max(0, 1 - m)$`, problem (8).
     #[default]
     Hinge,
-    /// $\max(0, 1 - m)^2$, its 2-norm form.
+    /// `$\max(0, 1 - m)^2$`, its 2-norm form.
     SquaredHinge,
 }
 
@@ -103,7 +103,7 @@ impl StableSvcParams {
     }
 }
 
-/// minimise $\|w\|^2 + C \cdot$ (sum of the `k` largest losses), problem (8) and its squared form;
+/// minimise `$\|w\|^2 + C \cdot$` (sum of the `k` largest losses), problem (8) and its squared form;
 /// more than two classes: problem (10), jointly, with one intercept per class. The intercept is free.
 ///
 /// ```
@@ -221,7 +221,7 @@ impl StableLogisticParams {
     }
 }
 
-/// minimise $\tfrac1k$ (sum of the `k` largest $\ln(1 + e^{-m})$) $+ \alpha\|w\|^2$, problem (12), with
+/// minimise `$\tfrac1k$` (sum of the `k` largest `$\ln(1 + e^{-m})$`) `$+ \alpha\|w\|^2$`, problem (12), with
 /// a free intercept; more than two classes: one versus rest, or jointly with the softmax loss.
 #[derive(Debug, Clone)]
 pub struct StableLogistic(StableLogisticParams);

@@ -9,7 +9,7 @@ use crate::linalg::{Compensated, Dense, thin_qr};
 const ROUNDING: f64 = 1e-12;
 
 /// Multipliers are clipped to the domain of the conjugate, and those of the heavier sign are shrunk until all
-/// add up to zero; both keep them in that (convex) domain, which contains 0. For squared hinges any $\alpha$ of the
+/// add up to zero; both keep them in that (convex) domain, which contains 0. For squared hinges any `$\alpha$` of the
 /// right sign will do, and the best shares follow from them ([`cheapest_shares`]).
 pub(super) fn feasible(problem: &Problem<'_>, dual: &Dual) -> Dual {
     let q = problem.q();
@@ -45,8 +45,8 @@ pub(super) fn feasible(problem: &Problem<'_>, dual: &Dual) -> Dual {
     Dual { share, alpha }
 }
 
-/// The shares that take least from the bound of squared hinges: over $0 \le a \le c$ and $\sum a \le k$,
-/// $\sum_i \|\alpha_i\|^2 / 4a_i$ is least for $a_i = \min(c_i, \tau \|\alpha_i\|)$.
+/// The shares that take least from the bound of squared hinges: over `$0 \le a \le c$` and `$\sum a \le k$`,
+/// `$\sum_i \|\alpha_i\|^2 / 4a_i$` is least for `$a_i = \min(c_i, \tau \|\alpha_i\|)$`.
 pub(super) fn cheapest_shares(problem: &Problem<'_>, alpha: &[f64]) -> Vec<f64> {
     // The norm of one number is that number: its square has an exact root.
     let size: Vec<f64> = match problem.q() {
@@ -69,7 +69,7 @@ pub(super) fn cheapest_shares(problem: &Problem<'_>, alpha: &[f64]) -> Vec<f64> 
     }
 }
 
-/// Hinges and the two-class logistic loss: $\beta = -y\alpha$ in $[0, a]$.
+/// Hinges and the two-class logistic loss: `$\beta = -y\alpha$` in `$[0, a]$`.
 fn clip_signs(problem: &Problem<'_>, a: impl Fn(usize) -> f64, alpha: &mut [f64]) {
     for (i, alpha) in alpha.chunks_exact_mut(problem.q()).enumerate() {
         for (j, v) in alpha.iter_mut().enumerate() {
@@ -79,7 +79,7 @@ fn clip_signs(problem: &Problem<'_>, a: impl Fn(usize) -> f64, alpha: &mut [f64]
     }
 }
 
-/// Softmax: $\alpha_i = a_i(\pi - e_y)$ with $\pi$ in the simplex.
+/// Softmax: `$\alpha_i = a_i(\pi - e_y)$` with `$\pi$` in the simplex.
 fn clip_softmax(problem: &Problem<'_>, a: &[f64], alpha: &mut [f64]) {
     // Nothing can flow back from a class without rows.
     let mut present = vec![false; problem.q()];
@@ -118,8 +118,8 @@ fn balance_signs(q: usize, alpha: &mut [f64]) {
 
 /// Shrinks the multipliers of all rows of a class together so that those of every score add up to zero.
 ///
-/// The mass that rows of class $l$ move to class $j$ is a flow $N_{lj}$; factors $\tau$ with
-/// $\sum_l \tau_l N_{lj} = \tau_j \sum_l N_{jl}$ make it a circulation. They are the stationary
+/// The mass that rows of class `$l$` move to class `$j$` is a flow `$N_{lj}$`; factors `$\tau$` with
+/// `$\sum_l \tau_l N_{lj} = \tau_j \sum_l N_{jl}$` make it a circulation. They are the stationary
 /// measure of a Markov chain on the classes, close to 1 near the optimum.
 fn balance_softmax(problem: &Problem<'_>, alpha: &mut [f64]) {
     let q = problem.q();
@@ -140,7 +140,7 @@ fn balance_softmax(problem: &Problem<'_>, alpha: &mut [f64]) {
     }
 }
 
-/// $\tau \ge 0$, largest entry 1, with $\tau^\top F = 0$ for a matrix whose rows sum to zero and
+/// `$\tau \ge 0$`, largest entry 1, with `$\tau^\top F = 0$` for a matrix whose rows sum to zero and
 /// whose entries off the diagonal are not negative.
 fn stationary(flow: &Dense) -> Vec<f64> {
     let q = flow.nrows();

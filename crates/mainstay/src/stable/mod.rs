@@ -2,9 +2,9 @@
 //!
 //! Tazi Bouardi and Ramirez, *An extension of Stable Regression to Support Vector Machines and
 //! Logistic Regression*. One problem ([`problem`]) covers their (8), its squared-hinge form, (10)
-//! and (12). [`estimator`] checks parameters, [`path`] turns data and settings into problems, and
-//! [`strategy`] lists which solver runs when: [`multipliers`] (many rows) and [`interior`] (few rows,
-//! many classes) at nearly the price of the plain fit, [`cutting_plane`] for their Algorithm 1, repaired.
+//! and (12). `estimator` checks parameters, `path` turns data and settings into problems, and
+//! `strategy` lists which solver runs when: `multipliers` (many rows) and `interior` (few rows,
+//! many classes) at nearly the price of the plain fit, `cutting_plane` for their Algorithm 1, repaired.
 //! [`certificate`] proves how good an answer is, whoever found it.
 
 mod auto;

@@ -19,7 +19,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Number of scores of a row, $q$.
+    /// Number of scores of a row, `$q$`.
     pub fn scores(&self) -> usize {
         match self {
             Self::Signs(_) => 1,
@@ -27,7 +27,7 @@ impl Target {
         }
     }
 
-    /// $y_{ij}$: +1 or -1.
+    /// `$y_{ij}$`: +1 or -1.
     pub fn sign(&self, i: usize, j: usize) -> f64 {
         match self {
             Self::Signs(y) => y[i],
@@ -60,34 +60,36 @@ impl Target {
     }
 }
 
-/// minimise over $W$ ($q$ hyperplanes) and $b$
-/// $$\rho \|W\|^2 + \lambda \max_{0 \le a \le c,\ \sum a \le k} \sum_i a_i L_i(W x_i + b).$$
+/// minimise over `$W$` (`$q$` hyperplanes) and `$b$`
+/// ```math
+/// \rho \|W\|^2 + \lambda \max_{0 \le a \le c,\ \sum a \le k} \sum_i a_i L_i(W x_i + b).
+/// ```
 ///
-/// The inner maximum is the sum of the `k` largest losses, where row $i$ counts $c_i$ times; by
-/// duality it equals $\min_{\theta \ge 0} k\theta + \sum c_i \max(0, L_i - \theta)$, the paper's (7)
-/// with $u_i = \max(0, L_i - \theta)$. The paper's $\lambda$: $\rho = 1$, $\lambda = C$ in (8) and
-/// (10), and $\rho = \lambda_{paper}$, $\lambda = 1/k$ in (12).
+/// The inner maximum is the sum of the `k` largest losses, where row `$i$` counts `$c_i$` times; by
+/// duality it equals `$\min_{\theta \ge 0} k\theta + \sum c_i \max(0, L_i - \theta)$`, the paper's (7)
+/// with `$u_i = \max(0, L_i - \theta)$`. The paper's `$\lambda$`: `$\rho = 1$`, `$\lambda = C$` in (8) and
+/// (10), and `$\rho = \lambda_{paper}$`, `$\lambda = 1/k$` in (12).
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
     /// One row per sample.
     pub x: &'a Matrix,
     /// What the scores should say.
     pub target: Target,
-    /// $c$: positive weight of every row.
+    /// `$c$`: positive weight of every row.
     pub weights: &'a [f64],
-    /// $L$.
+    /// `$L$`.
     pub loss: RowLoss,
-    /// $k$ in units of weight, at most the total weight.
+    /// `$k$` in units of weight, at most the total weight.
     pub k: f64,
-    /// $\rho > 0$.
+    /// `$\rho > 0$`.
     pub ridge: f64,
-    /// $\lambda > 0$.
+    /// `$\lambda > 0$`.
     pub scale: f64,
-    /// Whether $b$ is free; otherwise it is 0.
+    /// Whether `$b$` is free; otherwise it is 0.
     pub fit_intercept: bool,
 }
 
-/// $W$ and $b$.
+/// `$W$` and `$b$`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hyperplanes {
     /// One row per score.
@@ -149,7 +151,7 @@ impl Problem<'_> {
         f
     }
 
-    /// $\rho\|W\|^2$.
+    /// `$\rho\|W\|^2$`.
     pub fn penalty(&self, point: &Hyperplanes) -> f64 {
         self.ridge * point.coef.iter().map(|w| vector::norm_sq(w)).sum::<f64>()
     }
@@ -164,9 +166,9 @@ impl Problem<'_> {
 /// The sum of the worst losses and the loss at which it stops counting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorstSum {
-    /// $\max \sum a_i L_i$ over $0 \le a \le c$, $\sum a = \min(k, \sum c)$.
+    /// `$\max \sum a_i L_i$` over `$0 \le a \le c$`, `$\sum a = \min(k, \sum c)$`.
     pub sum: f64,
-    /// $\theta$: losses above it count in full, below it not at all.
+    /// `$\theta$`: losses above it count in full, below it not at all.
     pub threshold: f64,
 }
 

@@ -5,11 +5,11 @@ use super::problem::{Problem, Target};
 /// Which loss a row suffers from its scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowLoss {
-    /// $\sum_j \max(0, 1 - y_{ij} f_{ij})$.
+    /// `$\sum_j \max(0, 1 - y_{ij} f_{ij})$`.
     Hinge,
-    /// $\sum_j \max(0, 1 - y_{ij} f_{ij})^2$.
+    /// `$\sum_j \max(0, 1 - y_{ij} f_{ij})^2$`.
     SquaredHinge,
-    /// One score: $\ln(1 + e^{-y f})$; several: $\ln \sum_j e^{f_j} - f_{y}$.
+    /// One score: `$\ln(1 + e^{-y f})$`; several: `$\ln \sum_j e^{f_j} - f_{y}$`.
     Logistic,
 }
 
@@ -113,12 +113,12 @@ fn softmax(label: usize, f: &[f64], a: f64, slope: &mut [f64], curve: &mut [f64]
     total - f[label]
 }
 
-/// $\ln(1 + e^t)$ without overflow.
+/// `$\ln(1 + e^t)$` without overflow.
 fn softplus(t: f64) -> f64 {
     t.max(0.0) + (-t.abs()).exp().ln_1p()
 }
 
-/// $\ln \sum_j e^{f_j}$ without overflow.
+/// `$\ln \sum_j e^{f_j}$` without overflow.
 fn log_sum_exp(f: &[f64]) -> f64 {
     let top = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     top + f.iter().map(|v| (v - top).exp()).sum::<f64>().ln()

@@ -61,10 +61,10 @@ impl Features {
 
 /// Features in coordinates of order min(n, p), with the way back.
 ///
-/// More columns than rows: only the part of $W$ in the row space changes scores, and the ridge
-/// removes the rest. With the eigenvectors of $XX^\top = U S^2 U^\top$ the rows become $US$ and
-/// $w = X^\top U S^{-1} v$ has $\|w\| = \|v\|$; nothing of order $p \times p$ is formed, nor a dense
-/// basis of order $n \times p$ as [`crate::optim::design::RowSpace`] has it: sparse text may have far more
+/// More columns than rows: only the part of `$W$` in the row space changes scores, and the ridge
+/// removes the rest. With the eigenvectors of `$XX^\top = U S^2 U^\top$` the rows become `$US$` and
+/// `$w = X^\top U S^{-1} v$` has `$\|w\| = \|v\|$`; nothing of order `$p \times p$` is formed, nor a dense
+/// basis of order `$n \times p$` as [`crate::optim::design::RowSpace`] has it: sparse text may have far more
 /// columns than memory allows. Numbers far from 1 are divided by a power of two, which is exact. Dense columns
 /// far from zero are centred where the intercept is free to make up for it: otherwise their mean drowns what
 /// tells the rows apart.
@@ -75,7 +75,7 @@ pub(super) struct Reduced<'a> {
     /// The given features were divided by this.
     unit: f64,
     x: &'a Matrix,
-    /// $U S^{-1}$ where the row space is used.
+    /// `$U S^{-1}$` where the row space is used.
     basis: Option<Dense>,
     /// What was taken from every column; empty where nothing was.
     centre: Vec<f64>,
@@ -83,7 +83,7 @@ pub(super) struct Reduced<'a> {
     constant: Vec<usize>,
 }
 
-/// Part of the largest eigenvalue of $XX^\top$ below which others are rounding: squaring halves the digits.
+/// Part of the largest eigenvalue of `$XX^\top$` below which others are rounding: squaring halves the digits.
 const RANK: f64 = 1e-14;
 /// Standard deviations from zero beyond which the mean of a column is far.
 const FAR: f64 = 2.0;
@@ -153,7 +153,7 @@ impl<'a> Reduced<'a> {
         planes
     }
 
-    /// $\sum_i u_i z_i$ over the rows that the basis belongs to.
+    /// `$\sum_i u_i z_i$` over the rows that the basis belongs to.
     fn out_of_row_space(&self, u: &[f64]) -> Vec<f64> {
         // `x` is the given one, `unit` times the one the basis belongs to.
         if self.centre.is_empty() {
@@ -239,7 +239,7 @@ fn far_from_zero(rows: &Dense) -> (Option<Matrix>, Vec<f64>) {
     (Some(centred.into()), centre)
 }
 
-/// Rows in the row space, and the basis $U S^{-1}$.
+/// Rows in the row space, and the basis `$U S^{-1}$`.
 fn in_row_space(rows: &Matrix, intercept: bool) -> Result<(Features, Dense)> {
     let n = rows.nrows();
     let eigen = SymmetricEigen::new(&rows.outer_gram())?;

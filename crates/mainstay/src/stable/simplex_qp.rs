@@ -11,7 +11,7 @@ const LEAST_PART: f64 = 1e-14;
 /// Part of the diagonal that keeps cuts which depend on one another apart.
 const RIDGE: f64 = 1e-13;
 
-/// maximise $c^\top\pi - \tfrac12 \pi^\top Q \pi$ over $\pi \ge 0$, $\sum \pi = 1$, from the mixture
+/// maximise `$c^\top\pi - \tfrac12 \pi^\top Q \pi$` over `$\pi \ge 0$`, `$\sum \pi = 1$`, from the mixture
 /// `start`.
 ///
 /// Active sets in the way of Wolfe's nearest point: the entry with the steepest slope joins the

@@ -1,14 +1,16 @@
 //! How large `k` must be for the classes to be told apart at all.
 //!
-//! $k^* = \min_{w,b} \sum c_i \max(0, 1 - y_i f_i)$, the smallest total hinge loss of any hyperplane, is also the largest
-//! $\sum \beta_i$ with $0 \le \beta \le c$ and $\sum \beta_i y_i (x_i, 1) = 0$ (linear programming duality). Any hyperplane bounds it
-//! from above and any such $\beta$ from below.
+//! `$k^* = \min_{w,b} \sum c_i \max(0, 1 - y_i f_i)$`, the smallest total hinge loss of any hyperplane, is also the largest
+//! `$\sum \beta_i$` with `$0 \le \beta \le c$` and `$\sum \beta_i y_i (x_i, 1) = 0$` (linear programming duality). Any hyperplane bounds it
+//! from above and any such `$\beta$` from below.
 //!
 //! Few rows: the interior point finds it. Many rows: it is enclosed, to a thousandth of the total weight, by Newton's
 //! method on the smoothed hinges
-//! $$\sum_i c_i h \ln\bigl(1 + e^{o_i + (1 - y_i f_i)/h}\bigr),$$
-//! whose slopes $\beta_i = c_i / (1 + e^{-t_i})$ lie between their bounds and add up to zero at the minimum. The exponents $t$
-//! become the next offsets $o$ (the method of multipliers with an entropy), so that $h$ need not become small. Slopes
+//! ```math
+//! \sum_i c_i h \ln\bigl(1 + e^{o_i + (1 - y_i f_i)/h}\bigr),
+//! ```
+//! whose slopes `$\beta_i = c_i / (1 + e^{-t_i})$` lie between their bounds and add up to zero at the minimum. The exponents `$t$`
+//! become the next offsets `$o$` (the method of multipliers with an entropy), so that `$h$` need not become small. Slopes
 //! change little from step to step, and so does the curvature, which is kept ([`GramCache`]).
 
 use super::interior::{self, System};
@@ -26,7 +28,7 @@ use crate::optim::Budget;
 
 /// Relative gap asked here where a fit asks for less.
 pub(super) const ENOUGH: f64 = 1e-6;
-/// Part of the total weight to which $k^*$ is enclosed.
+/// Part of the total weight to which `$k^*$` is enclosed.
 const PRECISION: f64 = 1e-3;
 /// Rows: problems with fewer are left to the interior point.
 const LEAST_ROWS: usize = 1000;
@@ -36,9 +38,9 @@ const LEAST_ROWS_PER_COLUMN: usize = 16;
 const SAMPLE: usize = 8;
 /// Newton steps of an enclosure at most.
 const STEPS: usize = 60;
-/// $h$ of the first enclosure, in units of margin.
+/// `$h$` of the first enclosure, in units of margin.
 const WIDTH: f64 = 0.2;
-/// $h$ on a sample, in units of margin: its answer differs from that of all rows anyway.
+/// `$h$` on a sample, in units of margin: its answer differs from that of all rows anyway.
 const SAMPLE_WIDTH: f64 = 0.3;
 /// Part of a row's weight (four times its largest curvature) below which a change of curvature is ignored.
 const FLAT: f64 = 0.0025;
@@ -65,14 +67,14 @@ const WEAKER: f64 = 0.01;
 /// and how often it is applied at most.
 const WEAKER_RIDGES: usize = 4;
 
-/// What is known of $k^*$.
+/// What is known of `$k^*$`.
 #[derive(Debug)]
 pub(super) struct SmallestK {
     /// No `k` up to here is usable.
     pub lower: f64,
     /// Every `k` above this is usable.
     pub upper: f64,
-    /// $\beta$, the proof of the lower bound.
+    /// `$\beta$`, the proof of the lower bound.
     pub share: Vec<f64>,
     /// Whether the two bounds agree up to the accuracy of the solver.
     exact: bool,
@@ -115,7 +117,7 @@ impl SmallestK {
     }
 }
 
-/// $k^*$ by the interior point; `None` where the budget ends first.
+/// `$k^*$` by the interior point; `None` where the budget ends first.
 fn solve(
     problem: &Problem<'_>,
     x: &Matrix,
@@ -148,7 +150,7 @@ fn solve(
     Ok(Some(SmallestK { lower: k, upper: k, share, exact: true }))
 }
 
-/// Bounds on $k^*$ of a problem with many rows; `None` where they are not found.
+/// Bounds on `$k^*$` of a problem with many rows; `None` where they are not found.
 fn enclose(
     problem: &Problem<'_>,
     features: &Features,
@@ -183,17 +185,17 @@ struct Smoothed<'r> {
     y: &'r [f64],
     c: &'r [f64],
     v: Vec<f64>,
-    /// $y f$.
+    /// `$y f$`.
     margin: Vec<f64>,
-    /// $o$.
+    /// `$o$`.
     offset: Vec<f64>,
-    /// $h$.
+    /// `$h$`.
     width: f64,
-    /// $t$.
+    /// `$t$`.
     exponent: Vec<f64>,
-    /// $\beta$.
+    /// `$\beta$`.
     share: Vec<f64>,
-    /// $\beta (1 - \beta/c)$: $h$ times the curvature.
+    /// `$\beta (1 - \beta/c)$`: `$h$` times the curvature.
     room: Vec<f64>,
     gram_cache: GramCache,
 }
@@ -318,13 +320,13 @@ impl<'r> Smoothed<'r> {
         self.margin.iter().zip(self.c).map(|(m, c)| c * (1.0 - m).max(0.0)).sum()
     }
 
-    /// By how much $\sum c \max(0, 1 - yf)$ exceeds $\sum \beta (1 - yf)$, which is $\sum \beta$ at the minimum.
+    /// By how much `$\sum c \max(0, 1 - yf)$` exceeds `$\sum \beta (1 - yf)$`, which is `$\sum \beta$` at the minimum.
     fn open(&self) -> f64 {
         let met: f64 = self.share.iter().zip(&self.margin).map(|(a, m)| a * (1.0 - m)).sum();
         self.hinges() - met
     }
 
-    /// Shares near the slopes with $\sum \beta_i y_i (x_i, 1) = 0$: every share moves in proportion to its distance
+    /// Shares near the slopes with `$\sum \beta_i y_i (x_i, 1) = 0$`: every share moves in proportion to its distance
     /// from its bounds.
     fn balanced(&self, control: &Control) -> Result<Option<Vec<f64>>> {
         let z = &self.features.z;

@@ -28,14 +28,14 @@ pub const PAPER_FRACTIONS: [f64; 9] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1
 /// Spread of coefficients over several fits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stability {
-    /// $\bar\sigma$: root mean square over features of the standard deviation over fits, averaged
-    /// over hyperplanes. (The printed formula lacks the $1/K$ of the first sum.)
+    /// `$\bar\sigma$`: root mean square over features of the standard deviation over fits, averaged
+    /// over hyperplanes. (The printed formula lacks the `$1/K$` of the first sum.)
     pub absolute: f64,
     /// `absolute` over the root mean square of the mean coefficients.
     pub relative: f64,
 }
 
-/// $\bar\sigma$ of fits of the same shape; one entry per fit, hyperplane by hyperplane.
+/// `$\bar\sigma$` of fits of the same shape; one entry per fit, hyperplane by hyperplane.
 pub fn sigma_bar(fits: &[Vec<Vec<f64>>]) -> Result<Stability> {
     let shape = |fit: &[Vec<f64>]| fit.iter().map(Vec::len).collect::<Vec<_>>();
     let Some(first) = fits.first().filter(|fit| fit.iter().any(|row| !row.is_empty())) else {

@@ -108,8 +108,8 @@ pub fn adversarial_deletion(
 }
 
 /// Every row moved to a random point of an ellipsoid around it, uniform in its volume, whose axes follow the
-/// training deviations $s_j$: semi-axes $r\sqrt{p + 2}\,s_j$ for level $r$, so that the error of feature $j$ has
-/// deviation $r s_j$ whatever the number $p$ of features.
+/// training deviations `$s_j$`: semi-axes `$r\sqrt{p + 2}\,s_j$` for level `$r$`, so that the error of feature `$j$` has
+/// deviation `$r s_j$` whatever the number `$p$` of features.
 pub fn measurement_error(x: &Dense, scaling: &Standardize, level: f64, seed: u64) -> Result<Dense> {
     Threat::MeasurementError.check_level(level)?;
     check_columns(x, scaling)?;

@@ -90,10 +90,10 @@ fn outlier_pair(present: &[usize], rng: &mut ChaCha8Rng) -> (usize, usize) {
 /// Replaces `level` of the rows (rounded, at least one) by outliers as in section 5.1.1 of the conic SVM paper,
 /// carried over to any data.
 ///
-/// With class centres $\mu_a$ and pooled deviations $s_j$ within classes (both of the rows as given), a spread outlier
-/// keeps its label $a$ and lies at $\mu_a + 10\,s \circ g$, $g$ standard normal. Clustered outliers lie at $m + 10(\mu_a -
-/// m) + \sqrt{0.001}\,s \circ g$ with $m = (\mu_a + \mu_b)/2$ and have label $b$: for two classes $a$ is class 0 and $b$ class
-/// 1 as in the paper, for more a pair drawn once. (The paper's centres are one unit apart and its $s$ is $\sigma$.)
+/// With class centres `$\mu_a$` and pooled deviations `$s_j$` within classes (both of the rows as given), a spread outlier
+/// keeps its label `$a$` and lies at `$\mu_a + 10\,s \circ g$`, `$g$` standard normal. Clustered outliers lie at `$m + 10(\mu_a -
+/// m) + \sqrt{0.001}\,s \circ g$` with `$m = (\mu_a + \mu_b)/2$` and have label `$b$`: for two classes `$a$` is class 0 and `$b$` class
+/// 1 as in the paper, for more a pair drawn once. (The paper's centres are one unit apart and its `$s$` is `$\sigma$`.)
 pub fn outliers(
     x: &Dense,
     labels: &[usize],
@@ -161,8 +161,8 @@ fn centres(x: &Dense, labels: &[usize], n_classes: usize) -> Centres {
 
 /// The rows that stay, ascending: a share `level` of every class is missing, all of it on one side.
 ///
-/// A random direction is drawn as a combination $d = Z^\top g$ of the standardised rows ($g$ standard normal, one number a
-/// row), so it follows the data's own spread; of every class the rows with the largest $z_i^\top d$ are left out, never
+/// A random direction is drawn as a combination `$d = Z^\top g$` of the standardised rows (`$g$` standard normal, one number a
+/// row), so it follows the data's own spread; of every class the rows with the largest `$z_i^\top d$` are left out, never
 /// all of them. The same count as [`few_samples`] leaves out, but biased: what differs between the two is bad luck.
 pub fn unlucky_split(x: &Dense, labels: &[usize], level: f64, seed: u64) -> Result<Vec<usize>> {
     Threat::UnluckySplit.check_level(level)?;

@@ -1,10 +1,10 @@
 //! Conformal p-values: how usual would a row be among the training rows of a class?
 //!
 //! Cross-conformal and by class (Vovk 2015, *Cross-conformal predictors*, Annals of Mathematics and Artificial Intelligence
-//! 74): the rows are dealt into folds; the fit to the others scores a fold and the new row, and the p-value of class $y$
-//! is $(1 + \#\{i : y_i = y,\ \alpha_i \ge \alpha^{(f(i))}(x, y)\})/(1 + n_y)$ with $\alpha$ minus the lead of the class
-//! over the others. If the row is like the training rows of class $y$, a p-value of at most $\epsilon$ has a probability of
-//! about $\epsilon$ (at most $2\epsilon$, and less in practice, by Barber and others 2021).
+//! 74): the rows are dealt into folds; the fit to the others scores a fold and the new row, and the p-value of class `$y$`
+//! is `$(1 + \#\{i : y_i = y,\ \alpha_i \ge \alpha^{(f(i))}(x, y)\})/(1 + n_y)$` with `$\alpha$` minus the lead of the class
+//! over the others. If the row is like the training rows of class `$y$`, a p-value of at most `$\epsilon$` has a probability of
+//! about `$\epsilon$` (at most `$2\epsilon$`, and less in practice, by Barber and others 2021).
 
 use rayon::prelude::*;
 

@@ -34,9 +34,9 @@ pub struct Gain {
 }
 
 /// The features of `row` whose deletion lowers `sign * w'x`, each with
-/// $\mathrm{gain}_j = \mathrm{sign}\, w_j x_j - \mathrm{demand}\, v_j$; only positive gains are kept.
+/// `$\mathrm{gain}_j = \mathrm{sign}\, w_j x_j - \mathrm{demand}\, v_j$`; only positive gains are kept.
 ///
-/// `demand` is $\gamma/P$ in the loss (12) of the paper and 0 where only the sign counts.
+/// `demand` is `$\gamma/P$` in the loss (12) of the paper and 0 where only the sign counts.
 pub fn gains(row: Row<'_>, w: &[f64], sign: f64, demand: f64, values: &[f64], out: &mut Vec<Gain>) {
     out.clear();
     out.resize(row.stored(), Gain::default());
@@ -52,10 +52,10 @@ pub fn gains(row: Row<'_>, w: &[f64], sign: f64, demand: f64, values: &[f64], ou
 
 /// Sets of features whose values sum to at most a budget: what the adversary may delete.
 ///
-/// The adversary of Dekel and Shamir (2008), section 2.1: feature $j$ has value $v_j \ge 0$ and any set
-/// $D$ with $V(D) = \sum_{j \in D} v_j \le N$ may be replaced by zeros, chosen for every row anew. A
-/// feature of value 0 may always be deleted. `budget` is the paper's $N$, `total` its $V([n])$, `kept`
-/// its $P = V([n]) - N$.
+/// The adversary of Dekel and Shamir (2008), section 2.1: feature `$j$` has value `$v_j \ge 0$` and any set
+/// `$D$` with `$V(D) = \sum_{j \in D} v_j \le N$` may be replaced by zeros, chosen for every row anew. A
+/// feature of value 0 may always be deleted. `budget` is the paper's `$N$`, `total` its `$V([n])$`, `kept`
+/// its `$P = V([n]) - N$`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deletions {
     values: Vec<f64>,
@@ -90,7 +90,7 @@ impl Deletions {
         Self::new(self.values.clone(), budget)
     }
 
-    /// As [`Deletions::new`], and something is left however the budget is spent: $N < V$.
+    /// As [`Deletions::new`], and something is left however the budget is spent: `$N < V$`.
     pub fn leaving_something(values: Vec<f64>, budget: f64) -> Result<Self> {
         let set = Self::new(values, budget)?;
         if set.budget < set.total {
@@ -113,29 +113,29 @@ impl Deletions {
         self.count == Some(1)
     }
 
-    /// Value of every feature, $v$.
+    /// Value of every feature, `$v$`.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Largest value of a deleted set, $N$.
+    /// Largest value of a deleted set, `$N$`.
     pub fn budget(&self) -> f64 {
         self.budget
     }
 
-    /// Value of all features, $V$.
+    /// Value of all features, `$V$`.
     pub fn total(&self) -> f64 {
         self.total
     }
 
-    /// What the adversary cannot take, $P = V - N$; not positive if it can take everything.
+    /// What the adversary cannot take, `$P = V - N$`; not positive if it can take everything.
     pub fn kept(&self) -> f64 {
         self.total - self.budget
     }
 
     /// Largest total gain if features may be deleted in part: the relaxation (7).
     ///
-    /// The best ratios gain/value first, the last one in part; $O(k \log k)$ for `k` gains, $O(k)$ for
+    /// The best ratios gain/value first, the last one in part; `$O(k \log k)$` for `k` gains, `$O(k)$` for
     /// equal values. Equal to [`Deletions::exact`] for equal values and a budget that is a multiple of them.
     pub fn fractional(&self, items: &mut [Gain]) -> f64 {
         self.fractional_with_price(items).0

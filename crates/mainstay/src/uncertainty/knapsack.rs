@@ -35,7 +35,7 @@ pub(super) fn greedy(items: &[Gain], values: &[f64], budget: f64) -> Chosen {
 /// Horowitz and Sahni's depth-first branch and bound for the 0/1 knapsack problem.
 ///
 /// `items` come sorted by gain per value. A node takes what fits; the bound of a subtree is its fractional
-/// optimum, read off prefix sums in $O(\log k)$. With a `goal`, subtrees that cannot reach it are cut and the
+/// optimum, read off prefix sums in `$O(\log k)$`. With a `goal`, subtrees that cannot reach it are cut and the
 /// first set that does is returned.
 pub(super) fn search(items: &[Gain], values: &[f64], budget: f64, goal: Option<f64>) -> Chosen {
     let start = greedy(items, values, budget);

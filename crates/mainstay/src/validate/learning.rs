@@ -104,7 +104,7 @@ fn within_folds(
     Ok((count > 0.0).then(|| sum / count))
 }
 
-/// A curve $c + a m^{-b}$ through the means, $b$ from a grid, is carried on from the rows there are to twice as many. The gain is
+/// A curve `$c + a m^{-b}$` through the means, `$b$` from a grid, is carried on from the rows there are to twice as many. The gain is
 /// redrawn over the repeats and over the powers, because few sizes do not tell them apart; what it is added to is the
 /// value that is expected now, with its own interval.
 fn twice(finished: &Finished<'_>, sizes: &[Size], now: &MetricRow) -> Option<Extrapolation> {
@@ -144,7 +144,7 @@ fn twice(finished: &Finished<'_>, sizes: &[Size], now: &MetricRow) -> Option<Ext
     })
 }
 
-/// $a$ of the least squares line through the means over $m^{-b}$.
+/// `$a$` of the least squares line through the means over `$m^{-b}$`.
 fn slope(sizes: &[Size], means: &[f64], power: f64) -> Option<f64> {
     let x: Vec<f64> = sizes.iter().map(|size| (size.rows as f64).powf(-power)).collect();
     let k = x.len() as f64;

@@ -96,7 +96,7 @@ fn bad_uncertainty_is_refused_with_the_shape_that_was_expected() {
     assert!(matches!(negative.check(), Err(Error::InvalidParam { .. })));
 }
 
-/// $w^\top x + b$ without rounding, for whole features: products in units of 2^-66.
+/// `$w^\top x + b$` without rounding, for whole features: products in units of 2^-66.
 fn exact_score(w: &[f64], b: f64, x: &[f64]) -> f64 {
     let unit = 2f64.powi(66);
     let fixed = |v: f64| {
@@ -147,7 +147,7 @@ fn a_claim_about_a_feature_far_from_zero_is_about_the_rounded_numbers() {
     assert!(weak > 0, "no case was hard");
 }
 
-/// P = f f' is singular; of the ellipsoid, a segment, only $|f^\top w|$ counts, 0 for the best w.
+/// P = f f' is singular; of the ellipsoid, a segment, only `$|f^\top w|$` counts, 0 for the best w.
 #[test]
 fn a_singular_matrix_is_the_segment_it_was_made_from() {
     for seed in 0..40 {

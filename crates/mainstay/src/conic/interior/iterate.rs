@@ -18,14 +18,14 @@ const CENTRING: [f64; 2] = [1e-6, 0.8];
 /// Steps shorter than this part of the way end the iteration.
 const SHORTEST_STEP: f64 = 1e-6;
 
-/// The first $v$, above every $a = 1$.
+/// The first `$v$`, above every `$a = 1$`.
 const START_V: f64 = 1.5;
-/// The first $g$ as a part of what (13) allows, and the first $h$ as a part of what that $g$ allows.
+/// The first `$g$` as a part of what (13) allows, and the first `$h$` as a part of what that `$g$` allows.
 const START_G: f64 = 0.5;
 const START_H: f64 = 0.5;
 /// The first indicators as a part of the budget.
 const START_SHARE: f64 = 0.999;
-/// The first $V$ meets the budget this many times over, unless that takes more than the second value.
+/// The first `$V$` meets the budget this many times over, unless that takes more than the second value.
 const START_REACH: f64 = 3.0;
 const LARGEST_START: f64 = 1e8;
 /// Squared lengths of rows, and budgets, count as at least these at the start.
@@ -36,11 +36,11 @@ const START_SCALES: std::ops::Range<i32> = -16..24;
 
 /// A strictly interior primal-dual pair.
 pub(super) struct Iterate {
-    /// $Z$, order p + 1.
+    /// `$Z$`, order p + 1.
     z: Dense,
-    /// Per row $(z, -v; -v, q)$.
+    /// Per row `$(z, -v; -v, q)$`.
     zb: Vec<Sym2>,
-    /// Slack $2(v - a)$, the partner of h.
+    /// Slack `$2(v - a)$`, the partner of h.
     slack: Vec<f64>,
     sigma: f64,
     h: Vec<f64>,
@@ -70,14 +70,14 @@ struct Linearised {
     mu: f64,
 }
 
-/// Right-hand side of one solve: target $\mu$ and the predictor's second-order terms, if any.
+/// Right-hand side of one solve: target `$\mu$` and the predictor's second-order terms, if any.
 struct Aim<'a> {
     mu: f64,
     predictor: Option<&'a Direction>,
 }
 
 impl Iterate {
-    /// $Z = \mathrm{diag}(1, \alpha I)$ with $v = 1.5$, and $g$ at half of what (13) allows, $h = \sqrt{\lambda c g}/2$.
+    /// `$Z = \mathrm{diag}(1, \alpha I)$` with `$v = 1.5$`, and `$g$` at half of what (13) allows, `$h = \sqrt{\lambda c g}/2$`.
     pub(super) fn start(rows: &Rows<'_>, form: Form, xt: &Dense) -> Result<Self> {
         let (n, p) = (rows.x.nrows(), rows.x.ncols());
         let gram = if p <= n { rows.x.weighted_gram(&vec![1.0; n]) } else { rows.x.outer_gram() };
@@ -115,7 +115,7 @@ impl Iterate {
         })
     }
 
-    /// $(w, V)$ of this iterate.
+    /// `$(w, V)$` of this iterate.
     pub(super) fn primal(&self) -> (Vec<f64>, Dense) {
         let p = self.z.nrows() - 1;
         let corner = self.z[(0, 0)];
@@ -179,7 +179,7 @@ impl Iterate {
         }
     }
 
-    /// $\mathrm{diag}(0, I)$ (if `base`) $- \sigma e_0e_0^\top - \sum g \tilde x\tilde x^\top + \sum h (e_0\tilde x^\top + \tilde xe_0^\top)$.
+    /// `$\mathrm{diag}(0, I)$` (if `base`) `$- \sigma e_0e_0^\top - \sum g \tilde x\tilde x^\top + \sum h (e_0\tilde x^\top + \tilde xe_0^\top)$`.
     fn dual_matrix(xt: &Dense, y: &Multipliers, base: bool) -> Dense {
         let mut s = xt.weighted_gram(&y.g);
         vector::scale(s.data_mut(), -1.0);
@@ -239,7 +239,7 @@ impl Iterate {
         sum / (s.nrows() + 3 * self.h.len()) as f64
     }
 
-    /// Targets of $Z$, of the rows' blocks and of the slacks: mu times the inverse, less the predictor's
+    /// Targets of `$Z$`, of the rows' blocks and of the slacks: mu times the inverse, less the predictor's
     /// products.
     fn targets(&self, at: &Linearised, aim: &Aim<'_>) -> (Dense, Vec<Sym2>, Vec<f64>) {
         let mut t = at.s_inverse.clone();
@@ -311,14 +311,14 @@ impl Iterate {
 
 /// How large the first iterate is.
 struct StartScales {
-    /// $V = \alpha I$.
+    /// `$V = \alpha I$`.
     alpha: f64,
     price: f64,
     /// The smallest indicator: just within the budget, so that the price has a partner.
     share: f64,
 }
 
-/// In the budget form a $V$ that meets a third of the budget everywhere and a price of its size; in the
+/// In the budget form a `$V$` that meets a third of the budget everywhere and a price of its size; in the
 /// priced form the best multiple of the identity.
 fn start_scales(rows: &Rows<'_>, form: Form, norms: &[f64], top: f64) -> StartScales {
     let p = rows.x.ncols() as f64;

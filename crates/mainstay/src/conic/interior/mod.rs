@@ -11,17 +11,19 @@ use crate::error::Result;
 use crate::linalg::{Cholesky, Dense, SymmetricEigen, vector};
 use crate::optim::{Bracket, Budget};
 
-/// Directions of $V$ below this part of its largest eigenvalue are rounding.
+/// Directions of `$V$` below this part of its largest eigenvalue are rounding.
 const NEGLIGIBLE: f64 = 1e-15;
 
 /// Primal-dual interior point (HKM direction, Mehrotra's predictor and corrector) on the dual
-/// $$\max \sigma\,[{} - \lambda\kappa\textstyle\sum c_i] \quad h \ge 0,\; \begin{pmatrix}\lambda c_i & h_i\\ h_i & g_i\end{pmatrix} \succeq 0,\;
-/// \begin{pmatrix}0&\\&I\end{pmatrix} - \sigma e_0e_0^\top - \sum g_i \tilde x_i\tilde x_i^\top + \sum h_i(e_0\tilde x_i^\top + \tilde x_ie_0^\top) \succeq 0,$$
-/// $\tilde x_i = (1, -y_ix_i)$, whose primal is $Z = (1, w^\top; w, V + ww^\top)$ with blocks $(z, -v; -v, q)$.
+/// ```math
+/// \max \sigma\,[{} - \lambda\kappa\textstyle\sum c_i] \quad h \ge 0,\; \begin{pmatrix}\lambda c_i & h_i\\ h_i & g_i\end{pmatrix} \succeq 0,\;
+/// \begin{pmatrix}0&\\&I\end{pmatrix} - \sigma e_0e_0^\top - \sum g_i \tilde x_i\tilde x_i^\top + \sum h_i(e_0\tilde x_i^\top + \tilde x_ie_0^\top) \succeq 0,
+/// ```
+/// `$\tilde x_i = (1, -y_ix_i)$`, whose primal is `$Z = (1, w^\top; w, V + ww^\top)$` with blocks `$(z, -v; -v, q)$`.
 ///
 /// Both sides have obvious interior points and every iterate yields a certificate. It minds neither
-/// "pinned" rows ($a_i = 0$ and $Vx_i = 0$, where $z_i$ jumps) nor $V = 0$, and takes 10 to 30
-/// iterations, each a Cholesky factorisation of order $\min(2n + 2, (p+1)(p+2)/2)$.
+/// "pinned" rows (`$a_i = 0$` and `$Vx_i = 0$`, where `$z_i$` jumps) nor `$V = 0$`, and takes 10 to 30
+/// iterations, each a Cholesky factorisation of order `$\min(2n + 2, (p+1)(p+2)/2)$`.
 pub(super) fn interior_point(
     rows: &Rows<'_>,
     form: Form,
@@ -77,7 +79,7 @@ fn offer(
     bracket.offer_dual(lower, || dual);
 }
 
-/// $F$ with $F^\top F$ = the positive part of `v`, negligible directions dropped.
+/// `$F$` with `$F^\top F$` = the positive part of `v`, negligible directions dropped.
 fn root(v: &Dense) -> Result<Dense> {
     let p = v.nrows();
     let eigen = SymmetricEigen::new(v)?;
@@ -91,7 +93,7 @@ fn root(v: &Dense) -> Result<Dense> {
     }))
 }
 
-/// Rows $(1, -y_i x_i)$.
+/// Rows `$(1, -y_i x_i)$`.
 fn extended(rows: &Rows<'_>) -> Dense {
     let (n, p) = (rows.x.nrows(), rows.x.ncols());
     let mut data = Vec::with_capacity(n * (p + 1));
@@ -127,7 +129,7 @@ fn evaluate(rows: &Rows<'_>, form: Form, w: &[f64], v: &Dense) -> (f64, f64) {
     }
 }
 
-/// $\theta(h, g)$, or minus infinity where $S$ is not positive definite.
+/// `$\theta(h, g)$`, or minus infinity where `$S$` is not positive definite.
 fn theta(rows: &Rows<'_>, h: &[f64], g: &[f64]) -> f64 {
     let mut s = rows.x.weighted_gram(g);
     vector::scale(s.data_mut(), -1.0);

@@ -3,21 +3,21 @@
 use crate::conic::problem::{RowTerms, Rows};
 use crate::linalg::{Dense, PanelCholesky, vector};
 
-/// The Hessian of $\|w\|^2 + \mathrm{tr}\,V + \lambda\sum c_i z_i$ in $(w, F)$, plus a damping, as a map.
+/// The Hessian of `$\|w\|^2 + \mathrm{tr}\,V + \lambda\sum c_i z_i$` in `$(w, F)$`, plus a damping, as a map.
 ///
-/// With $\xi = x^\top dw$, $\nu = dF\,x$ and $\rho = Fx$ a row contributes $A\xi + B\rho^\top\nu$ times $x$ to $w$ and $\rho_k(B\xi +
-/// C\rho^\top\nu) - D\nu_k$ times $x$ to $F_k$. A product costs $4np(r + 1)$ flops; the matrix itself would cost $np^2(r + 1)(r + 2)$.
+/// With `$\xi = x^\top dw$`, `$\nu = dF\,x$` and `$\rho = Fx$` a row contributes `$A\xi + B\rho^\top\nu$` times `$x$` to `$w$` and `$\rho_k(B\xi +
+/// C\rho^\top\nu) - D\nu_k$` times `$x$` to `$F_k$`. A product costs `$4np(r + 1)$` flops; the matrix itself would cost `$np^2(r + 1)(r + 2)$`.
 pub(super) struct Curvature<'a> {
     x: &'a Dense,
     rho: &'a Dense,
-    /// $A$, $B$, $C$, $D$ of every row; zero where the row has no loss.
+    /// `$A$`, `$B$`, `$C$`, `$D$` of every row; zero where the row has no loss.
     rows: Vec<[f64; 4]>,
     /// What is added to the diagonal, per column.
     lift: Vec<f64>,
 }
 
 impl<'a> Curvature<'a> {
-    /// At `terms` with the price $\lambda$; `damping` is in units of the squared column scales.
+    /// At `terms` with the price `$\lambda$`; `damping` is in units of the squared column scales.
     pub(super) fn new(
         rows: &Rows<'a>,
         terms: &'a RowTerms,
@@ -47,7 +47,7 @@ impl<'a> Curvature<'a> {
         }
     }
 
-    /// The product with `d`, ordered as $w$, then the rows of $F$.
+    /// The product with `d`, ordered as `$w$`, then the rows of `$F$`.
     pub(super) fn times(&self, d: &[f64]) -> Vec<f64> {
         let (p, width) = (self.x.ncols(), self.rho.ncols() + 1);
         let direction = Dense::from_rows(width, p, d.to_vec());
@@ -71,7 +71,7 @@ impl<'a> Curvature<'a> {
         out
     }
 
-    /// $d^\top L d$ with the damping $L$.
+    /// `$d^\top L d$` with the damping `$L$`.
     fn lifted(&self, d: &[f64]) -> f64 {
         let p = self.lift.len();
         d.iter().enumerate().map(|(k, d)| self.lift[k % p] * d * d).sum()

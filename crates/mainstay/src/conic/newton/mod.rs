@@ -1,4 +1,4 @@
-//! Low-rank Newton: the fast solver, for problems where $V$ has few directions.
+//! Low-rank Newton: the fast solver, for problems where `$V$` has few directions.
 
 mod conjugate;
 mod state;
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::linalg::{Dense, SymmetricEigen, thin_qr, vector};
 use crate::optim::{Bracket, Budget};
 
-/// Directions of the factor in a cold start. With one the iteration stalls on the ridges $F x_i = 0$; with none it
+/// Directions of the factor in a cold start. With one the iteration stalls on the ridges `$F x_i = 0$`; with none it
 /// starts at a stationary point; a step costs the third power of their number.
 const START_RANK: usize = 4;
 /// The same where the first start did not lead to the optimum.
@@ -30,7 +30,7 @@ const STATIONARY: [f64; 3] = [10.0, 1e-9, 1e-6];
 const LOOSE: f64 = 0.1;
 /// What the residual of a stationary point is multiplied by where the gap is still open and no direction is missing.
 const STRICTER: f64 = 1e-2;
-/// Scales of $V$ that a start in the priced form chooses from, as quarters of powers of ten.
+/// Scales of `$V$` that a start in the priced form chooses from, as quarters of powers of ten.
 const START_SCALES: std::ops::Range<i32> = -24..24;
 /// Steps of the subspace iteration that finds leading directions of very many columns.
 const SUBSPACE_STEPS: usize = 4;
@@ -43,26 +43,28 @@ pub(super) enum Start {
     Cold { ample: bool },
 }
 
-/// Low-rank Newton: $V = F^\top F$ with few rows in $F$, second-order steps in $(w, F)$.
+/// Low-rank Newton: `$V = F^\top F$` with few rows in `$F$`, second-order steps in `$(w, F)$`.
 ///
-/// $V$ has rank 1 to 5 at most optima, so the unknowns are few. The gradient of $\sum c_i z_i$ is
-/// $$-2\sum_i c_i t_i (1 - z_i) y_i x_i \;(w), \qquad -2 \sum_i c_i t_i^2 \rho_{ik} x_i \;(F_k),$$
-/// with $\rho_i = F x_i$; its Hessian is a sum of $(r+1) \times (r+1)$ coefficients times $x_i x_i^\top$:
-/// $2s(s - 3a^2)/q^3$ for $(w, w)$, $-4 y a \rho_k (a^2 - s)/q^3$ for $(w, F_k)$, and $8 a^2 \rho_k \rho_l/q^3 -
-/// [k = l]\,2a^2/q^2$ for $(F_k, F_l)$.
+/// `$V$` has rank 1 to 5 at most optima, so the unknowns are few. The gradient of `$\sum c_i z_i$` is
+/// ```math
+/// -2\sum_i c_i t_i (1 - z_i) y_i x_i \;(w), \qquad -2 \sum_i c_i t_i^2 \rho_{ik} x_i \;(F_k),
+/// ```
+/// with `$\rho_i = F x_i$`; its Hessian is a sum of `$(r+1) \times (r+1)$` coefficients times `$x_i x_i^\top$`:
+/// `$2s(s - 3a^2)/q^3$` for `$(w, w)$`, `$-4 y a \rho_k (a^2 - s)/q^3$` for `$(w, F_k)$`, and `$8 a^2 \rho_k \rho_l/q^3 -
+/// [k = l]\,2a^2/q^2$` for `$(F_k, F_l)$`.
 ///
-/// The priced form is minimised directly. The budget form stays on the manifold $\sum c_i z_i =
-/// \kappa\sum c_i$: every trial point is pulled back by scaling $V$ (a root of a monotone function), the
+/// The priced form is minimised directly. The budget form stays on the manifold `$\sum c_i z_i =
+/// \kappa\sum c_i$`: every trial point is pulled back by scaling `$V$` (a root of a monotone function), the
 /// multiplier is the least-squares one, and steps are tangential, so every iterate is feasible and its
 /// objective a proven upper bound. Steps are Levenberg-Marquardt damped in the metric of the columns' scales.
 ///
-/// At a stationary point the certificate decides: if $S$ has negative directions they are added to
-/// $F$ and the iteration goes on, so a limit that is certified is the global optimum. One iteration
-/// costs $n p^2 (r+1)(r+2)$ flops and a Cholesky factorisation of order $p(r+1)$.
+/// At a stationary point the certificate decides: if `$S$` has negative directions they are added to
+/// `$F$` and the iteration goes on, so a limit that is certified is the global optimum. One iteration
+/// costs `$n p^2 (r+1)(r+2)$` flops and a Cholesky factorisation of order `$p(r+1)$`.
 ///
 /// Along a path the factor is kept and preconditions conjugate gradients on products with the Hessian until that takes
 /// too many of them. With very many columns (kernels) there is no factor at all: near the optimum the Hessian is 2I
-/// but for few directions, and a step takes some ten products of $4np(r+1)$ flops.
+/// but for few directions, and a step takes some ten products of `$4np(r+1)$` flops.
 ///
 /// Longer than 40 lines: one loop whose exits share all it knows.
 pub(super) fn newton(
@@ -141,7 +143,7 @@ pub(super) fn is_wide(rows: &Rows<'_>) -> bool {
     rows.x.ncols() > MATRIX_FREE_COLUMNS
 }
 
-/// $w = 0$ and $V$ a multiple of the projection on the leading principal directions of the rows (of their lengths too if
+/// `$w = 0$` and `$V$` a multiple of the projection on the leading principal directions of the rows (of their lengths too if
 /// `ample`); on all where those do not reach the budget and there are not too many.
 fn cold_start(rows: &Rows<'_>, form: Form, ample: bool) -> Result<Option<State>> {
     let p = rows.x.ncols();
@@ -164,7 +166,7 @@ fn cold_start(rows: &Rows<'_>, form: Form, ample: bool) -> Result<Option<State>>
     Ok(None)
 }
 
-/// About the leading eigenvectors of $\sum c_i x_i x_i^\top$, one per row, by subspace iteration from some of the rows.
+/// About the leading eigenvectors of `$\sum c_i x_i x_i^\top$`, one per row, by subspace iteration from some of the rows.
 fn leading_directions(rows: &Rows<'_>) -> Dense {
     let n = rows.x.nrows();
     let rank = AMPLE_RANK.min(n);
@@ -180,7 +182,7 @@ fn leading_directions(rows: &Rows<'_>) -> Dense {
     basis.transpose()
 }
 
-/// $w = 0$ and $V$ a multiple of $F^\top F$: in the budget form the one that meets the budget, in the priced form the
+/// `$w = 0$` and `$V$` a multiple of `$F^\top F$`: in the budget form the one that meets the budget, in the priced form the
 /// cheapest of a few.
 fn start_along(rows: &Rows<'_>, form: Form, factor: Dense) -> Option<State> {
     let (p, rank) = (rows.x.ncols(), factor.nrows());

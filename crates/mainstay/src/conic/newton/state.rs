@@ -30,18 +30,18 @@ pub(super) struct State {
 
 /// First-order information at a [`State`].
 pub(super) struct Slope {
-    /// Gradient of the Lagrangian in $(w, F)$.
+    /// Gradient of the Lagrangian in `$(w, F)$`.
     pub(super) gradient: Vec<f64>,
     /// Unit normal of the budget manifold; empty in the priced form.
     pub(super) normal: Vec<f64>,
-    /// $\lambda$.
+    /// `$\lambda$`.
     pub(super) price: f64,
     /// Length of the gradient relative to that of the objective's.
     pub(super) residual: f64,
 }
 
 impl State {
-    /// Pulls $(w, F)$ back to the budget; `None` if no multiple of $V$ gets there.
+    /// Pulls `$(w, F)$` back to the budget; `None` if no multiple of `$V$` gets there.
     pub(super) fn new(rows: &Rows<'_>, form: Form, w: Vec<f64>, factor: Dense) -> Option<Self> {
         let mut state = Self::raw(rows, form, w, factor);
         if let Form::Budget(target) = form {
@@ -161,7 +161,7 @@ impl State {
         }
     }
 
-    /// Adds the negative directions of $S$ to the factor, as far as that helps.
+    /// Adds the negative directions of `$S$` to the factor, as far as that helps.
     pub(super) fn grow(&self, rows: &Rows<'_>, form: Form, spectrum: &Spectrum) -> Option<Self> {
         let added = spectrum.growth()?;
         let (r, p) = (self.factor.nrows(), self.w.len());

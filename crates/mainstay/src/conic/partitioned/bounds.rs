@@ -1,4 +1,4 @@
-//! What the sums of one pass say of a point: slope, a feasible multiple of $V$, and the dual point of the bound.
+//! What the sums of one pass say of a point: slope, a feasible multiple of `$V$`, and the dual point of the bound.
 
 use crate::conic::problem::{Form, Hyperplane};
 use crate::conic::spectrum::DualSums;
@@ -34,7 +34,7 @@ impl Slope {
 /// Place of 1 in the ladder.
 pub(super) const UNIT: usize = 12;
 
-/// The least multiple of $V$ that chords of the ladder prove to meet the budget.
+/// The least multiple of `$V$` that chords of the ladder prove to meet the budget.
 pub(super) fn multiple(paid: &[f64], target: f64) -> Option<f64> {
     let within = paid.iter().position(|sum| *sum <= target)?;
     if within == 0 {
@@ -45,7 +45,7 @@ pub(super) fn multiple(paid: &[f64], target: f64) -> Option<f64> {
     Some(LADDER[within - 1] + part * (LADDER[within] - LADDER[within - 1]))
 }
 
-/// The dual point $h = \lambda c t$, $g = \lambda c t^2$.
+/// The dual point `$h = \lambda c t$`, `$g = \lambda c t^2$`.
 pub(super) fn dual_sums(sums: &ConicSums, price: f64) -> DualSums {
     let times = |v: &[f64]| v.iter().map(|v| price * v).collect::<Vec<f64>>();
     let mut gram = sums.gram.0.clone();

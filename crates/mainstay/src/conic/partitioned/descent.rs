@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, Svd, vector};
 use crate::partitioned::kernels::conic::{ConicQuestion, ConicSums};
 
-/// Unknowns $(p + 1)(r + 1)$ whose curvature a message holds: 64 MB.
+/// Unknowns `$(p + 1)(r + 1)$` whose curvature a message holds: 64 MB.
 const MOST_UNKNOWNS: usize = 4000;
-/// Directions of $V$ below this part of the largest are dropped.
+/// Directions of `$V$` below this part of the largest are dropped.
 const NEGLIGIBLE: f64 = 1e-6;
 /// Part of the predicted decrease that a step must bring.
 const SUFFICIENT: f64 = 0.05;
@@ -20,7 +20,7 @@ const SUFFICIENT: f64 = 0.05;
 const MOST_REFUSALS: usize = 20;
 /// Trials of the damping for one step; they need no look at the rows.
 const MOST_TRIALS: usize = 60;
-/// Relative length of the gradient below which $V$ may grow by directions.
+/// Relative length of the gradient below which `$V$` may grow by directions.
 const GROW_BELOW: f64 = 0.03;
 
 /// What is known before the problem is solved.
@@ -66,7 +66,7 @@ pub(super) struct Descent {
     base: Option<Base>,
     damping: f64,
     refusals: usize,
-    /// Whether $V$ has a direction that reaches every row with a feature.
+    /// Whether `$V$` has a direction that reaches every row with a feature.
     widened: bool,
     /// Objective and weights of the best feasible point.
     best: Option<(f64, Vec<f64>)>,
@@ -140,7 +140,7 @@ impl Descent {
         self.lower
     }
 
-    /// $\lambda$.
+    /// `$\lambda$`.
     pub(super) fn price(&self) -> f64 {
         self.price
     }
@@ -184,7 +184,7 @@ impl Descent {
         self.advance(sums, merit, slope, &spectrum)
     }
 
-    /// Objective of the point, in the budget form with the multiple of $V$ that a chord of the ladder proves feasible.
+    /// Objective of the point, in the budget form with the multiple of `$V$` that a chord of the ladder proves feasible.
     fn merit(&self, sums: &ConicSums) -> Result<f64> {
         let (w, v) = (vector::norm_sq(&self.point.w), vector::norm_sq(self.point.factor.data()));
         match self.problem.form {
@@ -204,7 +204,7 @@ impl Descent {
         }
     }
 
-    /// No multiple of the ladder meets the budget: a larger $V$ that leaves no row out.
+    /// No multiple of the ladder meets the budget: a larger `$V$` that leaves no row out.
     fn enlarge(&mut self, sums: &ConicSums) -> Result<()> {
         let q = self.point.w.len();
         if self.problem.form.spent_by(sums.stuck) || self.point.factor.nrows() == 0 {
@@ -300,7 +300,7 @@ impl Descent {
         false
     }
 
-    /// Directions in which $S$ is negative, beyond what the gradient explains and outside of $V$, each with the length that
+    /// Directions in which `$S$` is negative, beyond what the gradient explains and outside of `$V$`, each with the length that
     /// the sample finds best.
     fn growth(&self, spectrum: &Spectrum, residual: f64, price: f64) -> Option<Dense> {
         let real = -(3.0 * residual + 0.1 * self.problem.tol);
@@ -343,7 +343,7 @@ impl Descent {
         Rows { x: &self.sample.x, y: &self.y, c: &self.sample.c, damping: &self.problem.damping }
     }
 
-    /// Drops directions of $V$ that have become negligible.
+    /// Drops directions of `$V$` that have become negligible.
     fn compress(&mut self) {
         let r = self.point.factor.nrows();
         if r < 2 {
@@ -358,7 +358,7 @@ impl Descent {
     }
 }
 
-/// $\sum c_i (a_i^2/q_i^3) (x_i^\top u)^4$.
+/// `$\sum c_i (a_i^2/q_i^3) (x_i^\top u)^4$`.
 fn fourth_order(rows: &Rows<'_>, terms: &RowTerms, u: &[f64]) -> f64 {
     let image = rows.x.mul_vec(u);
     let used = (0..image.len()).filter(|&i| terms.a[i] > 0.0);

@@ -1,7 +1,7 @@
 //! The linear conic-loss SVM over partitions of rows.
 //!
-//! Every pass brings value, slope and curvature of $\sum c_i z_i$ at $(w, F)$, and the sums from which the lower bound
-//! comes; $\lambda$ is chosen when they are merged. A sample solved in memory is the start.
+//! Every pass brings value, slope and curvature of `$\sum c_i z_i$` at `$(w, F)$`, and the sums from which the lower bound
+//! comes; `$\lambda$` is chosen when they are merged. A sample solved in memory is the start.
 
 mod bounds;
 mod descent;

@@ -22,7 +22,7 @@ const LEAST_DAMPING: f64 = 1e-12;
 pub(super) struct ConicTask {
     params: ConicParams,
     units: Option<RowUnits>,
-    /// $\sigma$: rows are divided by it.
+    /// `$\sigma$`: rows are divided by it.
     unit: f64,
     classes: Vec<Descent>,
 }
@@ -134,7 +134,7 @@ impl Task for ConicTask {
         self.classes.iter().map(|class| self.certificate(class).gap()).fold(0.0, f64::max)
     }
 
-    /// $w$ and the rows of $F$ of every class, whose number stands in place of a threshold.
+    /// `$w$` and the rows of `$F$` of every class, whose number stands in place of a threshold.
     fn places(&self) -> Vec<Place> {
         let place = |at: usize, v: &[f64]| {
             let (v, b) = if self.params.fit_intercept {

@@ -195,7 +195,7 @@ impl Descents {
         self.xi
     }
 
-    /// $\rho(w)$ in the user's units.
+    /// `$\rho(w)$` in the user's units.
     pub(super) fn support(&self, w: &[f64]) -> f64 {
         self.outside.row(0).support(w)
     }

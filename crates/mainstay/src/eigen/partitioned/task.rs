@@ -176,7 +176,7 @@ fn norm_robust_planes(moments: &Moments, params: &NormRobustRegecParams) -> Resu
     (0..classes).map(row).collect()
 }
 
-/// Rows $(\tilde x, -1)$ in plane units, every class with its own weights.
+/// Rows `$(\tilde x, -1)$` in plane units, every class with its own weights.
 pub(super) fn row_units(units: &PlaneUnits, classes: usize) -> RowUnits {
     RowUnits {
         means: units.center.clone(),

@@ -17,11 +17,11 @@ use crate::uncertainty::Deletions;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MissingPerceptronParams {
-    /// Total value of the features that may go missing, $N$.
+    /// Total value of the features that may go missing, `$N$`.
     pub budget: f64,
-    /// Value of every feature, $v$.
+    /// Value of every feature, `$v$`.
     pub values: Values,
-    /// Margin asked for when nothing beyond the budget is missing, $\gamma$.
+    /// Margin asked for when nothing beyond the budget is missing, `$\gamma$`.
     pub margin: f64,
     /// Half the side of the box around the weights and the intercept.
     #[serde(rename = "C")]
@@ -65,17 +65,19 @@ impl MissingPerceptronParams {
 
 /// The Perceptron on a cube, against an adversary that deletes features of every row (section 3).
 ///
-/// Before row $i$ the adversary deletes the set that maximises the loss (12),
-/// $$\Big[\frac{\gamma V(J)}{P} - y\Big(b + \sum_{j\in J} w_jx_j\Big)\Big]_+,$$
-/// exactly ([`Deletions::exact`]). If it is positive, $w_j \leftarrow [w_j + y\tau x_j]_{\pm C}$ for the features $J$ that are
-/// left and $b \leftarrow [b + y\tau]_{\pm C}$. The answer is the average of the hypotheses before each row, the first being 0.
+/// Before row `$i$` the adversary deletes the set that maximises the loss (12),
+/// ```math
+/// \Big[\frac{\gamma V(J)}{P} - y\Big(b + \sum_{j\in J} w_jx_j\Big)\Big]_+,
+/// ```
+/// exactly ([`Deletions::exact`]). If it is positive, `$w_j \leftarrow [w_j + y\tau x_j]_{\pm C}$` for the features `$J$` that are
+/// left and `$b \leftarrow [b + y\tau]_{\pm C}$`. The answer is the average of the hypotheses before each row, the first being 0.
 ///
-/// **Step.** `fit` knows the number of rounds $m$ (rows times passes) and takes the paper's
-/// $\tau = C\sqrt{(n+1)/(2m)}$, which optimises Theorem 4. A stream has no $m$:
-/// [`MissingPerceptron::partial_fit`] takes the same formula with the number of rounds so far, $\tau_t = C\sqrt{(n+1)/(2t)}$.
-/// The plain average stays right: the cube has diameter $2C\sqrt{n+1}$ and $\|(x, 1)\|^2 \le 2$ for $\|x\|_1 \le 1$, so the
-/// sum of losses exceeds that of any fixed hypothesis by at most $3C\sqrt{2(n+1)t}$ at all times, three times
-/// Theorem 4. Without an intercept $n + 1$ is $n$ and the 2 is 1.
+/// **Step.** `fit` knows the number of rounds `$m$` (rows times passes) and takes the paper's
+/// `$\tau = C\sqrt{(n+1)/(2m)}$`, which optimises Theorem 4. A stream has no `$m$`:
+/// [`MissingPerceptron::partial_fit`] takes the same formula with the number of rounds so far, `$\tau_t = C\sqrt{(n+1)/(2t)}$`.
+/// The plain average stays right: the cube has diameter `$2C\sqrt{n+1}$` and `$\|(x, 1)\|^2 \le 2$` for `$\|x\|_1 \le 1$`, so the
+/// sum of losses exceeds that of any fixed hypothesis by at most `$3C\sqrt{2(n+1)t}$` at all times, three times
+/// Theorem 4. Without an intercept `$n + 1$` is `$n$` and the 2 is 1.
 ///
 /// **Weights.** A row of weight 3 has three rounds, as if it were there three times; what is left of a weight of 2.5 after
 /// two rounds is half a round: half the step, and half the say in the average.
@@ -172,7 +174,7 @@ impl MissingPerceptron {
         Ok(batch.labels.iter().enumerate().map(|(i, &label)| factor(label) * given(i)).collect())
     }
 
-    /// $\tau\sqrt m$.
+    /// `$\tau\sqrt m$`.
     pub(super) fn step_scale(&self, p: usize) -> f64 {
         let extra = usize::from(self.0.fit_intercept);
         self.0.c * ((p + extra) as f64 / (1 + extra) as f64).sqrt()

@@ -1,8 +1,8 @@
 //! Which entries of a row the interior point method has variables for.
 //!
 //! The adversary of a row deletes a handful of its entries. An entry far from being deleted is left at
-//! $\tau_e = \sigma_i$. That restricts the dual program, so every bound stays valid, whatever is left out. On the primal
-//! side $\alpha_e \ge 0$ is not seen for such an entry, so the answer is judged by the true objective, by sorting. Once the
+//! `$\tau_e = \sigma_i$`. That restricts the dual program, so every bound stays valid, whatever is left out. On the primal
+//! side `$\alpha_e \ge 0$` is not seen for such an entry, so the answer is judged by the true objective, by sorting. Once the
 //! weights move an entry towards deletion it becomes active, with variables near the central path; once it is far from
 //! deletion again it becomes inactive. Both changes keep the point strictly feasible on both sides.
 
@@ -10,15 +10,15 @@ use std::ops::Range;
 
 use super::block::Block;
 
-/// An inactive entry becomes active once $a_ew_j$ is beyond this share of $v_j(\lambda_i + 1)$, where it is deleted.
+/// An inactive entry becomes active once `$a_ew_j$` is beyond this share of `$v_j(\lambda_i + 1)$`, where it is deleted.
 const NEAR: f64 = 0.8;
 /// An active one becomes inactive below this share, if it is hardly deleted.
 const FAR: f64 = 0.5;
-/// Hardly deleted: less than this share of $\sigma_i$; a new entry is deleted by as much at most.
+/// Hardly deleted: less than this share of `$\sigma_i$`; a new entry is deleted by as much at most.
 const DELETED: f64 = 0.1;
 /// Entries are made inactive once a block loses this share of its active ones: its arrays are written anew.
 const WORTHWHILE: f64 = 0.2;
-/// Share of a row's slacks $l_i$ and $r_i$ that is left, at least, when entries become active.
+/// Share of a row's slacks `$l_i$` and `$r_i$` that is left, at least, when entries become active.
 const LEFT: f64 = 0.5;
 /// Contested entries of a row come in multiples of this, which suits vector registers.
 const GROUP: usize = 8;
@@ -177,7 +177,7 @@ impl Block {
         self.starts.push(self.a.len());
     }
 
-    /// The active entry `e` of row `i` becomes inactive: $\tau$ rises to $\sigma$, $s$ falls to 0.
+    /// The active entry `e` of row `i` becomes inactive: `$\tau$` rises to `$\sigma$`, `$s$` falls to 0.
     fn deactivate(&mut self, old: &Self, i: usize, e: usize, values: &[f64]) {
         let v = values[old.columns[e] as usize];
         self.inactive[self.all_starts[i] + old.places[e] as usize] = old.a[e];
@@ -198,7 +198,7 @@ impl Block {
         }
     }
 
-    /// Variables for the entry `e` of row `i`, just activated: products near `goal`, at most `room` taken from $l_i$.
+    /// Variables for the entry `e` of row `i`, just activated: products near `goal`, at most `room` taken from `$l_i$`.
     fn activate(
         &mut self,
         i: usize,
@@ -234,7 +234,7 @@ impl Block {
         self.trial.resize(entries, rows);
     }
 
-    /// Keeps the dual point, with $\tau$ at all nonzeros.
+    /// Keeps the dual point, with `$\tau$` at all nonzeros.
     pub(super) fn keep(&mut self) {
         self.best_sigma.clone_from(&self.sigma);
         self.best_tau.clear();
@@ -257,7 +257,7 @@ mod tests {
     use crate::missing::program::scaled::{Entries, Scaled, Units};
     use crate::uncertainty::Deletions;
 
-    /// $r_i$ by its definition, with $b = 0$.
+    /// `$r_i$` by its definition, with `$b = 0$`.
     fn slack(block: &Block, i: usize, w: &[f64]) -> f64 {
         let row = block.starts[i]..block.starts[i + 1];
         let (inactive, columns) = block.inactive(i);

@@ -2,7 +2,7 @@
 //!
 //! With millions of entries some always reach the boundary after a twentieth of a step. Here only the variables that a row
 //! or a column has once limit the step; an entry that would go too far goes part of the way. On the primal side that
-//! costs a little loss ($\xi$), on the dual side it leaves residuals of the weights' and the rows' equations, which the next
+//! costs a little loss (`$\xi$`), on the dual side it leaves residuals of the weights' and the rows' equations, which the next
 //! direction removes along with the others. The box starts with products of the size of the entries', whatever the dual
 //! equations say. Such points prove nothing: bounds are those that `certify` finds for their projections ([`super::projection`]).
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
@@ -285,7 +285,7 @@ impl Block {
         }
     }
 
-    /// The entries of row `i`; returns $(\sum_e\alpha_e, \sum_e v_j\tau_e)$.
+    /// The entries of row `i`; returns `$(\sum_e\alpha_e, \sum_e v_j\tau_e)$`.
     #[inline(always)]
     fn bend_row(
         &mut self,

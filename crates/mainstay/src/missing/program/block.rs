@@ -6,24 +6,28 @@ use crate::uncertainty::{Deletions, Gain};
 
 /// Some consecutive rows of the program, with their variables: the unit of parallel work.
 ///
-/// For row $i$ with nonzeros $e = (i, j)$, $a_e = y_i x_{ij}$, in the solver's units (see `scaled.rs`):
-/// $$s_e = a_e w_j - v_j(\lambda_i + 1) + \alpha_e \ge 0 \quad (\tau_e), \qquad
-///   r_i = P_i\lambda_i - \textstyle\sum_e\alpha_e + y_i b + \xi_i - V^0_i \ge 0 \quad (\sigma_i),$$
+/// For row `$i$` with nonzeros `$e = (i, j)$`, `$a_e = y_i x_{ij}$`, in the solver's units (see `scaled.rs`):
+/// ```math
+/// s_e = a_e w_j - v_j(\lambda_i + 1) + \alpha_e \ge 0 \quad (\tau_e), \qquad
+///   r_i = P_i\lambda_i - \textstyle\sum_e\alpha_e + y_i b + \xi_i - V^0_i \ge 0 \quad (\sigma_i),
+/// ```
 /// with multipliers in brackets, and on the dual side
-/// $$q_e = \sigma_i - \tau_e \ge 0, \qquad l_i = \textstyle\sum_e v_j\tau_e - P_i\sigma_i \ge 0, \qquad
-///   g_i = \omega_i - \sigma_i \ge 0.$$
+/// ```math
+/// q_e = \sigma_i - \tau_e \ge 0, \qquad l_i = \textstyle\sum_e v_j\tau_e - P_i\sigma_i \ge 0, \qquad
+///   g_i = \omega_i - \sigma_i \ge 0.
+/// ```
 /// Only few entries of a row are *active*: those that an adversary at the present weights deletes, or nearly does.
-/// The others are *inactive* (see `active_entries.rs`): nobody deletes them, so $\tau_e = \sigma_i$, $s_e = 0$ and
-/// $\alpha_e = v_j(\lambda_i + 1) - a_ew_j$, and these are substituted out. $V^0_i$ is the value of the inactive entries
-/// and of the zeros of the row, $P_i = P - V^0_i$, and $r_i$ gains the linear term $\sum a_ew_j$ over the inactive ones.
+/// The others are *inactive* (see `active_entries.rs`): nobody deletes them, so `$\tau_e = \sigma_i$`, `$s_e = 0$` and
+/// `$\alpha_e = v_j(\lambda_i + 1) - a_ew_j$`, and these are substituted out. `$V^0_i$` is the value of the inactive entries
+/// and of the zeros of the row, `$P_i = P - V^0_i$`, and `$r_i$` gains the linear term `$\sum a_ew_j$` over the inactive ones.
 ///
-/// Without a budget (`rigid`) every entry of positive value is inactive for good, and $\lambda$ does not exist.
+/// Without a budget (`rigid`) every entry of positive value is inactive for good, and `$\lambda$` does not exist.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     /// All nonzeros of the rows.
     pub all_starts: Vec<usize>,
     pub all_columns: Vec<u32>,
-    /// $a_e$ of the inactive ones, 0 at the active ones.
+    /// `$a_e$` of the inactive ones, 0 at the active ones.
     pub inactive: Vec<f64>,
 
     /// The active ones, with their places among all.
@@ -34,7 +38,7 @@ pub(super) struct Block {
 
     pub y: Vec<f64>,
     pub weight: Vec<f64>,
-    /// $P_i$ and $V^0_i$.
+    /// `$P_i$` and `$V^0_i$`.
     pub need: Vec<f64>,
     pub zeros: Vec<f64>,
     pub rigid: bool,
@@ -49,10 +53,10 @@ pub(super) struct Block {
     pub g: Vec<f64>,
     pub r: Vec<f64>,
     pub sigma: Vec<f64>,
-    /// What bent steps leave of the equations of $l$: $\sum_e v_j\tau_e - P_i\sigma_i - l_i$ (see `bent.rs`).
+    /// What bent steps leave of the equations of `$l$`: `$\sum_e v_j\tau_e - P_i\sigma_i - l_i$` (see `bent.rs`).
     pub short: Vec<f64>,
 
-    /// $1/(\tau\alpha + qs)$ and $F = \tau\alpha/(\tau\alpha + qs)$.
+    /// `$1/(\tau\alpha + qs)$` and `$F = \tau\alpha/(\tau\alpha + qs)$`.
     pub inverse: Vec<f64>,
     pub f: Vec<f64>,
     pub pivots: Vec<Pivot>,
@@ -67,19 +71,19 @@ pub(super) struct Block {
     pub trial: Move,
 }
 
-/// The 2 x 2 system $\begin{pmatrix} A & G\\ -G & H\end{pmatrix}$ that couples a row's $\lambda$ and $\sigma$.
+/// The 2 x 2 system `$\begin{pmatrix} A & G\\ -G & H\end{pmatrix}$` that couples a row's `$\lambda$` and `$\sigma$`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pivot {
     pub a: f64,
     pub g: f64,
     pub h: f64,
     pub det: f64,
-    /// The entry with the largest share of $A$, and $A$ without it.
+    /// The entry with the largest share of `$A$`, and `$A$` without it.
     pub top: usize,
     pub rest: f64,
 }
 
-/// A direction for the variables of a block. $ds$, $dq$ and $dg$ follow from the others.
+/// A direction for the variables of a block. `$ds$`, `$dq$` and `$dg$` follow from the others.
 #[derive(Debug, Default)]
 pub(super) struct Move {
     pub alpha: Vec<f64>,
@@ -263,7 +267,7 @@ impl Block {
         (&self.inactive[row.clone()], &self.all_columns[row])
     }
 
-    /// The active entries of row `i`: their columns and $a_e$.
+    /// The active entries of row `i`: their columns and `$a_e$`.
     #[inline(always)]
     pub(super) fn active(&self, i: usize) -> (&[u32], &[f64]) {
         let row = self.starts[i]..self.starts[i + 1];
@@ -276,8 +280,8 @@ impl Block {
         self.starts[i + 1] - self.starts[i] == self.all_starts[i + 1] - self.all_starts[i]
     }
 
-    /// Adds $\sum_e a_e\tau_e$ to the columns and returns ($\sum_i\omega_i\xi_i$, $\sum_e v_j\tau_e + \sum_i V^0_i\sigma_i$,
-    /// $\sum_i y_i\sigma_i$).
+    /// Adds `$\sum_e a_e\tau_e$` to the columns and returns (`$\sum_i\omega_i\xi_i$`, `$\sum_e v_j\tau_e + \sum_i V^0_i\sigma_i$`,
+    /// `$\sum_i y_i\sigma_i$`).
     #[inline(always)]
     pub(super) fn totals(&self, values: &[f64], gradient: &mut [f64]) -> [f64; 3] {
         let mut kept = dot(&self.zeros, &self.sigma);

@@ -103,8 +103,8 @@ impl Interior {
         Ok((primal, dual))
     }
 
-    /// Solves for `trial`. The right-hand side of a product $xz$ is `target(x, dx, z, dz)` with `step` as
-    /// $(dx, dz)$; `residual` is what is left of the dual equations of the weights and the intercept.
+    /// Solves for `trial`. The right-hand side of a product `$xz$` is `target(x, dx, z, dz)` with `step` as
+    /// `$(dx, dz)$`; `residual` is what is left of the dual equations of the weights and the intercept.
     ///
     /// Returns the step lengths to the boundary, at most 1, along `step + weight * trial` for each weight, if there are
     /// any.

@@ -40,7 +40,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// $\kappa$ and $\rho$ of every entry, from the right-hand sides of its two products.
+    /// `$\kappa$` and `$\rho$` of every entry, from the right-hand sides of its two products.
     #[inline(always)]
     fn sides(
         self,
@@ -62,7 +62,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// What the row adds to the weights' right-hand side, for the row's $(d\lambda, d\sigma)$ = `t`.
+    /// What the row adds to the weights' right-hand side, for the row's `$(d\lambda, d\sigma)$` = `t`.
     #[inline(always)]
     fn add_to_weights(self, (t1, t2): (f64, f64), kappa: &[f64], out: &mut [f64]) {
         let n = out.len();
@@ -74,7 +74,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// $(u_i^\top dw,\ q_i^\top dw)$, by way of `room`.
+    /// `$(u_i^\top dw,\ q_i^\top dw)$`, by way of `room`.
     #[inline(always)]
     fn along(self, room: &mut [f64], other: &mut [f64]) -> (f64, f64) {
         let n = room.len();
@@ -88,7 +88,7 @@ impl<'a> Entries<'a> {
         (dot(v, room), sum(other))
     }
 
-    /// Turns $\kappa$ and $\rho$ into $d\tau$ and $d\alpha$.
+    /// Turns `$\kappa$` and `$\rho$` into `$d\tau$` and `$d\alpha$`.
     #[inline(always)]
     fn expand(self, (d_lambda, d_sigma): (f64, f64), d_tau: &mut [f64], d_alpha: &mut [f64]) {
         let n = d_tau.len();
@@ -135,7 +135,7 @@ fn fit(room: &mut Vec<f64>, n: usize) -> &mut [f64] {
 }
 
 impl Pivot {
-    /// $(d\lambda, d\sigma)$ for these right-hand sides.
+    /// `$(d\lambda, d\sigma)$` for these right-hand sides.
     fn solve(&self, on_lambda: f64, on_sigma: f64) -> (f64, f64) {
         (
             (self.h * on_lambda - self.g * on_sigma) / self.det,
@@ -208,8 +208,8 @@ impl Block {
         }
     }
 
-    /// First half of a solve: reduces the right-hand sides `target(x, dx, z, dz)` of the products $xz$, with
-    /// the directions of `step` as $dx$ and $dz$, to the weights (added to `rhs`) and the intercept (returned); what is left
+    /// First half of a solve: reduces the right-hand sides `target(x, dx, z, dz)` of the products `$xz$`, with
+    /// the directions of `step` as `$dx$` and `$dz$`, to the weights (added to `rhs`) and the intercept (returned); what is left
     /// of the rows' equations counts if `residual`.
     #[inline(always)]
     pub(super) fn reduce(

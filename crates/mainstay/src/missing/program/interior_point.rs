@@ -38,7 +38,7 @@ pub(in crate::missing) struct Interior {
     pub(super) correctors: usize,
     pub(super) w: Vec<f64>,
     pub(super) b: f64,
-    /// Multipliers of $w \ge -c$ and $w \le c$.
+    /// Multipliers of `$w \ge -c$` and `$w \le c$`.
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
     /// The direction to be taken, and the one being computed.

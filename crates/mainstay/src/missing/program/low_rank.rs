@@ -8,24 +8,24 @@ use crate::error::Result;
 use crate::linalg::vector::{self, vectorized};
 use crate::linalg::{Cholesky, Dense, Matrix};
 
-/// $S = D - UU^\top + QQ^\top$ with one column of $U$ and $Q$ per row of data, and the intercept as a border.
+/// `$S = D - UU^\top + QQ^\top$` with one column of `$U$` and `$Q$` per row of data, and the intercept as a border.
 ///
-/// $\tilde D = D - UU^\top$ is positive definite and inverted through $T = I - U^\top D^{-1}U$, then $S$ through
-/// $K = I + Q^\top\tilde D^{-1}Q$; the intercept's pivot is $\beta^\top K^{-1}\beta$, where $\beta$ is its row of $Q$.
+/// `$\tilde D = D - UU^\top$` is positive definite and inverted through `$T = I - U^\top D^{-1}U$`, then `$S$` through
+/// `$K = I + Q^\top\tilde D^{-1}Q$`; the intercept's pivot is `$\beta^\top K^{-1}\beta$`, where `$\beta$` is its row of `$Q$`.
 #[derive(Debug)]
 pub(super) struct LowRank {
-    /// $D^{-1/2}$.
+    /// `$D^{-1/2}$`.
     root: Vec<f64>,
-    /// $D^{-1/2}U$ and $D^{-1/2}Q$, transposed, one above the other.
+    /// `$D^{-1/2}U$` and `$D^{-1/2}Q$`, transposed, one above the other.
     stacked: Matrix,
     rows: usize,
     t: Cholesky,
-    /// $U^\top D^{-1}Q$.
+    /// `$U^\top D^{-1}Q$`.
     cross: Dense,
     k: Cholesky,
-    /// Sign of every stacked row in $S$, divided by the square of its scale.
+    /// Sign of every stacked row in `$S$`, divided by the square of its scale.
     signs: Vec<f64>,
-    /// $S_{ww}^{-1}$ times the border, and the intercept's pivot.
+    /// `$S_{ww}^{-1}$` times the border, and the intercept's pivot.
     border: Option<(Vec<f64>, f64)>,
 }
 
@@ -66,7 +66,7 @@ impl LowRank {
         Ok(system)
     }
 
-    /// $S_{ww}^{-1}$ times the border, and the intercept's pivot, for the intercept's row `beta` of $Q$.
+    /// `$S_{ww}^{-1}$` times the border, and the intercept's pivot, for the intercept's row `beta` of `$Q$`.
     fn border(&self, beta: &[f64], k_scale: &[f64]) -> (Vec<f64>, f64) {
         let scaled: Vec<f64> = beta.iter().zip(k_scale).map(|(b, s)| b * s).collect();
         let pivot = vector::dot(&scaled, &self.k.solve(&scaled));
@@ -88,7 +88,7 @@ impl LowRank {
         db
     }
 
-    /// $Q$ (scaled as stored) times a vector over the rows.
+    /// `$Q$` (scaled as stored) times a vector over the rows.
     fn times_q(&self, by: &[f64]) -> Vec<f64> {
         let mut weights = vec![0.0; self.rows];
         weights.extend_from_slice(by);
@@ -99,9 +99,9 @@ impl LowRank {
         out
     }
 
-    /// Overwrites `rhs` with $S_{ww}^{-1}$ times it.
+    /// Overwrites `rhs` with `$S_{ww}^{-1}$` times it.
     ///
-    /// The low-rank formula cancels where $S$ is much larger than $D$. A few conjugate gradient steps on $S$, which is cheap
+    /// The low-rank formula cancels where `$S$` is much larger than `$D$`. A few conjugate gradient steps on `$S$`, which is cheap
     /// to multiply by, with the formula as preconditioner restore the digits.
     fn solve_weights(&self, rhs: &mut [f64]) {
         /// Conjugate gradient steps, at most.
@@ -148,7 +148,7 @@ impl LowRank {
         }
     }
 
-    /// $D^{-1/2}SD^{-1/2}$ times `x`.
+    /// `$D^{-1/2}SD^{-1/2}$` times `x`.
     fn multiply(&self, x: &[f64]) -> Vec<f64> {
         let mut along = self.stacked.mul_vec(x);
         for (a, sign) in along.iter_mut().zip(&self.signs) {
@@ -189,7 +189,7 @@ fn scale_below_diagonal(matrix: &mut Dense, scale: &[f64]) {
     }
 }
 
-/// $D_j$, the largest $E a^2$ in it, and what is left without that one.
+/// `$D_j$`, the largest `$E a^2$` in it, and what is left without that one.
 struct ColumnSums {
     total: Vec<f64>,
     top: Vec<f64>,
@@ -213,14 +213,14 @@ impl ColumnSums {
         Self { total, top, rest }
     }
 
-    /// $1 - E a^2/D_j$.
+    /// `$1 - E a^2/D_j$`.
     #[inline(always)]
     fn without(&self, j: usize, ea2: f64) -> f64 {
         let rest = if ea2 >= self.top[j] { self.rest[j] } else { self.total[j] - ea2 };
         rest / self.total[j]
     }
 
-    /// The diagonal entry of $T$ of a row: its `own` share and what columns leave of the shares of its entries.
+    /// The diagonal entry of `$T$` of a row: its `own` share and what columns leave of the shares of its entries.
     #[inline(always)]
     fn left(&self, at: &[u32], terms: &RowTerms, own: f64) -> f64 {
         let entries = terms.share.iter().zip(&terms.ea2);
@@ -241,7 +241,7 @@ impl ColumnSums {
     }
 }
 
-/// Adds the $Ea^2$ of a row to the columns' largest and to the sums of the others.
+/// Adds the `$Ea^2$` of a row to the columns' largest and to the sums of the others.
 #[inline(always)]
 fn take_in(at: &[u32], ea2: &[f64], top: &mut [f64], rest: &mut [f64]) {
     let one = |ea2: f64, top: &mut f64, rest: &mut f64| {
@@ -259,8 +259,8 @@ fn take_in(at: &[u32], ea2: &[f64], top: &mut [f64], rest: &mut [f64]) {
     }
 }
 
-/// Rows $D^{-1/2}u_i/\sqrt{A_i}$ followed by rows $D^{-1/2}\tilde q_i\sqrt{A_i/\det_i}$; the diagonal of $T$; the
-/// intercept's row of $Q$.
+/// Rows `$D^{-1/2}u_i/\sqrt{A_i}$` followed by rows `$D^{-1/2}\tilde q_i\sqrt{A_i/\det_i}$`; the diagonal of `$T$`; the
+/// intercept's row of `$Q$`.
 fn stack(
     blocks: &[Block],
     values: &[f64],

@@ -1,14 +1,16 @@
 //! The normal equations in the weights and the intercept.
 //!
 //! Eliminating the rows' variables leaves
-//! $$S = \mathrm{diag}\Big(D^{\mathrm{box}}_j + \sum_i E_e a_e^2\Big)
-//! {} - \sum_i \frac{u_iu_i^\top}{A_i} + \sum_i \frac{A_i}{\det_i}\,\tilde q_i\tilde q_i^\top,$$
-//! $E = \tau q/(\tau\alpha + qs)$, $u_i = (v_jE_ea_e)_j$, $\tilde q_i = (F_ea_e)_j - (G_i/A_i)u_i$, with $y_i$ as entry of
-//! $\tilde q_i$ at the intercept. With few columns, or fewer than twice the rows, $S$ is formed and factored. Otherwise it
+//! ```math
+//! S = \mathrm{diag}\Big(D^{\mathrm{box}}_j + \sum_i E_e a_e^2\Big)
+//! {} - \sum_i \frac{u_iu_i^\top}{A_i} + \sum_i \frac{A_i}{\det_i}\,\tilde q_i\tilde q_i^\top,
+//! ```
+//! `$E = \tau q/(\tau\alpha + qs)$`, `$u_i = (v_jE_ea_e)_j$`, `$\tilde q_i = (F_ea_e)_j - (G_i/A_i)u_i$`, with `$y_i$` as entry of
+//! `$\tilde q_i$` at the intercept. With few columns, or fewer than twice the rows, `$S$` is formed and factored. Otherwise it
 //! is kept as diagonal plus low rank and solved through two systems of the order of the rows.
 //!
-//! The differences $D - u^2/A$ that remain on diagonals are summed from what is left after the largest term,
-//! never formed by subtraction: one entry of a row often holds nearly all of $A_i$.
+//! The differences `$D - u^2/A$` that remain on diagonals are summed from what is left after the largest term,
+//! never formed by subtraction: one entry of a row often holds nearly all of `$A_i$`.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
 use rayon::prelude::*;
@@ -19,15 +21,15 @@ use crate::error::{Error, Result};
 use crate::linalg::vector::{self, vectorized};
 use crate::linalg::{Cholesky, Dense};
 
-/// Up to this many columns $S$ is formed, whatever the number of rows: it is accurate and cheap.
+/// Up to this many columns `$S$` is formed, whatever the number of rows: it is accurate and cheap.
 const FORMED_COLUMNS: usize = 300;
-/// With more columns than this many times the rows $S$ is not formed: two systems of the order of the rows
+/// With more columns than this many times the rows `$S$` is not formed: two systems of the order of the rows
 /// are cheaper.
 const WIDE: usize = 2;
 /// Share of nonzeros above which rows are summed as dense ones.
 const DENSE: f64 = 0.4;
 
-/// A factored $S$.
+/// A factored `$S$`.
 #[derive(Debug)]
 pub(super) enum System {
     Formed(Formed),
@@ -35,7 +37,7 @@ pub(super) enum System {
 }
 
 impl System {
-    /// Factors $S$ at the present point; `boxes` is the diagonal $D^{\mathrm{box}}$.
+    /// Factors `$S$` at the present point; `boxes` is the diagonal `$D^{\mathrm{box}}$`.
     pub(super) fn new(
         blocks: &[Block],
         values: &[f64],
@@ -50,12 +52,12 @@ impl System {
         }
     }
 
-    /// Whether so many columns come with so few rows that $S$ is never formed.
+    /// Whether so many columns come with so few rows that `$S$` is never formed.
     pub(super) fn is_low_rank(rows: usize, columns: usize) -> bool {
         columns > FORMED_COLUMNS && columns > WIDE * rows
     }
 
-    /// Solves $S\,(dw, db) = (\mathrm{rhs}, \mathrm{rhs}_b)$; `rhs` becomes $dw$, and $db$ is returned.
+    /// Solves `$S\,(dw, db) = (\mathrm{rhs}, \mathrm{rhs}_b)$`; `rhs` becomes `$dw$`, and `$db$` is returned.
     pub(super) fn solve(&self, rhs: &mut [f64], rhs_b: f64) -> f64 {
         match self {
             Self::Formed(system) => system.solve(rhs, rhs_b),
@@ -151,14 +153,14 @@ pub(super) fn regularised(matrix: &mut Dense) -> Result<Cholesky> {
     Err(Error::Numerical("normal equations of the interior point method".into()))
 }
 
-/// One row of $U$ and $\tilde Q$, and what it adds to diagonals, for all its nonzeros (inactive ones have $E = 0$, $F = 1$).
+/// One row of `$U$` and `$\tilde Q$`, and what it adds to diagonals, for all its nonzeros (inactive ones have `$E = 0$`, `$F = 1$`).
 #[derive(Default)]
 pub(super) struct RowTerms {
     pub u: Vec<f64>,
     pub q: Vec<f64>,
-    /// $E a^2$.
+    /// `$E a^2$`.
     pub ea2: Vec<f64>,
-    /// Share of the entry in $A_i$, and that of all the others.
+    /// Share of the entry in `$A_i$`, and that of all the others.
     pub share: Vec<f64>,
     pub rest: Vec<f64>,
     /// Values of the features, where they must be collected.

@@ -1,13 +1,17 @@
 //! Removes what is left of a dual point's equations by a small change of its deletions.
 //!
-//! Bent steps leave residuals $\rho_j = \sum_i a_e\tau_e - z_j$ of the columns, where $z$ are the multipliers of the box, and
-//! rows that fall short by $\delta_i = P_i\sigma_i - \sum_j v_j\tau_e > 0$. A bound pays $C$ for every unit of $\rho$, so that no
-//! residual that matters may stay. Of all changes of $\tau$ that remove both, this is the one that is smallest in units of the room
-//! that entries have, $\sum_e (d\tau_e/\min(\tau_e, q_e))^2$:
-//! $$d\tau_e = W_e(a_e\eta_j + v_j\zeta_i), \qquad W_e = \min(\tau_e, q_e)^2,$$
-//! $$D_j = \sum_i W_ea_e^2, \quad B_{ij} = W_ea_ev_j, \quad
+//! Bent steps leave residuals `$\rho_j = \sum_i a_e\tau_e - z_j$` of the columns, where `$z$` are the multipliers of the box, and
+//! rows that fall short by `$\delta_i = P_i\sigma_i - \sum_j v_j\tau_e > 0$`. A bound pays `$C$` for every unit of `$\rho$`, so that no
+//! residual that matters may stay. Of all changes of `$\tau$` that remove both, this is the one that is smallest in units of the room
+//! that entries have, `$\sum_e (d\tau_e/\min(\tau_e, q_e))^2$`:
+//! ```math
+//! d\tau_e = W_e(a_e\eta_j + v_j\zeta_i), \qquad W_e = \min(\tau_e, q_e)^2,
+//! ```
+//! ```math
+//! D_j = \sum_i W_ea_e^2, \quad B_{ij} = W_ea_ev_j, \quad
 //!   \Big(\mathrm{diag}\big(\textstyle\sum_j W_ev_j^2\big) - BD^{-1}B^\top\Big)\zeta = \delta + BD^{-1}\rho, \quad
-//!   D\eta = -\rho - B^\top\zeta.$$
+//!   D\eta = -\rho - B^\top\zeta.
+//! ```
 //! Entries that would leave their range stay at its end; the next round removes what that leaves.
 #![expect(clippy::inline_always, reason = "inlined into code compiled for wider vectors")]
 
@@ -31,21 +35,21 @@ const ROUNDING: f64 = 1e-12;
 /// A dual point that is being moved.
 pub(super) struct Projection<'a> {
     scaled: &'a Scaled,
-    /// What the columns' sums $\sum_i a_e\tau_e$ are to be.
+    /// What the columns' sums `$\sum_i a_e\tau_e$` are to be.
     sums: &'a [f64],
-    /// $\sigma$ and, entry by entry, $\tau$ of all blocks.
+    /// `$\sigma$` and, entry by entry, `$\tau$` of all blocks.
     sigma: Vec<f64>,
     tau: Vec<f64>,
 }
 
 /// What a round needs of the point.
 struct Residuals {
-    /// $W$ of every entry.
+    /// `$W$` of every entry.
     room: Vec<f64>,
-    /// $\rho$ and $D^{-1/2}$ of the columns.
+    /// `$\rho$` and `$D^{-1/2}$` of the columns.
     columns: Vec<f64>,
     root: Vec<f64>,
-    /// $\delta$ and $\sum_j W_ev_j^2$ of the rows.
+    /// `$\delta$` and `$\sum_j W_ev_j^2$` of the rows.
     short: Vec<f64>,
     rows: Vec<f64>,
 }
@@ -71,7 +75,7 @@ impl<'a> Projection<'a> {
         Self { scaled, sums, sigma, tau }
     }
 
-    /// $\sigma$ and $\tau$.
+    /// `$\sigma$` and `$\tau$`.
     pub(super) fn into_parts(self) -> (Vec<f64>, Vec<f64>) {
         (self.sigma, self.tau)
     }
@@ -132,7 +136,7 @@ impl<'a> Projection<'a> {
         Residuals { room, columns, root, short, rows: totals }
     }
 
-    /// $\eta$ and $\zeta$.
+    /// `$\eta$` and `$\zeta$`.
     fn solve(&self, residuals: &Residuals) -> Result<(Vec<f64>, Vec<f64>)> {
         let Residuals { columns, root, short, rows, .. } = residuals;
         let b = self.coupling(residuals)?;
@@ -159,7 +163,7 @@ impl<'a> Projection<'a> {
         Ok((eta, zeta))
     }
 
-    /// $BD^{-1/2}$.
+    /// `$BD^{-1/2}$`.
     fn coupling(&self, residuals: &Residuals) -> Result<Matrix> {
         let mut stack = RowStack::new(self.sigma.len(), residuals.root.len(), self.tau.len());
         let (mut first, mut line) = (0, Vec::new());

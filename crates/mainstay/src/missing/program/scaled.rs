@@ -17,7 +17,7 @@ const ENTRIES_PER_COLUMN: usize = 8;
 /// No box is wider than this, in units of 1 / (largest entry of the column).
 const WIDEST: f64 = 1e8;
 
-/// $\lambda_i$ at the start, in units of the margin that a unit of value must provide: small, since $\alpha$ grows with it.
+/// `$\lambda_i$` at the start, in units of the margin that a unit of value must provide: small, since `$\alpha$` grows with it.
 const FIRST_PRICE: f64 = 0.1;
 
 /// Which entries have variables of their own.
@@ -33,23 +33,23 @@ pub(in crate::missing) enum Entries {
 
 /// The units of the solver.
 ///
-/// Values are divided by $V$, so $P$ becomes $P/V$; the rest is homogeneous in $(w, b, \xi, \gamma)$, and
-/// $\gamma$ is set to $P/V$, so that the margin demanded is $v_j$. Row weights get mean 1. Column $j$ is
-/// multiplied by $k_j$, a power of two, such that its largest entry is about 1 if the box then has a side of
+/// Values are divided by `$V$`, so `$P$` becomes `$P/V$`; the rest is homogeneous in `$(w, b, \xi, \gamma)$`, and
+/// `$\gamma$` is set to `$P/V$`, so that the margin demanded is `$v_j$`. Row weights get mean 1. Column `$j$` is
+/// multiplied by `$k_j$`, a power of two, such that its largest entry is about 1 if the box then has a side of
 /// 1 or more, and such that the box has side 1 otherwise.
 #[derive(Debug)]
 pub(in crate::missing) struct Units {
-    /// Values and budget with $V = 1$.
+    /// Values and budget with `$V = 1$`.
     deletions: Deletions,
-    /// $P/V$.
+    /// `$P/V$`.
     kept: f64,
-    /// $k_j$; 0 for a column that cannot matter.
+    /// `$k_j$`; 0 for a column that cannot matter.
     factors: Vec<f64>,
     /// Box of every column.
     boxes: Vec<f64>,
     /// A weight of 1 in a column of factor 1, and an intercept of 1, are this much in the user's units.
     weight: f64,
-    /// The same for $\sigma$ and $\tau$.
+    /// The same for `$\sigma$` and `$\tau$`.
     dual: f64,
 }
 
@@ -78,7 +78,7 @@ pub(in crate::missing) struct Scaled {
     pub(super) blocks: Vec<Block>,
     /// Whether entries may become inactive again.
     pub(super) may_deactivate: bool,
-    /// Values and budget with $V = 1$.
+    /// Values and budget with `$V = 1$`.
     pub(super) deletions: Deletions,
     /// Box of every column.
     pub(super) boxes: Vec<f64>,
@@ -86,9 +86,9 @@ pub(in crate::missing) struct Scaled {
     pub(super) weight_units: Vec<f64>,
     /// The same for the intercept.
     pub(super) intercept_unit: f64,
-    /// The same for $\sigma$ and $\tau$.
+    /// The same for `$\sigma$` and `$\tau$`.
     pub(super) dual_unit: f64,
-    /// $\sum_i\omega_i\xi_i$ divided by this is the objective.
+    /// `$\sum_i\omega_i\xi_i$` divided by this is the objective.
     pub(super) norm: f64,
 }
 
@@ -110,7 +110,7 @@ impl Scaled {
         }
     }
 
-    /// A dual point with $\tau$ at all nonzeros, in the user's units.
+    /// A dual point with `$\tau$` at all nonzeros, in the user's units.
     pub(super) fn dual_point(&self, sigma: &[f64], tau: &[f64]) -> Dual {
         let user = |part: &[f64]| part.iter().map(|v| v * self.dual_unit).collect();
         Dual { sigma: user(sigma), tau: user(tau) }
@@ -205,7 +205,7 @@ impl Block {
         self.need.push(units.kept - zeros);
     }
 
-    /// A strictly feasible point on both sides: $w = b = 0$, and $\sigma_i$ at `shares` (negative, positive class)
+    /// A strictly feasible point on both sides: `$w = b = 0$`, and `$\sigma_i$` at `shares` (negative, positive class)
     /// of its limit.
     pub(super) fn start(&mut self, values: &[f64], shares: [f64; 2]) {
         let rows = self.y.len();

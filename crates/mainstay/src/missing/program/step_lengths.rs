@@ -117,7 +117,7 @@ struct Falling<'a> {
     sigma: [f64; 2],
     alpha: [&'a [f64]; 2],
     tau: [&'a [f64]; 2],
-    /// $s, \alpha, \tau, q$.
+    /// `$s, \alpha, \tau, q$`.
     at: [&'a [f64]; 4],
 }
 

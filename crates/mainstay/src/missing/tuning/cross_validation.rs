@@ -18,9 +18,9 @@ use crate::uncertainty::Attack;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MissingFeatureCvParams {
-    /// Total value of the features that may go missing, $N$.
+    /// Total value of the features that may go missing, `$N$`.
     pub budget: f64,
-    /// Value of every feature, $v$.
+    /// Value of every feature, `$v$`.
     pub values: Values,
     /// How held-out rows are damaged.
     pub damage: Attack,

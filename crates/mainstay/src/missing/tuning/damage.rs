@@ -18,7 +18,7 @@ const SURE: f64 = 1e-9;
 pub enum Replacement<'a> {
     /// Zero: the feature is missing.
     Zero,
-    /// Noise of mean 0, uniform on $[-s_j, s_j]$: the feature is corrupted (section 2.4, where every $s_j$ is 1).
+    /// Noise of mean 0, uniform on `$[-s_j, s_j]$`: the feature is corrupted (section 2.4, where every `$s_j$` is 1).
     Noise(&'a [f64]),
 }
 

@@ -21,10 +21,10 @@ const MOST_ITERATIONS: usize = 100;
 /// Violation of an optimality condition that rounding may cause.
 const TOLERANCE: f64 = 1e-9;
 
-/// Minimises $\frac1n\sum_i \max(0, 1 - a_i^\top\theta) + \frac{\epsilon}{2}\|\theta\|^2$ over rows $a_i$, which
-/// carry their labels' signs. With `shares`, which add up to 1, these take the place of $\frac1n$.
+/// Minimises `$\frac1n\sum_i \max(0, 1 - a_i^\top\theta) + \frac{\epsilon}{2}\|\theta\|^2$` over rows `$a_i$`, which
+/// carry their labels' signs. With `shares`, which add up to 1, these take the place of `$\frac1n$`.
 ///
-/// The interior point says which margins are below, at or above 1; $\theta$ is then solved for exactly
+/// The interior point says which margins are below, at or above 1; `$\theta$` is then solved for exactly
 /// from these and kept if it satisfies all conditions of optimality. Otherwise the interior point goes as far
 /// as arithmetic allows.
 pub fn exact_hinge(rows: Dense, shares: Option<&[f64]>, ridge: f64) -> Result<Vec<f64>> {
@@ -62,7 +62,7 @@ pub fn exact_hinge(rows: Dense, shares: Option<&[f64]>, ridge: f64) -> Result<Ve
     Ok(polished((dense, &caps), ridge, &run).unwrap_or_else(|| run.into_solution().v))
 }
 
-/// Which of the conditions $a_i = 0$, $a_i = 1$, $m_i = 1$ a row meets.
+/// Which of the conditions `$a_i = 0$`, `$a_i = 1$`, `$m_i = 1$` a row meets.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Above,

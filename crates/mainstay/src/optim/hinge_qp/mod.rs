@@ -48,7 +48,7 @@ pub struct HingeSolution {
     pub v: Vec<f64>,
     /// Intercept; 0 where there is none.
     pub b: f64,
-    /// $a_i$ of every row.
+    /// `$a_i$` of every row.
     pub duals: Vec<f64>,
     /// Objective; infinite where no feasible point was met.
     pub upper: f64,
@@ -58,17 +58,19 @@ pub struct HingeSolution {
 
 /// Primal-dual interior point method for the hinge and its relatives, with any of the penalties.
 ///
-/// With slacks $\xi, t \ge 0$, $m_i + \kappa a_i + \xi_i - t_i = 1$ ([`Shape`]), and the weights split
-/// as $v = v^+ - v^-$ where $\lambda_j > 0$, the optimality conditions are
+/// With slacks `$\xi, t \ge 0$`, `$m_i + \kappa a_i + \xi_i - t_i = 1$` ([`Shape`]), and the weights split
+/// as `$v = v^+ - v^-$` where `$\lambda_j > 0$`, the optimality conditions are
 ///
-/// $$t_i a_i = 0,\quad \xi_i(B - a_i) = 0,\quad v_j^+\pi_j = 0,\quad v_j^-(2\lambda_j - \pi_j) = 0,
-///   \qquad \pi_j = \lambda_j + \mu_j v_j - r_j,\quad \textstyle\sum_i s_i a_i y_i = 0$$
+/// ```math
+/// t_i a_i = 0,\quad \xi_i(B - a_i) = 0,\quad v_j^+\pi_j = 0,\quad v_j^-(2\lambda_j - \pi_j) = 0,
+///   \qquad \pi_j = \lambda_j + \mu_j v_j - r_j,\quad \textstyle\sum_i s_i a_i y_i = 0
+/// ```
 ///
-/// with $r = Z^\top(s a y)$ (and $\mu_j v_j = r_j$ where $\lambda_j = 0$; the last condition is the
-/// intercept's). Newton's method follows the path on which the zeros are replaced by $\nu$ (times $1/n$ for
-/// the columns) as $\nu \to 0$, with Mehrotra's predictor and corrector. Eliminating all but $(v, b)$ leaves
-/// [`super::normal_equations`] with $d_i = s_i / (t_i/a_i + \kappa + \xi_i/(B-a_i))$ and $\tau_j = \mu_j +
-/// 1/(v_j^+/\pi_j + v_j^-/(2\lambda_j - \pi_j))$: one factorisation of order $\min(n, p) + 1$ per iteration,
+/// with `$r = Z^\top(s a y)$` (and `$\mu_j v_j = r_j$` where `$\lambda_j = 0$`; the last condition is the
+/// intercept's). Newton's method follows the path on which the zeros are replaced by `$\nu$` (times `$1/n$` for
+/// the columns) as `$\nu \to 0$`, with Mehrotra's predictor and corrector. Eliminating all but `$(v, b)$` leaves
+/// [`super::normal_equations`] with `$d_i = s_i / (t_i/a_i + \kappa + \xi_i/(B-a_i))$` and `$\tau_j = \mu_j +
+/// 1/(v_j^+/\pi_j + v_j^-/(2\lambda_j - \pi_j))$`: one factorisation of order `$\min(n, p) + 1$` per iteration,
 /// some twenty iterations.
 ///
 /// Rows enter the path in proportion to their weight, so weights and repetition follow one path.
@@ -110,7 +112,7 @@ impl HingeQp<'_> {
 struct Run<'a, 'b> {
     qp: &'a HingeQp<'b>,
     iterate: Iterate,
-    /// Best $(v, b)$ and best duals.
+    /// Best `$(v, b)$` and best duals.
     bracket: Bracket<(Vec<f64>, f64), Vec<f64>>,
     broken: bool,
 }

@@ -2,8 +2,8 @@
 
 use crate::loss::{Loss, MarginLoss};
 
-/// A piecewise quadratic loss as $\min\{\kappa a^2/2 + B\xi\}$ over $m + \kappa a + \xi \ge 1$,
-/// $a, \xi \ge 0$; $B = \infty$ leaves out $\xi$.
+/// A piecewise quadratic loss as `$\min\{\kappa a^2/2 + B\xi\}$` over `$m + \kappa a + \xi \ge 1$`,
+/// `$a, \xi \ge 0$`; `$B = \infty$` leaves out `$\xi$`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub(super) kappa: f64,

@@ -23,20 +23,22 @@ const TRIAL_WIDTH: f64 = 0.1;
 /// leaves a quarter of the gap open; see [`Pace`].
 const PACE: Pace = Pace { ready: 2.0, least: 0.25, share: 0.25, narrowest: 0.0 };
 
-/// $$\min_{v, b}\ \tfrac12 \|w\|^2 + C \sum_i c_i \max(0,\ 1 + m_i \|L_i^\top w\| - y_i(v^\top z_i + b)),\qquad w_j = t_j v_j.$$
+/// ```math
+/// \min_{v, b}\ \tfrac12 \|w\|^2 + C \sum_i c_i \max(0,\ 1 + m_i \|L_i^\top w\| - y_i(v^\top z_i + b)),\qquad w_j = t_j v_j.
+/// ```
 #[derive(Debug, Clone)]
 pub(in crate::partitioned) struct Ellipsoid {
     /// Rows of this class are positive.
     pub positive: usize,
     /// The shape of all rows; none where each has axes of its own.
     pub shape: Option<Principal>,
-    /// $C$.
+    /// `$C$`.
     pub scale: f64,
-    /// $t_j$.
+    /// `$t_j$`.
     pub factors: Vec<f64>,
-    /// Weight of $\|w\|^2/2$: 1, but while zero weights are tried.
+    /// Weight of `$\|w\|^2/2$`: 1, but while zero weights are tried.
     pub ridge: f64,
-    /// $\sum c_i$.
+    /// `$\sum c_i$`.
     pub total: f64,
     /// Share of the positive rows in it.
     pub own: f64,
@@ -47,8 +49,8 @@ impl Ellipsoid {
         point.v.iter().zip(&self.factors).map(|(v, t)| v * t).collect()
     }
 
-    /// For shares $0 \le a_i \le c_i$ that balance the classes and rows moved within their ellipsoids,
-    /// $C \sum a_i - \frac12 \|C \sum_i a_i (y_i x_i - d_i)\|^2$ bounds the optimum from below. Rows of one shape are moved so
+    /// For shares `$0 \le a_i \le c_i$` that balance the classes and rows moved within their ellipsoids,
+    /// `$C \sum a_i - \frac12 \|C \sum_i a_i (y_i x_i - d_i)\|^2$` bounds the optimum from below. Rows of one shape are moved so
     /// that the sum is shortest; all shares may be scaled down together.
     fn bound(&self, sums: &SmoothedSums) -> f64 {
         let [plus, minus] = &sums.sides;
@@ -99,8 +101,8 @@ impl Ellipsoid {
         (matrix, slope)
     }
 
-    /// The length $s$ of the shape along the weights: its slope $TPw/s$ moves all rows, and it bends by
-    /// $T(P - Pww^\top P/s^2)T/s$.
+    /// The length `$s$` of the shape along the weights: its slope `$TPw/s$` moves all rows, and it bends by
+    /// `$T(P - Pww^\top P/s^2)T/s$`.
     fn add_shape(
         &self,
         shape: &Principal,

@@ -4,12 +4,12 @@ use crate::data::Shape;
 use crate::error::Result;
 use crate::linalg::{Dense, SymmetricEigen, vector};
 
-/// $P = V \mathrm{diag}(l^2) V^\top$.
+/// `$P = V \mathrm{diag}(l^2) V^\top$`.
 #[derive(Debug, Clone)]
 pub(in crate::partitioned) struct Principal {
-    /// $l$.
+    /// `$l$`.
     axes: Vec<f64>,
-    /// $V$ and $P$; none where the axes are those of the features.
+    /// `$V$` and `$P$`; none where the axes are those of the features.
     turned: Option<(Dense, Dense)>,
 }
 
@@ -29,25 +29,25 @@ impl Principal {
         })
     }
 
-    /// $V^\top w$.
+    /// `$V^\top w$`.
     fn turn(&self, w: &[f64]) -> Vec<f64> {
         self.turned.as_ref().map_or_else(|| w.to_vec(), |(v, _)| v.tr_mul_vec(w))
     }
 
-    /// $\sqrt{w^\top P w}$.
+    /// `$\sqrt{w^\top P w}$`.
     pub(super) fn support(&self, w: &[f64]) -> f64 {
         let along = self.turn(w);
         along.iter().zip(&self.axes).map(|(w, l)| (w * l) * (w * l)).sum::<f64>().sqrt()
     }
 
-    /// $P w$.
+    /// `$P w$`.
     pub(super) fn image(&self, w: &[f64]) -> Vec<f64> {
         let mut along = self.turn(w);
         along.iter_mut().zip(&self.axes).for_each(|(w, l)| *w *= l * l);
         self.turned.as_ref().map_or_else(|| along.clone(), |(v, _)| v.mul_vec(&along))
     }
 
-    /// Entry of $P$.
+    /// Entry of `$P$`.
     pub(super) fn entry(&self, i: usize, j: usize) -> f64 {
         match &self.turned {
             Some((_, product)) => product[(i, j)],
@@ -58,8 +58,8 @@ impl Principal {
 
     /// Distance from `g` of the nearest point of the ellipsoid that is `size` times this one.
     ///
-    /// That point is $l_j \zeta_j$ along the axes with $\zeta_j = l_j g_j / (l_j^2 + \mu)$ and the least $\mu \ge 0$ for which
-    /// $\zeta$ is not longer than `size`; a $\mu$ that is too large is a point of the ellipsoid too.
+    /// That point is `$l_j \zeta_j$` along the axes with `$\zeta_j = l_j g_j / (l_j^2 + \mu)$` and the least `$\mu \ge 0$` for which
+    /// `$\zeta$` is not longer than `size`; a `$\mu$` that is too large is a point of the ellipsoid too.
     pub(super) fn distance(&self, g: &[f64], size: f64) -> f64 {
         const HALVINGS: usize = 120;
         let along = self.turn(g);

@@ -51,7 +51,7 @@ fn draws() -> impl Strategy<Value = Draw> {
 }
 
 impl Draw {
-    /// P of the shape that rows without errors share: $LL^\top$.
+    /// P of the shape that rows without errors share: `$LL^\top$`.
     fn product(&self) -> [[f64; 2]; 2] {
         let (a, b, c) = self.shape;
         [[a * a, a * b], [a * b, b * b + c * c]]

@@ -1,4 +1,4 @@
-//! Sums over rows for the conic loss: value, slope and curvature at $(w, F)$, and both halves of the certificate.
+//! Sums over rows for the conic loss: value, slope and curvature at `$(w, F)$`, and both halves of the certificate.
 
 use super::super::block::Block;
 use super::super::message::{add, add_matrix};
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::linalg::{Dense, vector};
 use crate::optim::conic_terms::{RowTerms, Rows};
 
-/// Multiples of $V$ at which the indicators are summed: the sum is convex in the multiple, so that chords between them
+/// Multiples of `$V$` at which the indicators are summed: the sum is convex in the multiple, so that chords between them
 /// bound it from above.
 pub(crate) const LADDER: [f64; 25] = [
     1e-3,
@@ -52,30 +52,30 @@ wire!(ConicAsk { units, questions });
 pub(crate) struct ConicQuestion {
     /// Rows of this class are positive, all others negative.
     pub positive: usize,
-    /// $w$.
+    /// `$w$`.
     pub w: Vec<f64>,
-    /// The rows of $F$, one after the other.
+    /// The rows of `$F$`, one after the other.
     pub factor: Vec<f64>,
 }
 
 wire!(ConicQuestion { positive, w, factor });
 
-/// The answer to one question; $\lambda$ plays no part in it.
+/// The answer to one question; `$\lambda$` plays no part in it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ConicSums {
-    /// $\sum c_i z_i$ with $V$ multiplied by each step of the ladder.
+    /// `$\sum c_i z_i$` with `$V$` multiplied by each step of the ladder.
     pub paid: Vec<f64>,
-    /// The same with an infinite multiple: rows that no $V$ of this shape reaches.
+    /// The same with an infinite multiple: rows that no `$V$` of this shape reaches.
     pub stuck: f64,
-    /// Gradient of $\sum c_i z_i$.
+    /// Gradient of `$\sum c_i z_i$`.
     pub slope: Vec<f64>,
-    /// Hessian of $\sum c_i z_i$.
+    /// Hessian of `$\sum c_i z_i$`.
     pub curvature: Symmetric,
-    /// $\sum c_i t_i$ and $\sum c_i t_i^2$.
+    /// `$\sum c_i t_i$` and `$\sum c_i t_i^2$`.
     pub totals: [f64; 2],
-    /// $\sum c_i t_i y_i x_i$ and $\sum c_i t_i^2 y_i x_i$.
+    /// `$\sum c_i t_i y_i x_i$` and `$\sum c_i t_i^2 y_i x_i$`.
     pub pulls: [Vec<f64>; 2],
-    /// $\sum c_i t_i^2 x_i x_i^\top$.
+    /// `$\sum c_i t_i^2 x_i x_i^\top$`.
     pub gram: Symmetric,
 }
 

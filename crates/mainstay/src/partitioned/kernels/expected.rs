@@ -13,15 +13,15 @@ const VANISHED: f64 = 1e-290;
 
 /// One point for every class that is still open.
 ///
-/// With $z = x - \mu$, $q$ the share of rows that will lack a feature and $k = 1 - q$ a row has the mean $k z - d$ and the
-/// variances $q k z^2$.
+/// With `$z = x - \mu$`, `$q$` the share of rows that will lack a feature and `$k = 1 - q$` a row has the mean `$k z - d$` and the
+/// variances `$q k z^2$`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ExpectedAsk {
-    /// Rows are $z$.
+    /// Rows are `$z$`.
     pub units: RowUnits,
-    /// $q$.
+    /// `$q$`.
     pub missing: Vec<f64>,
-    /// $d$.
+    /// `$d$`.
     pub offset: Vec<f64>,
     pub questions: Vec<ExpectedQuestion>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct ExpectedQuestion {
     pub positive: usize,
     pub w: Vec<f64>,
     pub b: f64,
-    /// What corrects the loss of rows labelled +1 and -1 for wrong labels: $\kappa$ in $\varphi(m) - \kappa m$.
+    /// What corrects the loss of rows labelled +1 and -1 for wrong labels: `$\kappa$` in `$\varphi(m) - \kappa m$`.
     pub kappas: [f64; 2],
 }
 
@@ -45,7 +45,7 @@ wire!(ExpectedQuestion { positive, w, b, kappas });
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ExpectedSums {
     pub value: f64,
-    /// In $(w, b)$.
+    /// In `$(w, b)$`.
     pub slope: Vec<f64>,
     pub curvature: Symmetric,
 }

@@ -23,7 +23,7 @@ pub(crate) struct PerceptronAsk {
     pub c: f64,
     pub intercept: bool,
     pub classes: usize,
-    /// $\tau$.
+    /// `$\tau$`.
     pub step: f64,
     /// The rows of every block are taken in an order of this seed; none is as they come.
     pub shuffle: Option<u64>,

@@ -10,7 +10,7 @@ use crate::linalg::{Dense, TINY, qr_triangle, vector};
 /// Relative closeness to a kink at which majorisers are cut off.
 pub(crate) const CLAMP: f64 = 1e-7;
 
-/// $\theta = |d|/(|d| + \rho)$ in $(|d| + \rho)^2 \le d^2/\theta + \rho^2/(1 - \theta)$, away from its ends.
+/// `$\theta = |d|/(|d| + \rho)$` in `$(|d| + \rho)^2 \le d^2/\theta + \rho^2/(1 - \theta)$`, away from its ends.
 pub(crate) fn own_part(distance: f64, reach: f64) -> f64 {
     (distance.abs() / (distance.abs() + reach).max(TINY)).clamp(CLAMP, 1.0 - CLAMP)
 }
@@ -18,7 +18,7 @@ pub(crate) fn own_part(distance: f64, reach: f64) -> f64 {
 /// What is asked about classes and planes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlanesAsk {
-    /// Rows are $(\tilde x, -1)$.
+    /// Rows are `$(\tilde x, -1)$`.
     pub units: RowUnits,
     /// What of them.
     pub want: Want,
@@ -29,7 +29,7 @@ wire!(PlanesAsk { units, want });
 /// What is asked of all classes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Want {
-    /// $[A\ {-e}]^\top [A\ {-e}]$ of every class.
+    /// `$[A\ {-e}]^\top [A\ {-e}]$` of every class.
     Grams,
     /// A triangle with the same inner products of columns, whose condition number is not squared.
     Triangles,
@@ -40,13 +40,13 @@ pub(crate) enum Want {
 /// One plane.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlaneQuestion {
-    /// $z = (w, \gamma)$ in the units of the ask.
+    /// `$z = (w, \gamma)$` in the units of the ask.
     pub plane: Vec<f64>,
     /// The class that should lie on it.
     pub own: usize,
     /// The class that should not; none is all others.
     pub other: Option<usize>,
-    /// $\rho(w)$: by how much an error moves a row across the plane.
+    /// `$\rho(w)$`: by how much an error moves a row across the plane.
     pub reach: f64,
     /// Whether the next step is wanted too.
     pub step: bool,
@@ -87,9 +87,9 @@ wire!(ClassRows { rows, width, data });
 /// Both halves of the worst-case ratio of a plane.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DistanceSums {
-    /// $\sum_A c (|d| + \rho)^2$.
+    /// `$\sum_A c (|d| + \rho)^2$`.
     pub top: f64,
-    /// $\sum_B c \max(|d| - \rho, 0)^2$.
+    /// `$\sum_B c \max(|d| - \rho, 0)^2$`.
     pub bottom: f64,
     /// Total weights of both.
     pub weights: [f64; 2],
@@ -98,18 +98,18 @@ pub(crate) struct DistanceSums {
 
 wire!(DistanceSums { top, bottom, weights, step });
 
-/// What majorises the ratio at a plane, $U = c \max(|d| - \rho, 0)$ and $\bar\rho = \max(\rho, \varepsilon|d|)$.
+/// What majorises the ratio at a plane, `$U = c \max(|d| - \rho, 0)$` and `$\bar\rho = \max(\rho, \varepsilon|d|)$`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StepSums {
-    /// $\sum_A c/\theta\ x x^\top$.
+    /// `$\sum_A c/\theta\ x x^\top$`.
     pub gram: Symmetric,
-    /// $\sum_A c/(1 - \theta)$.
+    /// `$\sum_A c/(1 - \theta)$`.
     pub own_spread: f64,
-    /// $\sum_B \pm U x$.
+    /// `$\sum_B \pm U x$`.
     pub slope: Vec<f64>,
-    /// $\sum_B U/\bar\rho$.
+    /// `$\sum_B U/\bar\rho$`.
     pub other_spread: f64,
-    /// $\sum_B U\bar\rho/2$.
+    /// `$\sum_B U\bar\rho/2$`.
     pub constant: f64,
 }
 

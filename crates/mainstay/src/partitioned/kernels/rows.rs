@@ -8,12 +8,12 @@ use crate::linalg::{Dense, Matrix, vector};
 /// Numbers of a chunk: few enough for the cache next to the processor.
 const CHUNK_NUMBERS: usize = 65_536;
 
-/// How rows are seen: $(x_j - m_j) t_j$, and behind them a constant.
+/// How rows are seen: `$(x_j - m_j) t_j$`, and behind them a constant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RowUnits {
-    /// $m_j$; empty where nothing is subtracted.
+    /// `$m_j$`; empty where nothing is subtracted.
     pub means: Vec<f64>,
-    /// $t_j$.
+    /// `$t_j$`.
     pub factors: Vec<f64>,
     /// The last column; none where it is absent.
     pub constant: Option<f64>,

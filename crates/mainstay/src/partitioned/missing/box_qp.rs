@@ -2,15 +2,15 @@
 
 use crate::linalg::{Cholesky, Dense, vector};
 
-/// $\min_d\ g^\top d + \frac12 d^\top H d$ with $l \le d \le u$, which holds 0.
+/// `$\min_d\ g^\top d + \frac12 d^\top H d$` with `$l \le d \le u$`, which holds 0.
 pub(super) struct BoxProgram<'a> {
-    /// $H$, positive semidefinite up to rounding.
+    /// `$H$`, positive semidefinite up to rounding.
     pub matrix: &'a Dense,
-    /// $g$.
+    /// `$g$`.
     pub slope: &'a [f64],
-    /// $l$.
+    /// `$l$`.
     pub low: &'a [f64],
-    /// $u$.
+    /// `$u$`.
     pub high: &'a [f64],
 }
 
@@ -60,7 +60,7 @@ impl BoxProgram<'_> {
         None
     }
 
-    /// $g + Hd$.
+    /// `$g + Hd$`.
     fn slope_at(&self, at: &[f64]) -> Vec<f64> {
         let mut slope = self.matrix.mul_vec(at);
         vector::axpy(1.0, self.slope, &mut slope);

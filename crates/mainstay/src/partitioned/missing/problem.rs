@@ -21,31 +21,33 @@ const PACE: Pace = Pace { ready: 1.0, least: 0.3, share: 0.3, narrowest: 0.0 };
 /// How much narrower the trial of zero weights is smoothed than a first step: small beside the loss of a row.
 const TRIAL_NARROWER: f64 = 10.0;
 
-/// $$\min_{|v_j| \le c_j,\, b}\ \frac1\Omega \sum_i \omega_i \big[h_i(v) - y_i b\big]_+$$
+/// ```math
+/// \min_{|v_j| \le c_j,\, b}\ \frac1\Omega \sum_i \omega_i \big[h_i(v) - y_i b\big]_+
+/// ```
 ///
-/// with the margin as unit, $c_j = C/(\gamma t_j)$ for features that are multiplied by $t_j$, and $h_i$ the worst case of
+/// with the margin as unit, `$c_j = C/(\gamma t_j)$` for features that are multiplied by `$t_j$`, and `$h_i$` the worst case of
 /// `RobustHinge`.
 #[derive(Debug, Clone)]
 pub(in crate::partitioned) struct Missing {
     /// Rows of this class are positive.
     pub positive: usize,
     pub adversary: Adversary,
-    /// $c_j$.
+    /// `$c_j$`.
     pub boxes: Vec<f64>,
     pub intercept: bool,
-    /// $\Omega$.
+    /// `$\Omega$`.
     pub total: f64,
     /// Share of the positive rows in it.
     pub own: f64,
-    /// $\gamma$.
+    /// `$\gamma$`.
     pub margin: f64,
     /// Whether features are deleted at all; not while zero weights are tried.
     pub deleting: bool,
 }
 
 impl Missing {
-    /// The dual value of the shares of both classes: with $\tau_{ij}$ within its limits and balanced classes,
-    /// $\frac1P \sum_{ij} v_j \tau_{ij} - \sum_j c_j |\sum_i y_i x_{ij} \tau_{ij}|$. Scaling a class down keeps it feasible.
+    /// The dual value of the shares of both classes: with `$\tau_{ij}$` within its limits and balanced classes,
+    /// `$\frac1P \sum_{ij} v_j \tau_{ij} - \sum_j c_j |\sum_i y_i x_{ij} \tau_{ij}|$`. Scaling a class down keeps it feasible.
     fn bound(&self, sums: &SmoothedSums) -> f64 {
         let [plus, minus] = &sums.sides;
         let (up, down) = if self.intercept {

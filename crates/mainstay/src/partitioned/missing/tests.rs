@@ -14,7 +14,7 @@ use crate::uncertainty::Deletions;
 const ROWS: usize = 6;
 const COLUMNS: usize = 3;
 
-/// $h_i(w)$ by its definition: what pays is kept, and of the rest the least harmful per value until $P$ is reached.
+/// `$h_i(w)$` by its definition: what pays is kept, and of the rest the least harmful per value until `$P$` is reached.
 fn worst_case(x: &[f64], y: f64, w: &[f64], values: &[f64], kept: f64) -> f64 {
     let mut items: Vec<(f64, f64)> =
         (0..COLUMNS).map(|j| (values[j] / kept - y * w[j] * x[j], values[j])).collect();

@@ -12,13 +12,13 @@ const EXACT: f64 = 1e-11;
 /// Features of little value have at least this weight in the entropy, in units of the mean value.
 const LEAST_ENTROPY: f64 = 0.05;
 
-/// What may be deleted, in units of the margin: a row must provide $1/P$ for each unit of value that is left.
+/// What may be deleted, in units of the margin: a row must provide `$1/P$` for each unit of value that is left.
 #[derive(Debug, Clone)]
 pub(in crate::partitioned) struct Adversary {
     pub deletions: Deletions,
-    /// $1/P$.
+    /// `$1/P$`.
     pub demand: f64,
-    /// $u_j$: weight of feature $j$ in the entropy, 1 on average.
+    /// `$u_j$`: weight of feature `$j$` in the entropy, 1 on average.
     entropy: Vec<f64>,
 }
 
@@ -30,7 +30,7 @@ impl Adversary {
         Self { demand: 1.0 / deletions.kept(), entropy, deletions }
     }
 
-    /// The loss of a row with score 0, before the hinge: $V/P$.
+    /// The loss of a row with score 0, before the hinge: `$V/P$`.
     pub(in crate::partitioned) fn intact(&self) -> f64 {
         self.demand * self.deletions.total()
     }
@@ -43,22 +43,22 @@ pub(in crate::partitioned) struct RowCase {
     pub columns: Vec<usize>,
     /// The numbers themselves, in solver units.
     pub entries: Vec<f64>,
-    /// $r_j = v_j/P - y w_j x_j$.
+    /// `$r_j = v_j/P - y w_j x_j$`.
     short: Vec<f64>,
-    /// $v_j$.
+    /// `$v_j$`.
     pub values: Vec<f64>,
-    /// $u_j$.
+    /// `$u_j$`.
     soft: Vec<f64>,
-    /// $\tau_j$: how much of the feature is kept.
+    /// `$\tau_j$`: how much of the feature is kept.
     pub kept: Vec<f64>,
-    /// $d\tau_j / dr_j$ with a fixed multiplier.
+    /// `$d\tau_j / dr_j$` with a fixed multiplier.
     pub bend: Vec<f64>,
     /// Value of the zeros, which are always kept.
     pub rest: f64,
     /// Whether the budget is spent, so that the multiplier moves with the weights.
     pub tight: bool,
     items: Vec<Gain>,
-    /// $(r_j, v_j) / (h u_j)$.
+    /// `$(r_j, v_j) / (h u_j)$`.
     base: Vec<f64>,
     rate: Vec<f64>,
     /// Price of the budget in the exact worst case: a start for the smoothed one.
@@ -66,7 +66,7 @@ pub(in crate::partitioned) struct RowCase {
 }
 
 impl RowCase {
-    /// Takes a row in; returns its exact worst case $h_i(w)$.
+    /// Takes a row in; returns its exact worst case `$h_i(w)$`.
     pub(in crate::partitioned) fn take(
         &mut self,
         adversary: &Adversary,
@@ -110,8 +110,8 @@ impl RowCase {
         adversary.demand * self.rest + self.short.iter().sum::<f64>()
     }
 
-    /// $\max_\tau \sum_j \tau_j r_j + h \sum_j u_j H(\tau_j)$ with $\sum v_j \tau_j \ge P$ and $H$ the entropy; leaves
-    /// $\tau$ and its derivatives.
+    /// `$\max_\tau \sum_j \tau_j r_j + h \sum_j u_j H(\tau_j)$` with `$\sum v_j \tau_j \ge P$` and `$H$` the entropy; leaves
+    /// `$\tau$` and its derivatives.
     pub(in crate::partitioned) fn smooth(&mut self, adversary: &Adversary, width: f64) -> f64 {
         let count = self.short.len();
         self.kept.resize(count, 0.0);
@@ -161,7 +161,7 @@ impl RowCase {
         sum
     }
 
-    /// $\lambda \ge 0$ with $\sum v_j \tau_j = P$, or 0 where even that keeps enough: Newton's method between bounds.
+    /// `$\lambda \ge 0$` with `$\sum v_j \tau_j = P$`, or 0 where even that keeps enough: Newton's method between bounds.
     fn multiplier(&self, must: f64, most: f64) -> f64 {
         const STEPS: usize = 100;
         let (kept, _) = self.sums(0.0);
@@ -199,7 +199,7 @@ impl RowCase {
         at
     }
 
-    /// $\sum v_j \tau_j$ and its derivative at a multiplier.
+    /// `$\sum v_j \tau_j$` and its derivative at a multiplier.
     fn sums(&self, multiplier: f64) -> (f64, f64) {
         let (mut kept, mut slope) = (0.0, 0.0);
         vectorized!({
@@ -212,7 +212,7 @@ impl RowCase {
         (kept, slope)
     }
 
-    /// Moves $\tau$ up by what rounding left of $\sum v_j \tau_j \ge P$; returns that sum and $\sum \tau_j r_j$, with
+    /// Moves `$\tau$` up by what rounding left of `$\sum v_j \tau_j \ge P$`; returns that sum and `$\sum \tau_j r_j$`, with
     /// the zeros.
     pub(in crate::partitioned) fn make_feasible(&mut self, adversary: &Adversary) -> (f64, f64) {
         let must = adversary.deletions.kept() - self.rest;

@@ -48,8 +48,8 @@ pub(crate) struct Question {
 
 wire!(Question { positive, point, width, before, deleting });
 
-/// Answers every question from the rows of one block. Of a side `share` is $\sum \sigma_i$, `gain`
-/// $\sum_{ij} v_j \tau_{ij}$ and `pulled` $\sum_i -y_i x_{ij} \tau_{ij}$; no threshold bends.
+/// Answers every question from the rows of one block. Of a side `share` is `$\sum \sigma_i$`, `gain`
+/// `$\sum_{ij} v_j \tau_{ij}$` and `pulled` `$\sum_i -y_i x_{ij} \tau_{ij}$`; no threshold bends.
 pub(super) fn look(block: &Block<'_>, ask: &MissingAsk) -> Result<Vec<SmoothedSums>> {
     let adversary = Adversary::new(Deletions::new(ask.values.clone(), ask.budget)?);
     look_with(block, &ask.rows, &adversary, &ask.questions)
@@ -194,8 +194,8 @@ impl Stack {
 
     /// Second derivatives of the smoothed loss of the row at hand.
     ///
-    /// With $k_j = d\tau_j/dr_j$ that of the worst case is
-    /// $\mathrm{diag}(k_j x_j^2) - (v_j k_j x_j)(v_j k_j x_j)^\top / \sum v_j^2 k_j$, the second term where the budget is spent.
+    /// With `$k_j = d\tau_j/dr_j$` that of the worst case is
+    /// `$\mathrm{diag}(k_j x_j^2) - (v_j k_j x_j)(v_j k_j x_j)^\top / \sum v_j^2 k_j$`, the second term where the budget is spent.
     fn bends(&mut self, case: &RowCase, share: f64, weight: f64, width: f64) {
         let dense = (!self.sparse).then_some(self.ncols);
         self.hinge.push(case, dense, |k| case.kept[k] * case.entries[k]);

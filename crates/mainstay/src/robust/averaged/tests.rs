@@ -96,7 +96,7 @@ fn more_features_than_rows_change_the_way_and_not_the_answer() {
     assert!(other.planes[0].1.w[4..].iter().all(|w| w.abs() < 1e-12));
 }
 
-/// Newton's method for the mean logistic loss plus $\frac{c}{2} w^\top P w$, without anything of the solver.
+/// Newton's method for the mean logistic loss plus `$\frac{c}{2} w^\top P w$`, without anything of the solver.
 fn by_newton(x: &Dense, y: &[f64], shares: &[f64], penalty: &Dense) -> Hyperplane {
     let p = x.ncols();
     let mut at = vec![0.0; p + 1];

@@ -18,12 +18,14 @@ pub(super) fn certify(problem: &Problem<'_>, w: &[f64], b: f64) -> Option<Certif
     Some(Certificate { primal: state.value, dual: state.value - excess(problem, &state, b) })
 }
 
-/// A bound on $F(w, b) - \min F$ from the gradient $(g, t)$ at $(w, b)$.
+/// A bound on `$F(w, b) - \min F$` from the gradient `$(g, t)$` at `$(w, b)$`.
 ///
-/// $F - \frac{\alpha}{2}\|w\|^2$ is convex, so for the optimum $(w^*, b^*)$
-/// $$F^* \ge F + g^\top (w^* - w) + t (b^* - b) + \tfrac{\alpha}{2}\|w^* - w\|^2
-///       \ge F - \frac{\|g\|^2}{2\alpha} - |t|\,|b^* - b|,$$
-/// and $|b^*|$ is bounded by [`farthest`]. Nothing here is a stopping heuristic: it holds at every point.
+/// `$F - \frac{\alpha}{2}\|w\|^2$` is convex, so for the optimum `$(w^*, b^*)$`
+/// ```math
+/// F^* \ge F + g^\top (w^* - w) + t (b^* - b) + \tfrac{\alpha}{2}\|w^* - w\|^2
+///       \ge F - \frac{\|g\|^2}{2\alpha} - |t|\,|b^* - b|,
+/// ```
+/// and `$|b^*|$` is bounded by [`farthest`]. Nothing here is a stopping heuristic: it holds at every point.
 pub(super) fn excess(problem: &Problem<'_>, state: &State, b: f64) -> f64 {
     let own = vector::norm_sq(&state.slope) / (2.0 * problem.alpha);
     if state.tilt == 0.0 {
@@ -32,7 +34,7 @@ pub(super) fn excess(problem: &Problem<'_>, state: &State, b: f64) -> f64 {
     own + state.tilt.abs() * (Reach::new(problem).farthest(problem.alpha, state.value) + b.abs())
 }
 
-/// The same from the gradient in $(w, b)$, $b$, and the value there.
+/// The same from the gradient in `$(w, b)$`, `$b$`, and the value there.
 pub(super) fn excess_of(alpha: f64, slope: &[f64], b: f64, value: f64, reach: &Reach) -> f64 {
     let Some((tilt, slope)) = slope.split_last() else { return f64::INFINITY };
     let own = vector::norm_sq(slope) / (2.0 * alpha);
@@ -61,14 +63,16 @@ impl Reach {
 }
 
 impl Reach {
-    /// A bound on $|b^*|$ where $F^* \le$ `value`.
+    /// A bound on `$|b^*|$` where `$F^* \le$` `value`.
     ///
-    /// By Jensen's inequality, and $\varphi(m) \ge \max(0, -m)$, with $s_\pm$ the shares, $\bar m_\pm$ the
-    /// means of the classes, $u_\pm = w^\top \bar m_\pm$ and $\kappa_\pm$ the label corrections, the losses are at least
-    /// $$A b + s_-(1 + \kappa_-) u_- - s_+ \kappa_+ u_+ \quad\text{and}\quad
-    ///   -B b - s_+(1 + \kappa_+) u_+ + s_- \kappa_- u_-$$
-    /// with $A, B$ of [`Problem::growth`]. The mean of both, weighted so that $b$ vanishes, is at least
-    /// $-c\|w\|$, hence $\frac\alpha2 R^2 - c R \le F$ bounds $R = \|w^*\|$, and each of the two then bounds $b^*$ on one side.
+    /// By Jensen's inequality, and `$\varphi(m) \ge \max(0, -m)$`, with `$s_\pm$` the shares, `$\bar m_\pm$` the
+    /// means of the classes, `$u_\pm = w^\top \bar m_\pm$` and `$\kappa_\pm$` the label corrections, the losses are at least
+    /// ```math
+    /// A b + s_-(1 + \kappa_-) u_- - s_+ \kappa_+ u_+ \quad\text{and}\quad
+    ///   -B b - s_+(1 + \kappa_+) u_+ + s_- \kappa_- u_-
+    /// ```
+    /// with `$A, B$` of [`Problem::growth`]. The mean of both, weighted so that `$b$` vanishes, is at least
+    /// `$-c\|w\|$`, hence `$\frac\alpha2 R^2 - c R \le F$` bounds `$R = \|w^*\|$`, and each of the two then bounds `$b^*$` on one side.
     fn farthest(&self, alpha: f64, value: f64) -> f64 {
         let ((up, down), (k_up, k_down)) = (self.shares, self.kappas);
         let (a, b) = growth_of(self.shares, self.kappas);

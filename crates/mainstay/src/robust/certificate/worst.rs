@@ -18,18 +18,20 @@ pub(in crate::robust) fn certify(
 
 /// A dual point that satisfies all constraints.
 struct Feasible {
-    /// $a$.
+    /// `$a$`.
     counts: Vec<f64>,
-    /// $\pi$.
+    /// `$\pi$`.
     slopes: Vec<f64>,
 }
 
-/// For any $0 \le a \le s/\omega$ with $\sum a = 1$, any $\pi \in [0, 1]$, $\delta$ within the deletion budget
-/// and $\|u_i\| \le 1$ such that $g_i = a_i(\pi_i + \kappa_i)$ has $y^\top g = 0$ (with an intercept),
-/// $$D = \sum_i a_i H(\pi_i) - \frac{1}{2\alpha}\Big\|\sum_i g_i \big(y_i (x_i - \delta_i \circ (x_i - c)) - L_i u_i\big)\Big\|^2$$
-/// bounds the optimum from below: it is the least value over $(w, b)$ of the objective with the adversary's choices
-/// fixed and every loss replaced by its tangent of slope $-(\pi + \kappa)$. $H(\pi) = -\pi\log\pi - (1-\pi)\log(1-\pi)$ for
-/// the logistic loss and $\pi$ for the hinge loss. Where no loss is negative $\sum a \le 1$ will do.
+/// For any `$0 \le a \le s/\omega$` with `$\sum a = 1$`, any `$\pi \in [0, 1]$`, `$\delta$` within the deletion budget
+/// and `$\|u_i\| \le 1$` such that `$g_i = a_i(\pi_i + \kappa_i)$` has `$y^\top g = 0$` (with an intercept),
+/// ```math
+/// D = \sum_i a_i H(\pi_i) - \frac{1}{2\alpha}\Big\|\sum_i g_i \big(y_i (x_i - \delta_i \circ (x_i - c)) - L_i u_i\big)\Big\|^2
+/// ```
+/// bounds the optimum from below: it is the least value over `$(w, b)$` of the objective with the adversary's choices
+/// fixed and every loss replaced by its tangent of slope `$-(\pi + \kappa)$`. `$H(\pi) = -\pi\log\pi - (1-\pi)\log(1-\pi)$` for
+/// the logistic loss and `$\pi$` for the hinge loss. Where no loss is negative `$\sum a \le 1$` will do.
 ///
 /// The multipliers are first moved into this set. What rounding may have taken from the length of the sum is added to it.
 pub(in crate::robust) fn lower_bound(problem: &WorstCase<'_>, multipliers: &Multipliers) -> f64 {
@@ -53,7 +55,7 @@ pub(in crate::robust) fn lower_bound(problem: &WorstCase<'_>, multipliers: &Mult
     gain * (1.0 - terms) - longest * longest / (2.0 * problem.alpha)
 }
 
-/// $y_i (x_i - \delta_i \circ (x_i - c)) - L_i u_i$.
+/// `$y_i (x_i - \delta_i \circ (x_i - c)) - L_i u_i$`.
 fn moved_row(problem: &WorstCase<'_>, multipliers: &Multipliers, i: usize, out: &mut [f64]) {
     let y = problem.y[i];
     out.iter_mut().zip(problem.x.row(i)).for_each(|(o, x)| *o = y * x);
@@ -77,7 +79,7 @@ fn moved_row(problem: &WorstCase<'_>, multipliers: &Multipliers, i: usize, out: 
     }
 }
 
-/// $H$.
+/// `$H$`.
 fn entropy(loss: WorstLoss, slope: f64) -> f64 {
     let term = |t: f64| if t > 0.0 { -t * t.ln() } else { 0.0 };
     match loss {

@@ -11,7 +11,7 @@ pub(super) struct Cells {
     start: Vec<usize>,
     /// Feature of each cell.
     pub feature: Vec<usize>,
-    /// $y_i (x_{ij} - c_j)$ of each cell.
+    /// `$y_i (x_{ij} - c_j)$` of each cell.
     pub away: Vec<f64>,
 }
 
@@ -62,7 +62,7 @@ impl Cells {
     }
 }
 
-/// Calls `see` with feature, $y_i (x_{ij} - c_j)$ and what deleting it takes from the margin, for the losable features of row `i`.
+/// Calls `see` with feature, `$y_i (x_{ij} - c_j)$` and what deleting it takes from the margin, for the losable features of row `i`.
 #[inline]
 pub(super) fn gains(rows: &Rows<'_>, w: &[f64], i: usize, mut see: impl FnMut(usize, f64, f64)) {
     let Some(losable) = rows.problem.losable else { return };

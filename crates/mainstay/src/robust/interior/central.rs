@@ -1,6 +1,6 @@
 //! Points on the central path for given weights: everything that belongs to single rows is solved for exactly.
 //!
-//! Where the budget is at most 1 and all rows count, a row's price $\lambda$ is the root of one increasing function, and pull,
+//! Where the budget is at most 1 and all rows count, a row's price `$\lambda$` is the root of one increasing function, and pull,
 //! excess and multipliers follow in closed form.
 
 use super::cells::Cells;
@@ -54,8 +54,8 @@ impl Softened {
         }
     }
 
-    /// Excess $\xi$, its slack $r$ and the root they share, for the hinge loss: $\xi - r = 1 - m$,
-    /// $\mu/\xi + \mu/r$ is the cap.
+    /// Excess `$\xi$`, its slack `$r$` and the root they share, for the hinge loss: `$\xi - r = 1 - m$`,
+    /// `$\mu/\xi + \mu/r$` is the cap.
     #[inline]
     fn excess(&self, m: f64) -> (f64, f64, f64) {
         let (l, c) = (1.0 - m, self.mu / self.cap);

@@ -24,9 +24,9 @@ struct Targets {
 
 /// Linear in the direction of the weights.
 struct Along {
-    /// $q_i^\top dw$ and more: how the margins change.
+    /// `$q_i^\top dw$` and more: how the margins change.
     margin: Vec<f64>,
-    /// $u_i^\top dw$.
+    /// `$u_i^\top dw$`.
     pushed: Vec<f64>,
 }
 
@@ -79,7 +79,7 @@ impl Elimination<'_> {
         ((soft * price - left * margin) / det, (left * price + own * margin) / det)
     }
 
-    /// What the products $a r$ and $\beta\xi$ have to change by.
+    /// What the products `$a r$` and `$\beta\xi$` have to change by.
     fn products(
         &self,
         at: &Iterate,

@@ -11,17 +11,17 @@ const SHIFTS: [f64; 3] = [1e-14, 1e-11, 1e-8];
 /// The largest number below 1: a probability that is never certain.
 const LAST_BELOW_ONE: f64 = 1.0 - 1e-16;
 
-/// What is left of a row's loss once its count and excess are eliminated: $dg = \hat g - e\,d\theta - h\,dm$.
+/// What is left of a row's loss once its count and excess are eliminated: `$dg = \hat g - e\,d\theta - h\,dm$`.
 pub(super) struct LossPart {
-    /// $\pi + \kappa$: minus the slope of the loss.
+    /// `$\pi + \kappa$`: minus the slope of the loss.
     pub slope: f64,
     /// Inverse of the counts' own curvature; 0 where counts are fixed.
     pub d: f64,
-    /// $h$.
+    /// `$h$`.
     pub h: f64,
-    /// $a\,\varphi''$.
+    /// `$a\,\varphi''$`.
     pub bend: f64,
-    /// $g - a(\pi + \kappa)$, as far as the iterate is off.
+    /// `$g - a(\pi + \kappa)$`, as far as the iterate is off.
     pub off: f64,
     /// How far the excess is off.
     pub excess_off: f64,
@@ -32,18 +32,18 @@ pub(super) struct DeletionPart {
     pub im: Vec<f64>,
     pub f: Vec<f64>,
     pub e: Vec<f64>,
-    /// $\sum_j E_j + \ell/\lambda$.
+    /// `$\sum_j E_j + \ell/\lambda$`.
     pub price: Vec<f64>,
-    /// $N - \sum_j F_j$.
+    /// `$N - \sum_j F_j$`.
     pub left: Vec<f64>,
 }
 
 /// What is left of the cones.
 pub(super) struct ConePart {
     pub scaling: Scaling,
-    /// $2 w_0 / (2 w_0^2 - 1)$.
+    /// `$2 w_0 / (2 w_0^2 - 1)$`.
     pub twist: Vec<f64>,
-    /// Head of $W^{-2}$.
+    /// Head of `$W^{-2}$`.
     pub head: Vec<f64>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Elimination<'a> {
     pub losses: Vec<LossPart>,
     pub deletions: Option<DeletionPart>,
     pub cones: Option<ConePart>,
-    /// $1/h$ plus what deletions and cones add.
+    /// `$1/h$` plus what deletions and cones add.
     pub soft: Vec<f64>,
     /// Gradient in the weights.
     pub rw: Vec<f64>,

@@ -7,16 +7,16 @@ use crate::linalg::vector;
 use crate::optim::cone::Points;
 use crate::optim::step::{longest, ratio};
 
-/// Variables of the rows' excesses over the threshold: $\xi_i \ge 0$ and $r_i = \xi_i + \theta - \varphi_i \ge 0$.
+/// Variables of the rows' excesses over the threshold: `$\xi_i \ge 0$` and `$r_i = \xi_i + \theta - \varphi_i \ge 0$`.
 #[derive(Debug, Clone)]
 pub(super) struct Excess {
     pub xi: Vec<f64>,
     pub r: Vec<f64>,
 }
 
-/// Variables of the deletions, written by their dual: price $\lambda_i \ge 0$ of the budget, $\zeta_{ij} \ge 0$ above it, slack
-/// $\lambda_i + \zeta_{ij} - w_j a_{ij} \ge 0$, and the slack's multiplier $\tau_{ij}$; one entry of each for every cell. With a
-/// budget of at most 1 all $\zeta$ are 0.
+/// Variables of the deletions, written by their dual: price `$\lambda_i \ge 0$` of the budget, `$\zeta_{ij} \ge 0$` above it, slack
+/// `$\lambda_i + \zeta_{ij} - w_j a_{ij} \ge 0$`, and the slack's multiplier `$\tau_{ij}$`; one entry of each for every cell. With a
+/// budget of at most 1 all `$\zeta$` are 0.
 #[derive(Debug, Clone)]
 pub(super) struct Deleting {
     pub lambda: Vec<f64>,
@@ -25,7 +25,7 @@ pub(super) struct Deleting {
     pub tau: Vec<f64>,
 }
 
-/// $(\rho_i, L_i w)$ and its multiplier, whose head is the pull $g_i$; with shared half-axes one $(\rho, L w)$ for all
+/// `$(\rho_i, L_i w)$` and its multiplier, whose head is the pull `$g_i$`; with shared half-axes one `$(\rho, L w)$` for all
 /// rows, and the sum of their pulls.
 #[derive(Debug, Clone)]
 pub(super) struct Cones {
@@ -45,7 +45,7 @@ pub(super) struct Iterate {
     pub excess: Option<Excess>,
     /// Threshold of the worst share; 0 where all rows count.
     pub theta: f64,
-    /// Multiplier of $\theta \ge 0$, which only the hinge loss needs.
+    /// Multiplier of `$\theta \ge 0$`, which only the hinge loss needs.
     pub floor: f64,
     pub deleting: Option<Deleting>,
     pub cones: Option<Cones>,

@@ -2,7 +2,7 @@
 //!
 //! Deletions are written with one price and one excess per losable cell, ellipsoids as second-order cones, the worst
 //! share of the rows with a threshold and one excess per row, and the logistic loss by its conjugate. Eliminating
-//! everything that belongs to one row leaves a system in weights, intercept and threshold, $O(n p^2)$ a step.
+//! everything that belongs to one row leaves a system in weights, intercept and threshold, `$O(n p^2)$` a step.
 //!
 //! S. Mehrotra (1992), *On the implementation of a primal-dual interior point method*, SIAM J. Optim. 2(4), for the
 //! steps; Y. Nesterov, M. Todd (1997), *Self-scaled barriers*, Math. Oper. Res. 22(1), for the cones.

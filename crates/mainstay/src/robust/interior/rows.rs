@@ -7,20 +7,20 @@ use crate::robust::worst_problem::{HalfAxes, WorstCase, WorstLoss};
 /// What adding up shares of the features may put on a budget of 1.
 const ROUNDED: f64 = 1e-9;
 
-/// The objective times $k = n\omega$, so that the counts of the rows are near 1 whatever their number.
+/// The objective times `$k = n\omega$`, so that the counts of the rows are near 1 whatever their number.
 pub(super) struct Rows<'a> {
     pub problem: &'a WorstCase<'a>,
-    /// $y_i x_i$.
+    /// `$y_i x_i$`.
     pub signed: Dense,
     /// The cells that have variables; all of them unless the solver chooses.
     pub cells: Option<Cells>,
-    /// Largest count of every row, $n s_i$.
+    /// Largest count of every row, `$n s_i$`.
     pub caps: Vec<f64>,
-    /// Sum of the counts, $n\omega$.
+    /// Sum of the counts, `$n\omega$`.
     pub k: f64,
-    /// $\alpha k$.
+    /// `$\alpha k$`.
     pub ridge: f64,
-    /// $\kappa$.
+    /// `$\kappa$`.
     pub kappa: Vec<f64>,
 }
 

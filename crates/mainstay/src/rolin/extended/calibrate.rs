@@ -54,8 +54,10 @@ const LONGEST: f64 = 1.0;
 const SHORTEST: f64 = 1e-5;
 
 /// Minimises over u and t, u on a grid,
-/// $$\sum_i \frac1R\sum_r \ell\big(y_i(e^u o_{ri} + t)\big) + \rho\Big(\frac{u-m}{v}\Big) + \frac{t^2}{2h^2},$$
-/// where $\rho(a)$ is $a^2/2$ up to 1 and $a - \frac12$ beyond: separable rows may earn a large scale.
+/// ```math
+/// \sum_i \frac1R\sum_r \ell\big(y_i(e^u o_{ri} + t)\big) + \rho\Big(\frac{u-m}{v}\Big) + \frac{t^2}{2h^2},
+/// ```
+/// where `$\rho(a)$` is `$a^2/2$` up to 1 and `$a - \frac12$` beyond: separable rows may earn a large scale.
 /// `scores` holds one row of o for each repetition r.
 pub(super) fn calibrate(
     loss: Loss,
@@ -116,7 +118,7 @@ fn foreseen(shifts: &[f64]) -> f64 {
     }
 }
 
-/// $\rho$.
+/// `$\rho$`.
 fn penalty(away: f64) -> f64 {
     if away > 1.0 { away - 0.5 } else { 0.5 * away * away }
 }

@@ -30,7 +30,7 @@ pub struct ExtendedConstants {
     pub sharpness: f64,
     /// What the best penalised fit, as it is, has in the average from endless rows.
     pub chosen: f64,
-    /// Up to this many rows it has nothing: see [`ExtendedConstants::chosen_share`].
+    /// Up to this many rows it has nothing: see `chosen_share`.
     pub chosen_from: f64,
     /// What the logistic fit with a penalty of its own, as it is, has in the average, whatever the number of rows.
     pub fixed: f64,

@@ -1,4 +1,4 @@
-//! Penalised fits of the extended variant: mean loss + $\frac\lambda2\|w\|^2$, intercept free.
+//! Penalised fits of the extended variant: mean loss + `$\frac\lambda2\|w\|^2$`, intercept free.
 
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ fn fit_columns(
     Ok(out)
 }
 
-/// In the span of the rows, $w = A^\top\alpha$ and $K = A A^\top$: O(n^3/3) per step, whatever the number of columns.
+/// In the span of the rows, `$w = A^\top\alpha$` and `$K = A A^\top$`: O(n^3/3) per step, whatever the number of columns.
 fn fit_in_row_span(
     loss: PaperLoss<'_>,
     rows: &Dense,
@@ -82,7 +82,7 @@ struct RowSpanFit<'a> {
     /// K.
     kernel: Dense,
     alpha: Vec<f64>,
-    /// $K\alpha$.
+    /// `$K\alpha$`.
     fitted: Vec<f64>,
     intercept: f64,
     /// Newton's matrix, written anew in every step.
@@ -130,9 +130,9 @@ impl<'a> RowSpanFit<'a> {
         Ok(decrease <= ENOUGH || length == 0.0)
     }
 
-    /// With $\Lambda = \lambda n$, slopes s and curvatures W of the sum of losses at the scores f, solves
-    /// $(\Lambda I + W K)\alpha = W f - s - W 1 b$, $1^\top\alpha = 0$, through the Cholesky factor of
-    /// $I + W^{1/2} K W^{1/2}/\Lambda$.
+    /// With `$\Lambda = \lambda n$`, slopes s and curvatures W of the sum of losses at the scores f, solves
+    /// `$(\Lambda I + W K)\alpha = W f - s - W 1 b$`, `$1^\top\alpha = 0$`, through the Cholesky factor of
+    /// `$I + W^{1/2} K W^{1/2}/\Lambda$`.
     fn newton(
         &mut self,
         strength: f64,

@@ -165,7 +165,7 @@ fn scatter_without(view: &View, fold: &Dense, means: &[f64], count: f64) -> Dens
 }
 
 /// Many columns: with the hat matrix H of all rows, the residuals of fold F after fitting on the others
-/// are $(I - H_{FF})^{-1} (y - Hy)_F$ exactly; only $H_{FF}$ is ever made. O(f^2 r + f^3) per ridge. Rows that count by
+/// are `$(I - H_{FF})^{-1} (y - Hy)_F$` exactly; only `$H_{FF}$` is ever made. O(f^2 r + f^3) per ridge. Rows that count by
 /// weights are multiplied by their roots, labels and constant included.
 fn leave_out_rows(
     view: &View,

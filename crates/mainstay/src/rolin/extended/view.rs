@@ -49,7 +49,7 @@ impl Scaling {
     }
 }
 
-/// Centred and scaled rows as $U D V^\top$, without V.
+/// Centred and scaled rows as `$U D V^\top$`, without V.
 #[derive(Debug)]
 pub(super) struct View {
     /// Of the features; none for a kernel.

@@ -1,10 +1,10 @@
-//! Algorithm 1: the classifier for one setting $\psi = (k, \sigma_{ratio}, b_{max})$.
+//! Algorithm 1: the classifier for one setting `$\psi = (k, \sigma_{ratio}, b_{max})$`.
 //!
-//! $X = U D V^\top$ splits the feature space: $\mathcal S_0$ is spanned by the first k columns of V,
+//! `$X = U D V^\top$` splits the feature space: `$\mathcal S_0$` is spanned by the first k columns of V,
 //! where the training loss itself is minimised (Eq. 9); in the rest only moments are believed, and the
 //! best direction against the most uncertain distribution with these moments is, for every loss,
-//! $\eta \propto V (D^2 + \sigma_{bound} I)^{-1} V^\top X^\top y$ (Theorem 1; readings R2, R3). Its
-//! length minimises the training loss over $[0, b_{max}]$.
+//! `$\eta \propto V (D^2 + \sigma_{bound} I)^{-1} V^\top X^\top y$` (Theorem 1; readings R2, R3). Its
+//! length minimises the training loss over `$[0, b_{max}]$`.
 
 use crate::error::Result;
 use crate::linalg::Dense;
@@ -14,7 +14,7 @@ use crate::rolin::shared::losses::PaperLoss;
 use crate::rolin::shared::ridge_newton::{self, Fit};
 use crate::rolin::shared::spectrum::Spectrum;
 
-/// $\psi$: what cross-validation chooses. `sigma_ratio` = `b_max` = 0 is the fit on the top alone.
+/// `$\psi$`: what cross-validation chooses. `sigma_ratio` = `b_max` = 0 is the fit on the top alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Psi {
     pub(super) k: usize,
@@ -22,21 +22,21 @@ pub(super) struct Psi {
     pub(super) b_max: f64,
 }
 
-/// The parts of $\beta$, in principal coordinates.
+/// The parts of `$\beta$`, in principal coordinates.
 #[derive(Debug, Clone)]
 pub(super) struct Beta {
     pub(super) intercept: f64,
-    /// $\beta_{\mathcal S_0}$.
+    /// `$\beta_{\mathcal S_0}$`.
     pub(super) top: Vec<f64>,
-    /// The unit vector $\eta$; zero if the tail says nothing.
+    /// The unit vector `$\eta$`; zero if the tail says nothing.
     pub(super) direction: Vec<f64>,
-    /// $\|\beta_{\mathcal S_1 \cup \mathcal S_2}\|$.
+    /// `$\|\beta_{\mathcal S_1 \cup \mathcal S_2}\|$`.
     pub(super) length: f64,
 }
 
-/// Unit vectors $\nu / \|\nu\|$ in the basis V, one row for each ratio; the first k entries are zero.
+/// Unit vectors `$\nu / \|\nu\|$` in the basis V, one row for each ratio; the first k entries are zero.
 ///
-/// `uty` is $U^\top y$, so that $V^\top X^\top y = D\,U^\top y$.
+/// `uty` is `$U^\top y$`, so that `$V^\top X^\top y = D\,U^\top y$`.
 pub(super) fn directions(spectrum: &Spectrum, uty: &[f64], k: usize, ratios: &[f64]) -> Dense {
     let d = &spectrum.d;
     let mut out = Dense::zeros(ratios.len(), d.len());
@@ -62,7 +62,7 @@ pub(super) fn directions(spectrum: &Spectrum, uty: &[f64], k: usize, ratios: &[f
     out
 }
 
-/// Columns $y_i$ and $y_i \sqrt n\, U_{i1}, \dots, y_i \sqrt n\, U_{ik}$, one per row of the result: the
+/// Columns `$y_i$` and `$y_i \sqrt n\, U_{i1}, \dots, y_i \sqrt n\, U_{ik}$`, one per row of the result: the
 /// scores of the first k principal components, scaled to unit mean square, times the label. `known` holds
 /// the first of them, or nothing.
 pub(super) fn signed_columns(known: Dense, spectrum: &Spectrum, y: &[f64], k: usize) -> Dense {

@@ -1,4 +1,4 @@
-//! What a fit of the paper's method reports: the model in the user's units, the parts of $\beta$, and
+//! What a fit of the paper's method reports: the model in the user's units, the parts of `$\beta$`, and
 //! `cv_results_`.
 
 use super::fit::Paper;

@@ -8,7 +8,7 @@ use crate::error::{Result, require};
 /// Training losses up to here count as zero in the loss ratio (reading R6).
 const ZERO_LOSS: f64 = 1e-12;
 
-/// The three thresholds of Algorithm 2 ($\Theta_{ratio}, \Theta_{slack}, \Theta_{gain}$).
+/// The three thresholds of Algorithm 2 (`$\Theta_{ratio}, \Theta_{slack}, \Theta_{gain}$`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
     /// Above this ratio of holdout to training loss the average holdout loss is not believed.

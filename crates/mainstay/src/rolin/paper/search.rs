@@ -1,4 +1,4 @@
-//! Algorithm 2: choosing $\psi$ by (robust) cross-validation, without looking at anything twice.
+//! Algorithm 2: choosing `$\psi$` by (robust) cross-validation, without looking at anything twice.
 //!
 //! One decomposition per split serves every candidate; the top fits for k = 1, 2, ... start from each
 //! other ([`super::reliable_scan`]); one minimisation along the tail serves every `b_max`; and candidates are
@@ -71,7 +71,7 @@ fn baseline(scans: &[Scan<'_>]) -> Vec<Candidate> {
     scans.iter().enumerate().flat_map(of).collect()
 }
 
-/// The labels of one split, what its rows count, and $U^\top y$.
+/// The labels of one split, what its rows count, and `$U^\top y$`.
 pub(super) struct Labels {
     pub(super) train: Vec<f64>,
     pub(super) holdout: Vec<f64>,

@@ -1,8 +1,8 @@
 //! What the tails can gain at most, from the top fits alone.
 //!
 //! Along a tail the mean holdout loss is convex in the length c: never below
-//! $L + c\,g^\top t$, where L is the loss of the top fit, g its slopes and t the direction at the holdout
-//! rows. With c in $[0, b]$ that is $L + b \min(0, g^\top t)$, and $g^\top t = (V^\top X_{hold}^\top g)^\top \nu$
+//! `$L + c\,g^\top t$`, where L is the loss of the top fit, g its slopes and t the direction at the holdout
+//! rows. With c in `$[0, b]$` that is `$L + b \min(0, g^\top t)$`, and `$g^\top t = (V^\top X_{hold}^\top g)^\top \nu$`
 //! needs neither training rows nor a single loss.
 
 use super::problem::directions;

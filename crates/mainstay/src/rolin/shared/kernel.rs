@@ -15,9 +15,9 @@ pub enum KernelKind {
     /// That of the features.
     #[default]
     Linear,
-    /// $\exp(-\gamma\|u-v\|^2)$ with $\gamma$ = 1/(features * variance of all entries).
+    /// `$\exp(-\gamma\|u-v\|^2)$` with `$\gamma$` = 1/(features * variance of all entries).
     Rbf,
-    /// $(\gamma u^\top v)^3$ with the same $\gamma$.
+    /// `$(\gamma u^\top v)^3$` with the same `$\gamma$`.
     Poly,
     /// The features are the kernel matrix.
     Precomputed,

@@ -55,7 +55,7 @@ impl<'a> PaperLoss<'a> {
 
     /// Mean losses at the margins `base + c * slope` for the first `count` points c of `grid`.
     ///
-    /// Logistic loss: two exponentials per row serve all points, since from one to the next $e^{-m}$ is
+    /// Logistic loss: two exponentials per row serve all points, since from one to the next `$e^{-m}$` is
     /// multiplied by the same factor.
     pub(in crate::rolin) fn mean_on_grid(
         self,
@@ -196,7 +196,7 @@ fn derivatives(loss: &impl MarginLoss, base: &[f64], slope: &[f64], c: f64) -> (
 /// Margins handled together, so that the compiler can use vector registers.
 const LANES: usize = 8;
 
-/// $\ln \prod (1 + q_l)$, from positive parts only: small values keep their relative accuracy.
+/// `$\ln \prod (1 + q_l)$`, from positive parts only: small values keep their relative accuracy.
 #[inline(always)]
 fn logarithm(q: &[f64; LANES]) -> f64 {
     let both = |a: f64, b: f64| a + b + a * b;
@@ -204,8 +204,8 @@ fn logarithm(q: &[f64; LANES]) -> f64 {
     both(both(q[0], q[2]), both(q[1], q[3])).ln_1p()
 }
 
-/// $\sum \ln(1 + e^{-m})$ at $m$ = `base + c * slope`, with one logarithm for many terms:
-/// $q = \prod (1 + e_i) - 1$.
+/// `$\sum \ln(1 + e^{-m})$` at `$m$` = `base + c * slope`, with one logarithm for many terms:
+/// `$q = \prod (1 + e_i) - 1$`.
 #[inline(always)]
 fn logistic_sum(base: &[f64], slope: &[f64], c: f64) -> f64 {
     let (mut sum, mut linear, mut q) = (0.0, [0.0; LANES], [0.0; LANES]);
@@ -235,11 +235,11 @@ fn logistic_sum(base: &[f64], slope: &[f64], c: f64) -> f64 {
     sum + linear.iter().sum::<f64>()
 }
 
-/// How far margins may move along a part of a grid: $(1 + e^5)^{128}$ is still finite.
+/// How far margins may move along a part of a grid: `$(1 + e^5)^{128}$` is still finite.
 const REACH: f64 = 5.0;
 
-/// The same at every point of a grid. A row is counted by $\ln(1+e^{-m})$ if its first margin is not
-/// negative and by $-m + \ln(1 + e^m)$ otherwise, so that what is multiplied starts at most at 1.
+/// The same at every point of a grid. A row is counted by `$\ln(1+e^{-m})$` if its first margin is not
+/// negative and by `$-m + \ln(1 + e^m)$` otherwise, so that what is multiplied starts at most at 1.
 #[inline(always)]
 fn logistic_on_grid(base: &[f64], slope: &[f64], grid: EvenGrid, count: usize) -> Vec<f64> {
     let padded = base.len().next_multiple_of(LANES);
@@ -276,7 +276,7 @@ fn logistic_on_grid(base: &[f64], slope: &[f64], grid: EvenGrid, count: usize) -
     sums
 }
 
-/// Slope and curvature of $\ln(1 + e^{-m})$ from one exponential.
+/// Slope and curvature of `$\ln(1 + e^{-m})$` from one exponential.
 #[inline(always)]
 fn logistic_slopes(m: f64) -> (f64, f64) {
     let e = exponential(-m.abs());

@@ -192,13 +192,13 @@ struct Step {
     fresh: bool,
 }
 
-/// Minimises $\frac1n \sum_i \ell(a_i^\top\theta) + \frac12\sum_j \epsilon_j\theta_j^2$, where the rows of
-/// `columns` hold the first entries of all $a_i$, the second, and so on.
+/// Minimises `$\frac1n \sum_i \ell(a_i^\top\theta) + \frac12\sum_j \epsilon_j\theta_j^2$`, where the rows of
+/// `columns` hold the first entries of all `$a_i$`, the second, and so on.
 ///
 /// Smooth losses: Newton's method, where a full step that does not decrease the objective is replaced
 /// by an exact line search. A fresh Hessian costs O(n k^2); that of `start`, a minimiser for the first
 /// of `columns`, is taken over, corrected by what the steps show ([`Secants`]), and kept while it serves,
-/// which makes a step O(n k). Hinge loss: its quadratic program (all $\epsilon_j$ equal there).
+/// which makes a step O(n k). Hinge loss: its quadratic program (all `$\epsilon_j$` equal there).
 pub(in crate::rolin) fn minimise(
     loss: PaperLoss<'_>,
     columns: &Dense,

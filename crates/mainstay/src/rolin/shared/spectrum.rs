@@ -6,7 +6,7 @@ use crate::linalg::{Dense, Svd, SymmetricEigen};
 use crate::rolin::shared::row_weights::RowWeights;
 
 /// Singular values and left vectors of some rows (steps 4-7 of Algorithm 1), shared by all losses,
-/// labels and parameters: those of $Z = \mathrm{diag}(y) X$ are the same up to y times the rows of U.
+/// labels and parameters: those of `$Z = \mathrm{diag}(y) X$` are the same up to y times the rows of U.
 #[derive(Debug, Clone)]
 pub(in crate::rolin) struct Spectrum {
     /// Left singular vectors as columns.
@@ -90,7 +90,7 @@ impl Spectrum {
         }
     }
 
-    /// $U^\top y$ over all copies of the rows.
+    /// `$U^\top y$` over all copies of the rows.
     pub(in crate::rolin) fn loads(&self, y: &[f64]) -> Vec<f64> {
         match &self.roots {
             Some(roots) => {
@@ -159,7 +159,7 @@ impl SplitSpectrum {
     }
 
     /// From the inner products of all rows: with K = X X', the holdout rows in the basis V are
-    /// $K_{hold,train} U D^{-1}$. `None` as in [`Spectrum::from_gram`].
+    /// `$K_{hold,train} U D^{-1}$`. `None` as in [`Spectrum::from_gram`].
     pub(in crate::rolin) fn from_gram(gram: &Dense, split: &Split) -> Result<Option<Self>> {
         let block = |rows: &[usize]| {
             Dense::from_fn(rows.len(), split.train.len(), |i, j| gram[(rows[i], split.train[j])])

@@ -14,9 +14,9 @@ const PASSES: usize = 200;
 /// Relative width of a bracket of the threshold that is rounding.
 const ROUNDING: f64 = 1e-14;
 
-/// The $\theta$ on the central path over given losses: $\sum a(\theta) + \mu/\theta = k$.
+/// The `$\theta$` on the central path over given losses: `$\sum a(\theta) + \mu/\theta = k$`.
 ///
-/// The left side falls in $\theta$, with derivative $-\sum \mu/(s^2 + u^2) - \mu/\theta^2$: Newton's
+/// The left side falls in `$\theta$`, with derivative `$-\sum \mu/(s^2 + u^2) - \mu/\theta^2$`: Newton's
 /// method from `guess`, kept in a bracket, needs a handful of passes.
 pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, guess: f64) -> f64 {
     let (mut low, mut high) = (mu / problem.k, f64::INFINITY);
@@ -49,7 +49,7 @@ pub(super) fn central_theta(problem: &Problem<'_>, losses: &[f64], mu: f64, gues
     if high.is_finite() { high } else { theta }
 }
 
-/// $\sum a(\theta) + \mu/\theta - k$ and its derivative.
+/// `$\sum a(\theta) + \mu/\theta - k$` and its derivative.
 fn theta_equation(problem: &Problem<'_>, losses: &[f64], mu: f64, theta: f64) -> (f64, f64) {
     let (mut shares, mut slope) = (0.0, 0.0);
     vectorized!({

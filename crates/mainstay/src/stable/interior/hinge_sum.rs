@@ -8,11 +8,11 @@ use crate::stable::problem::Problem;
 /// Units of weight: the least share of a start, so that it is inside.
 const LEAST_SHARE: f64 = 1e-12;
 
-/// Rows of (10): $\eta_{ij} \ge 0$ with multiplier $\gamma_{ij}$, $v_{ij} = \eta_{ij} + y_{ij} f_{ij} -
-/// 1 \ge 0$ with $\beta_{ij} = a_i - \gamma_{ij}$, and $L_i = \sum_j \eta_{ij}$.
+/// Rows of (10): `$\eta_{ij} \ge 0$` with multiplier `$\gamma_{ij}$`, `$v_{ij} = \eta_{ij} + y_{ij} f_{ij} -
+/// 1 \ge 0$` with `$\beta_{ij} = a_i - \gamma_{ij}$`, and `$L_i = \sum_j \eta_{ij}$`.
 ///
-/// With $P = \beta/v$, $Q = \gamma/\eta$ eliminating $\eta$ leaves $r_j = -y_j P/(P+Q)$, $B =
-/// \mathrm{diag}(PQ/(P+Q))$ and $1/D = s/a + u/g + \sum_j 1/(P+Q)$.
+/// With `$P = \beta/v$`, `$Q = \gamma/\eta$` eliminating `$\eta$` leaves `$r_j = -y_j P/(P+Q)$`, `$B =
+/// \mathrm{diag}(PQ/(P+Q))$` and `$1/D = s/a + u/g + \sum_j 1/(P+Q)$`.
 #[derive(Debug)]
 pub(super) struct HingeSum<'p, 'a> {
     problem: &'p Problem<'a>,
@@ -25,7 +25,7 @@ pub(super) struct HingeSum<'p, 'a> {
     dv: Vec<f64>,
     d_beta: Vec<f64>,
     d_gamma: Vec<f64>,
-    /// Targets over their slack: $c_v/v$ and $c_\eta/\eta$.
+    /// Targets over their slack: `$c_v/v$` and `$c_\eta/\eta$`.
     to_v: Vec<f64>,
     to_eta: Vec<f64>,
 }

@@ -1,4 +1,4 @@
-//! Predictor-corrector steps in $(W, b, \theta)$.
+//! Predictor-corrector steps in `$(W, b, \theta)$`.
 
 use super::rows::{Local, Rows};
 use super::shrinking::ActiveRows;
@@ -53,12 +53,12 @@ pub(super) struct Iteration<'r, R> {
     /// See [`super::CAUTION`].
     pub caution: f64,
     pub q: usize,
-    /// $2\rho/\lambda$ in reduced units.
+    /// `$2\rho/\lambda$` in reduced units.
     pub ridge: f64,
     pub v: Vec<f64>,
     pub f: Vec<f64>,
     pub theta: f64,
-    /// Multiplier of $\theta \ge 0$.
+    /// Multiplier of `$\theta \ge 0$`.
     pub t: f64,
     pub rows: R,
     pub local: Local,
@@ -209,7 +209,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
         self.problem.scale * (0.5 * self.ridge * self.size() + excess)
     }
 
-    /// $\|W\|^2$ in reduced units.
+    /// `$\|W\|^2$` in reduced units.
     pub(super) fn size(&self) -> f64 {
         let Features { z, m, .. } = self.features;
         self.v.chunks_exact(z.ncols()).map(|w| vector::norm_sq(&w[..*m])).sum()
@@ -247,7 +247,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
         primal
     }
 
-    /// Stationarity in $(W, b)$ without the rows in play: $\tfrac{2\rho}{\lambda} W$ and the part of
+    /// Stationarity in `$(W, b)$` without the rows in play: `$\tfrac{2\rho}{\lambda} W$` and the part of
     /// the rows that left.
     pub(super) fn rest(&self) -> Vec<f64> {
         let Features { z, m, .. } = self.features;
@@ -301,7 +301,7 @@ impl<'r, R: Rows> Iteration<'r, R> {
         Ok(Some(()))
     }
 
-    /// The rows' $\alpha$ where every product is aimed at `mu`, before the scores move.
+    /// The rows' `$\alpha$` where every product is aimed at `mu`, before the scores move.
     fn driven(&mut self, mu: f64, second: bool) -> Vec<f64> {
         let q = self.q;
         self.rows.aim(mu, second, &mut self.local);

@@ -1,8 +1,8 @@
-//! Primal-dual interior point in $(W, b, \theta)$.
+//! Primal-dual interior point in `$(W, b, \theta)$`.
 //!
 //! All that belongs to one row is eliminated in closed form ([`rows`]), so a step costs one weighted
-//! Gram matrix of order $q(m+1)$ and a few products with the data. Mehrotra's predictor and
-//! corrector share one factorisation. Ten to twenty-five steps are usual, whatever $n$; rows that
+//! Gram matrix of order `$q(m+1)$` and a few products with the data. Mehrotra's predictor and
+//! corrector share one factorisation. Ten to twenty-five steps are usual, whatever `$n$`; rows that
 //! cannot cross the threshold any more leave on the way ([`shrinking`]), so that the last steps see few of them.
 
 mod centring;
@@ -225,7 +225,7 @@ fn open_at(full: FullProblem<'_>, near: Start<'_>, worst: f64) -> f64 {
     worst.min((primal - proven) / problem.scale).max(LEAST_OPEN * worst)
 }
 
-/// $\sum_j \eta_{ij}$ on the central path for multipliers `a`.
+/// `$\sum_j \eta_{ij}$` on the central path for multipliers `a`.
 fn lifted_losses(problem: &Problem<'_>, f: &[f64], a: &[f64], mu: f64) -> Vec<f64> {
     let q = problem.q();
     let eta = |i: usize, j: usize| {

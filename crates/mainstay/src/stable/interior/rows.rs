@@ -2,22 +2,22 @@
 
 /// Every row's part in the Newton system; arrays go row by row, `q` numbers per row.
 ///
-/// After eliminating all that belongs to row $i$ alone, its multiplier moves by
-/// $\delta a = D(\varrho + r^\top \delta f - \delta\theta)$ and its $\alpha$ by
-/// $r\,\delta a + B\,\delta f + e$.
+/// After eliminating all that belongs to row `$i$` alone, its multiplier moves by
+/// `$\delta a = D(\varrho + r^\top \delta f - \delta\theta)$` and its `$\alpha$` by
+/// `$r\,\delta a + B\,\delta f + e$`.
 #[derive(Debug, Default)]
 pub(super) struct Local {
-    /// $\alpha = a \nabla L$ (stationarity in $W$ adds it up).
+    /// `$\alpha = a \nabla L$` (stationarity in `$W$` adds it up).
     pub alpha: Vec<f64>,
-    /// $r$.
+    /// `$r$`.
     pub slope: Vec<f64>,
-    /// $D$.
+    /// `$D$`.
     pub gain: Vec<f64>,
-    /// $B$: lower triangle, row by row.
+    /// `$B$`: lower triangle, row by row.
     pub curve: Vec<f64>,
-    /// $D\varrho$.
+    /// `$D\varrho$`.
     pub drive: Vec<f64>,
-    /// $e$; empty where it is zero.
+    /// `$e$`; empty where it is zero.
     pub extra: Vec<f64>,
 }
 
@@ -42,9 +42,9 @@ pub(super) trait Rows {
     fn linearize(&mut self, f: &[f64], theta: f64, local: &mut Local);
     /// Sum of all complementarity products.
     fn products(&self) -> f64;
-    /// $\sum a$.
+    /// `$\sum a$`.
     fn share(&self) -> f64;
-    /// $\sum c u$.
+    /// `$\sum c u$`.
     fn excess(&self) -> f64;
     /// Aims every product at `mu`, with the last direction's second-order term if `second`; fills
     /// `drive` and `extra`.
@@ -62,7 +62,7 @@ pub(super) trait Rows {
     }
     /// Takes the step.
     fn advance(&mut self, step: f64);
-    /// $a$.
+    /// `$a$`.
     fn shares(&self) -> &[f64];
     /// Rows that may still cross the threshold; `None` where rows never leave.
     fn unsettled(&self, _f: &[f64], _theta: f64, _near: Near<'_>) -> Option<Vec<usize>> {

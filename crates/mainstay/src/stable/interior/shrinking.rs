@@ -21,7 +21,7 @@ pub(super) struct ActiveRows {
     rows: Vec<usize>,
     /// Multipliers of the whole problem; those of the rows in play are to be filled in.
     settled: Dual,
-    /// $\sum \alpha_i x_i^\top$ of the rows that left.
+    /// `$\sum \alpha_i x_i^\top$` of the rows that left.
     pub adjoint: Vec<f64>,
     /// Their losses at zero scores, weighted.
     pub constant: f64,

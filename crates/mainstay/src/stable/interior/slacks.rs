@@ -2,7 +2,7 @@
 
 use crate::optim::step::ratio;
 
-/// $s_i = u_i + \theta - L_i \ge 0$ with multiplier $a_i$, and $u_i \ge 0$ with $g_i = c_i - a_i$.
+/// `$s_i = u_i + \theta - L_i \ge 0$` with multiplier `$a_i$`, and `$u_i \ge 0$` with `$g_i = c_i - a_i$`.
 #[derive(Debug)]
 pub(super) struct Shares<'a> {
     pub c: &'a [f64],
@@ -60,7 +60,7 @@ impl<'a> Shares<'a> {
         chosen
     }
 
-    /// The point of the central path over given losses: $sa = ug = \mu$.
+    /// The point of the central path over given losses: `$sa = ug = \mu$`.
     pub(super) fn centre(&mut self, losses: &[f64], theta: f64, mu: f64) {
         for (i, loss) in losses.iter().enumerate() {
             let (s, u) = central_slacks(self.c[i], loss - theta, mu);
@@ -69,7 +69,7 @@ impl<'a> Shares<'a> {
         }
     }
 
-    /// Restores $s = u + \theta - L$ for `t` = $L - \theta$ after a step along a tangent.
+    /// Restores `$s = u + \theta - L$` for `t` = `$L - \theta$` after a step along a tangent.
     #[inline]
     pub(super) fn restore(&mut self, i: usize, t: f64) {
         (self.s[i], self.u[i]) = restored(self.s[i], self.u[i], t);
@@ -82,7 +82,7 @@ impl<'a> Shares<'a> {
         s * (self.a[i] + step * self.da[i]) + u * (self.g[i] - step * self.da[i])
     }
 
-    /// $1/D = s/a + u/g$.
+    /// `$1/D = s/a + u/g$`.
     #[inline]
     pub(super) fn resistance(&self, i: usize) -> f64 {
         self.s[i] / self.a[i] + self.u[i] / self.g[i]
@@ -97,7 +97,7 @@ impl<'a> Shares<'a> {
         self.c.iter().zip(&self.u).map(|(c, u)| c * u).sum()
     }
 
-    /// Sets the targets of row `i`; returns $\varrho = c_s/a - c_u/g$.
+    /// Sets the targets of row `i`; returns `$\varrho = c_s/a - c_u/g$`.
     #[inline]
     pub(super) fn aim(&mut self, i: usize, mu: f64, second: bool) -> f64 {
         let (mut cs, mut cu) = (mu - self.s[i] * self.a[i], mu - self.u[i] * self.g[i]);
@@ -109,9 +109,9 @@ impl<'a> Shares<'a> {
         cs / self.a[i] - cu / self.g[i]
     }
 
-    /// Direction of row `i` given that of its multiplier and `push` = $\delta\theta - \delta L$.
+    /// Direction of row `i` given that of its multiplier and `push` = `$\delta\theta - \delta L$`.
     ///
-    /// One slack follows from its complementarity product, the other from $\delta s = \delta u +$
+    /// One slack follows from its complementarity product, the other from `$\delta s = \delta u +$`
     /// `push`: the product of the smaller quotient loses fewer digits.
     #[inline]
     pub(super) fn direct(&mut self, i: usize, da: f64, push: f64) {
@@ -155,7 +155,7 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// Slacks with $s = u - t$: the error is taken from the larger one if that leaves it positive, otherwise
+/// Slacks with `$s = u - t$`: the error is taken from the larger one if that leaves it positive, otherwise
 /// added to the other.
 #[inline]
 fn restored(s: f64, u: f64, t: f64) -> (f64, f64) {
@@ -171,9 +171,9 @@ fn restored(s: f64, u: f64, t: f64) -> (f64, f64) {
     }
 }
 
-/// $s, u > 0$ with $\mu/s + \mu/u = c$ and $s = u - t$.
+/// `$s, u > 0$` with `$\mu/s + \mu/u = c$` and `$s = u - t$`.
 ///
-/// The smaller one is $h - |t|/2 + \sqrt{h^2 + t^2/4}$ with $h = \mu/c$, written without cancellation.
+/// The smaller one is `$h - |t|/2 + \sqrt{h^2 + t^2/4}$` with `$h = \mu/c$`, written without cancellation.
 #[inline]
 pub(super) fn central_slacks(c: f64, t: f64, mu: f64) -> (f64, f64) {
     let h = mu / c;

@@ -11,10 +11,10 @@ use crate::stable::row_loss::expand;
 /// that part from its bound.
 pub(super) const BARRIER: f64 = 50.0;
 
-/// Rows with $u_i + \theta \ge L_i(f_i)$ taken as a convex constraint.
+/// Rows with `$u_i + \theta \ge L_i(f_i)$` taken as a convex constraint.
 ///
-/// The two-class hinge enters as $1 - yf$: the constraint $u_i + \theta \ge 0$ that is missing then
-/// follows from $u, \theta \ge 0$. The squared hinge is once differentiable, which suffices.
+/// The two-class hinge enters as `$1 - yf$`: the constraint `$u_i + \theta \ge 0$` that is missing then
+/// follows from `$u, \theta \ge 0$`. The squared hinge is once differentiable, which suffices.
 #[derive(Debug)]
 pub(super) struct Smooth<'p, 'a> {
     problem: &'p Problem<'a>,
@@ -52,7 +52,7 @@ impl<'p, 'a> Smooth<'p, 'a> {
         theta
     }
 
-    /// $\sum c u - \mu \ln s - \mu \ln u$.
+    /// `$\sum c u - \mu \ln s - \mu \ln u$`.
     pub(super) fn barrier(&self, mu: f64) -> f64 {
         let logs: f64 = self.shares.s.iter().zip(&self.shares.u).map(|(s, u)| (s * u).ln()).sum();
         self.shares.excess() - mu * logs

@@ -1,13 +1,15 @@
-//! The Newton system in $(W, b, \theta)$.
+//! The Newton system in `$(W, b, \theta)$`.
 
 use super::rows::Local;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Dense, vector};
 use crate::stable::row_space::Features;
 
-/// $$\begin{pmatrix} \tfrac{2\rho}{\lambda} I_W + Z^\top (B + D rr^\top) Z & -Z^\top (Dr) \\
-/// \cdot & \sum D + t/\theta \end{pmatrix}$$
-/// over all scores, factored after scaling its diagonal to 1. Assembling costs $O(n m^2 q^2)$.
+/// ```math
+/// \begin{pmatrix} \tfrac{2\rho}{\lambda} I_W + Z^\top (B + D rr^\top) Z & -Z^\top (Dr) \\
+/// \cdot & \sum D + t/\theta \end{pmatrix}
+/// ```
+/// over all scores, factored after scaling its diagonal to 1. Assembling costs `$O(n m^2 q^2)$`.
 #[derive(Debug)]
 pub(in crate::stable) struct System {
     matrix: Dense,
@@ -106,13 +108,13 @@ impl System {
     }
 }
 
-/// $-Dr$ of every row.
+/// `$-Dr$` of every row.
 pub(super) fn threshold_coupling(local: &Local, q: usize) -> Vec<f64> {
     let rows = local.slope.chunks_exact(q).zip(&local.gain);
     rows.flat_map(|(slope, gain)| slope.iter().map(move |r| -gain * r)).collect()
 }
 
-/// Entry (j, l) of $B + D r r^\top$ for every row.
+/// Entry (j, l) of `$B + D r r^\top$` for every row.
 fn block_weights(local: &Local, q: usize, j: usize, l: usize) -> Vec<f64> {
     let packed = q * (q + 1) / 2;
     let at = j * (j + 1) / 2 + l;

@@ -7,7 +7,7 @@ use crate::stable::interior::System;
 use crate::stable::problem::Problem;
 use crate::stable::row_space::Features;
 
-/// $\sum_i d_i z_i z_i^\top$ for weights close to $d_i = a_i L_i''$.
+/// `$\sum_i d_i z_i z_i^\top$` for weights close to `$d_i = a_i L_i''$`.
 ///
 /// Only rows whose weight has changed by more than [`STALE`] of itself are touched. That leaves every
 /// Newton step that much of the error it had, which a next step removes.
@@ -22,9 +22,9 @@ pub(in crate::stable) struct GramCache {
 /// What keeps the weights from moving far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Damping {
-    /// $2\rho/\lambda$.
+    /// `$2\rho/\lambda$`.
     pub ridge: f64,
-    /// $h$.
+    /// `$h$`.
     pub width: f64,
     /// Additional rows that hold every weight, each with the largest entry of its column.
     pub rows: f64,
@@ -94,9 +94,9 @@ impl GramCache {
         matrix
     }
 
-    /// $\tfrac{2\rho}{\lambda} I_w + Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$, less what
-    /// moving $\theta$ along takes away, with $D = c/h$ for rows between their bounds. `gain` is $D$, `border`
-    /// is $Z^\top (D L')$.
+    /// `$\tfrac{2\rho}{\lambda} I_w + Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$`, less what
+    /// moving `$\theta$` along takes away, with `$D = c/h$` for rows between their bounds. `gain` is `$D$`, `border`
+    /// is `$Z^\top (D L')$`.
     pub(super) fn system(
         &mut self,
         problem: &Problem<'_>,
@@ -127,7 +127,7 @@ impl GramCache {
         System::factor(matrix)
     }
 
-    /// $Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$.
+    /// `$Z^\top (\mathrm{diag}(a L'') + \mathrm{diag}(D L'^2)) Z$`.
     fn with_gain(&mut self, features: &Features, rows: &RowsAt, gain: &[f64]) -> Dense {
         let curved = || rows.share.iter().zip(&rows.curvature).map(|(a, curvature)| a * curvature);
         let mut weights: Vec<f64> = gain.iter().zip(&rows.slope).map(|(d, s)| d * s * s).collect();

@@ -1,11 +1,13 @@
-//! The method of multipliers with semismooth Newton steps in $(W, b)$: for many rows.
+//! The method of multipliers with semismooth Newton steps in `$(W, b)$`: for many rows.
 //!
-//! The inner maximum over shares is smoothed around reference shares $\bar a$,
-//! $$F(w, b) = \tfrac{\rho}{\lambda}\|w\|^2 + \min_{\theta \ge 0} k\theta + \sum_i \max_{0 \le a_i \le c_i}
-//! a_i (L_i - \theta) - \tfrac{h}{2c_i}(a_i - \bar a_i)^2,$$
+//! The inner maximum over shares is smoothed around reference shares `$\bar a$`,
+//! ```math
+//! F(w, b) = \tfrac{\rho}{\lambda}\|w\|^2 + \min_{\theta \ge 0} k\theta + \sum_i \max_{0 \le a_i \le c_i}
+//! a_i (L_i - \theta) - \tfrac{h}{2c_i}(a_i - \bar a_i)^2,
+//! ```
 //! minimised by Newton's method ([`newton`]), and the maximisers become the next reference (Rockafellar's
 //! proximal method on the dual). Unlike a barrier this changes the problem only near the threshold: with
-//! losses of density $\delta$ there it is wrong by about $n\delta h^2/24$, so that $h$ may stay so wide
+//! losses of density `$\delta$` there it is wrong by about `$n\delta h^2/24$`, so that `$h$` may stay so wide
 //! that hundreds of rows share the threshold and Newton's model holds. A step costs two products with the
 //! data and the Gram matrix of the rows between their bounds; that of the curved losses is kept
 //! ([`gram_cache`]). The first steps are made on a sample. The last ones
@@ -51,7 +53,7 @@ const WARM_WIDTH: f64 = 0.05;
 /// Width of the smoothing, in units of loss, at zero weights: the loss of every row there.
 const COLD_WIDTH: f64 = 1.0;
 
-/// Whether this method is the faster one. With $p$ features about $p$ rows share the threshold in the end;
+/// Whether this method is the faster one. With `$p$` features about `$p$` rows share the threshold in the end;
 /// where these are not few of all, Newton's model changes with every step.
 pub(super) fn suits(problem: &Problem<'_>, reduced: &Reduced<'_>) -> bool {
     let hinge = problem.loss == RowLoss::Hinge;

@@ -47,10 +47,10 @@ pub(super) struct NewtonModel {
     open: f64,
     /// The relative gap, if the present shares are feasible up to the gradient.
     estimated_gap: f64,
-    /// $D$: how fast the shares of the rows between their bounds change.
+    /// `$D$`: how fast the shares of the rows between their bounds change.
     gain: Vec<f64>,
     gradient: Vec<f64>,
-    /// $Z^\top (D L')$, which couples the weights to the threshold.
+    /// `$Z^\top (D L')$`, which couples the weights to the threshold.
     border: Vec<f64>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct NewtonModel {
 pub(super) struct Newton<'r, 'a> {
     pub problem: &'r Problem<'a>,
     pub features: &'r Features,
-    /// $2\rho/\lambda$ in reduced units.
+    /// `$2\rho/\lambda$` in reduced units.
     pub ridge: f64,
     pub v: Vec<f64>,
     pub rows: RowsAt,
@@ -263,7 +263,7 @@ impl<'r, 'a> Newton<'r, 'a> {
         self.fixed_terms() + self.rows.value
     }
 
-    /// The gradient, $\tfrac{2\rho}{\lambda} w + Z^\top \alpha$, and $Z^\top (D L')$ for $D$ = `gain`; and what
+    /// The gradient, `$\tfrac{2\rho}{\lambda} w + Z^\top \alpha$`, and `$Z^\top (D L')$` for `$D$` = `gain`; and what
     /// the gradient takes from the bound. Multipliers that do not add up are balanced by shrinking one side,
     /// which matters in second order only.
     fn gradient(&self, gain: &[f64]) -> (Vec<f64>, Vec<f64>, f64) {

@@ -13,32 +13,32 @@ const ROUNDING: f64 = 1e-15;
 /// Passes over the rows in search of the threshold at most.
 const PASSES: usize = 200;
 
-/// The rows at some scores $f$, for reference shares $\bar a$ and a width $h$.
+/// The rows at some scores `$f$`, for reference shares `$\bar a$` and a width `$h$`.
 ///
-/// Row $i$ counts $a_i = \mathrm{clip}(\bar a_i + c_i (L_i - \theta)/h,\ 0,\ c_i)$, the maximiser of $a
-/// (L_i - \theta) - \tfrac{h}{2c_i}(a - \bar a_i)^2$; $\theta \ge 0$ is the one with $\sum a_i \le k$
-/// (equal to it unless $\theta = 0$).
+/// Row `$i$` counts `$a_i = \mathrm{clip}(\bar a_i + c_i (L_i - \theta)/h,\ 0,\ c_i)$`, the maximiser of `$a
+/// (L_i - \theta) - \tfrac{h}{2c_i}(a - \bar a_i)^2$`; `$\theta \ge 0$` is the one with `$\sum a_i \le k$`
+/// (equal to it unless `$\theta = 0$`).
 #[derive(Debug, Clone)]
 pub(super) struct RowsAt {
     pub scores: Vec<f64>,
     pub loss: Vec<f64>,
-    /// $L'$.
+    /// `$L'$`.
     pub slope: Vec<f64>,
-    /// $L''$.
+    /// `$L''$`.
     pub curvature: Vec<f64>,
-    /// $a$.
+    /// `$a$`.
     pub share: Vec<f64>,
     pub theta: f64,
-    /// $k\theta + \sum \max_a$, the rows' part of the augmented Lagrangian.
+    /// `$k\theta + \sum \max_a$`, the rows' part of the augmented Lagrangian.
     pub value: f64,
 }
 
 /// What the rows are compared with.
 #[derive(Debug, Clone)]
 pub(super) struct Reference {
-    /// $\bar a$.
+    /// `$\bar a$`.
     pub share: Vec<f64>,
-    /// $h$.
+    /// `$h$`.
     pub width: f64,
 }
 
@@ -112,7 +112,7 @@ impl RowsAt {
         self.value = value[0] - 0.5 * h * value[1];
     }
 
-    /// $\sum c \max(0, L - \theta)$ and by how much it exceeds $\sum a (L - \theta)$.
+    /// `$\sum c \max(0, L - \theta)$` and by how much it exceeds `$\sum a (L - \theta)$`.
     pub(super) fn excess(&self, weights: &[f64]) -> (f64, f64) {
         let (mut excess, mut open) = (0.0, 0.0);
         for ((loss, a), c) in self.loss.iter().zip(&self.share).zip(weights) {
@@ -124,7 +124,7 @@ impl RowsAt {
         (excess, open)
     }
 
-    /// $\alpha = a L'$.
+    /// `$\alpha = a L'$`.
     pub(super) fn alpha(&self) -> Vec<f64> {
         self.share.iter().zip(&self.slope).map(|(a, s)| a * s).collect()
     }
@@ -134,7 +134,7 @@ impl RowsAt {
         self.share.iter().zip(weights).filter(|(a, c)| **a > 0.0 && a < c).count()
     }
 
-    /// $c/h$ of the rows whose share is strictly between its bounds, 0 for the others.
+    /// `$c/h$` of the rows whose share is strictly between its bounds, 0 for the others.
     pub(super) fn gain(&self, problem: &Problem<'_>, width: f64) -> Vec<f64> {
         let inside = |(a, c): (&f64, &f64)| if *a > 0.0 && a < c { c / width } else { 0.0 };
         self.share.iter().zip(problem.weights).map(inside).collect()
@@ -151,7 +151,7 @@ fn logistic(y: f64, f: f64) -> (f64, f64, f64) {
     ((-margin).max(0.0) + log_one_plus(e), -y * miss, other * own)
 }
 
-/// The $\theta \ge 0$ with $\sum \mathrm{clip}(r_i - c_i\theta/h,\ 0,\ c_i) = k$, or 0 if the sum is smaller
+/// The `$\theta \ge 0$` with `$\sum \mathrm{clip}(r_i - c_i\theta/h,\ 0,\ c_i) = k$`, or 0 if the sum is smaller
 /// there already.
 ///
 /// The sum falls piecewise linearly: Newton's method, kept in a bracket, ends on the right piece after
@@ -189,7 +189,7 @@ fn threshold(raw: &[f64], c: &[f64], h: f64, k: f64, guess: f64) -> f64 {
     theta
 }
 
-/// $\sum \mathrm{clip}(r_i - c_i x,\ 0,\ c_i)$, and the weight of the rows strictly inside.
+/// `$\sum \mathrm{clip}(r_i - c_i x,\ 0,\ c_i)$`, and the weight of the rows strictly inside.
 fn clipped_sum(raw: &[f64], c: &[f64], x: f64) -> (f64, f64) {
     const LANES: usize = 8;
     vectorized!({

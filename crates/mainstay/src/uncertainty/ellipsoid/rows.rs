@@ -96,7 +96,7 @@ impl Ellipsoids {
         }
     }
 
-    /// $\rho_i(w)$ of the rows `rows`.
+    /// `$\rho_i(w)$` of the rows `rows`.
     pub fn supports(&self, rows: &[usize], w: &[f64]) -> Vec<f64> {
         match &self.kind {
             Kind::Shared(shape) => vec![shape.view().support(w); rows.len()],
@@ -118,7 +118,7 @@ impl Ellipsoids {
         }
     }
 
-    /// $\sum_k c_k P_{\mathrm{rows}[k]}$.
+    /// `$\sum_k c_k P_{\mathrm{rows}[k]}$`.
     pub fn weighted_sum(&self, rows: &[usize], c: &[f64]) -> Spread {
         let mut sum = SpreadSum::new(self.p);
         match &self.kind {

@@ -95,7 +95,7 @@ impl Ellipsoid {
 }
 
 impl View<'_> {
-    /// $L^\top w$.
+    /// `$L^\top w$`.
     #[inline(always)]
     pub fn pull(self, w: &[f64], out: &mut [f64]) {
         match self {
@@ -114,7 +114,7 @@ impl View<'_> {
         }
     }
 
-    /// `out += scale` $L z$.
+    /// `out += scale` `$L z$`.
     #[inline(always)]
     pub fn push(self, scale: f64, z: &[f64], out: &mut [f64]) {
         match self {
@@ -132,7 +132,7 @@ impl View<'_> {
         }
     }
 
-    /// $\rho(w) = \sqrt{w^\top P w}$, the largest $w^\top d$ over the ellipsoid.
+    /// `$\rho(w) = \sqrt{w^\top P w}$`, the largest `$w^\top d$` over the ellipsoid.
     pub fn support(self, w: &[f64]) -> f64 {
         match self {
             Self::Ball(r) => r * vector::norm(w),
@@ -147,7 +147,7 @@ impl View<'_> {
         }
     }
 
-    /// $P w$.
+    /// `$P w$`.
     pub fn image(self, w: &[f64]) -> Vec<f64> {
         let (mut pulled, mut out) = (vec![0.0; w.len()], vec![0.0; w.len()]);
         self.pull(w, &mut pulled);
@@ -172,7 +172,7 @@ impl View<'_> {
         }
     }
 
-    /// The point of the ellipsoid around `x` farthest from the plane $w^\top x = \gamma$, Eq. (28).
+    /// The point of the ellipsoid around `x` farthest from the plane `$w^\top x = \gamma$`, Eq. (28).
     pub fn farthest(self, x: &[f64], w: &[f64], offset: f64) -> Vec<f64> {
         let distance = vector::dot(w, x) - offset;
         let rho = self.support(w);
@@ -188,12 +188,12 @@ impl View<'_> {
         self.moved(x, w, if rho > 0.0 { -share / rho } else { 0.0 })
     }
 
-    /// $x + t P w$.
+    /// `$x + t P w$`.
     fn moved(self, x: &[f64], w: &[f64], t: f64) -> Vec<f64> {
         self.image(w).iter().zip(x).map(|(d, x)| x + t * d).collect()
     }
 
-    /// A random $L v$ with $v$ uniform on the unit sphere of dimension `p`.
+    /// A random `$L v$` with `$v$` uniform on the unit sphere of dimension `p`.
     pub fn sample_surface(self, p: usize, rng: &mut impl Rng) -> Vec<f64> {
         let mut v: Vec<f64> = (0..p).map(|_| StandardNormal.sample(rng)).collect();
         let length = vector::norm(&v);
@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// $P = \begin{pmatrix} 4 & 2\\ 2 & 5\end{pmatrix}$, a ball and axes as matrices.
+    /// `$P = \begin{pmatrix} 4 & 2\\ 2 & 5\end{pmatrix}$`, a ball and axes as matrices.
     fn shapes() -> [(Ellipsoid, [[f64; 2]; 2]); 3] {
         let full = Shape::Matrix(vec![vec![4.0, 2.0], vec![2.0, 5.0]]);
         let of = |shape: &Shape| Ellipsoid::new(shape, 2).unwrap();
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Along w the ellipsoid reaches from $w^\top x - \rho$ to $w^\top x + \rho$; a plane in between is touched.
+    /// Along w the ellipsoid reaches from `$w^\top x - \rho$` to `$w^\top x + \rho$`; a plane in between is touched.
     #[test]
     fn nearest_and_farthest_points_are_at_the_support() {
         let (x, w) = ([1.0, 2.0], [0.6, -1.7]);

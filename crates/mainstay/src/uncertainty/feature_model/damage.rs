@@ -8,10 +8,10 @@ use crate::linalg::{Cholesky, Dense, vector};
 
 impl FeatureModel {
     /// Where complete rows will be seen once errors of standard deviations `errors` are added and
-    /// the row is moved to its posterior mean $\mu + G (x + e - \mu)$, $G = \Sigma(\Sigma + E)^{-1}$: the mean over
-    /// the errors, and the scatter $G E G^\top$ that all rows share.
+    /// the row is moved to its posterior mean `$\mu + G (x + e - \mu)$`, `$G = \Sigma(\Sigma + E)^{-1}$`: the mean over
+    /// the errors, and the scatter `$G E G^\top$` that all rows share.
     ///
-    /// With $V$ the posterior covariance $G = V E^{-1}$, so that the scatter is $V E^{-1} V$. Of a covariance of low rank its
+    /// With `$V$` the posterior covariance `$G = V E^{-1}$`, so that the scatter is `$V E^{-1} V$`. Of a covariance of low rank its
     /// diagonal alone.
     pub fn denoised(&self, rows: &Dense, errors: &[f64]) -> Result<(Dense, Scatter)> {
         let stated = Dense::from_rows(1, errors.len(), errors.to_vec());
@@ -48,12 +48,12 @@ impl FeatureModel {
         Ok((found.mean, scatter))
     }
 
-    /// How far each cell of complete rows is from what the other cells say of it, where feature $k$ is missing in a share
-    /// $q_k$ of the rows.
+    /// How far each cell of complete rows is from what the other cells say of it, where feature `$k$` is missing in a share
+    /// `$q_k$` of the rows.
     ///
     /// The best linear prediction from cells that are lost at random and then filled with means uses the
-    /// covariance with $\Sigma_{kk} q_k/(1 - q_k)$ added to its diagonal. With $B$ the inverse of that matrix the
-    /// prediction error of cell $j$ from the others is $(B (x - \mu))_j / B_{jj}$.
+    /// covariance with `$\Sigma_{kk} q_k/(1 - q_k)$` added to its diagonal. With `$B$` the inverse of that matrix the
+    /// prediction error of cell `$j$` from the others is `$(B (x - \mu))_j / B_{jj}$`.
     pub fn unexplained(&self, rows: &Dense, missing: &[f64]) -> Result<Dense> {
         let p = self.n_features();
         let z = Dense::from_fn(rows.nrows(), p, |i, j| {
@@ -86,7 +86,7 @@ impl FeatureModel {
     }
 }
 
-/// $z (D + L^\top L)^{-1}$ and the diagonal of the inverse, by the matrix inversion lemma.
+/// `$z (D + L^\top L)^{-1}$` and the diagonal of the inverse, by the matrix inversion lemma.
 fn low_rank(z: &Dense, loadings: &Dense, diagonal: &[f64]) -> Result<(Dense, Vec<f64>)> {
     let p = diagonal.len();
     let scaled = Dense::from_fn(loadings.nrows(), p, |k, j| loadings[(k, j)] / diagonal[j]);

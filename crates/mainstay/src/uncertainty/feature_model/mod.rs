@@ -18,19 +18,19 @@ use crate::linalg::Dense;
 /// Above this number of features the covariance is a diagonal plus a matrix of low rank.
 pub const FULL_UP_TO: usize = 500;
 
-/// $x \sim N(\mu, \Sigma)$ with a shrunk $\Sigma$.
+/// `$x \sim N(\mu, \Sigma)$` with a shrunk `$\Sigma$`.
 ///
-/// $\Sigma = T C T$ with $T$ the standard deviations of the measured cells, so that shrinkage towards the
-/// diagonal of $C$ does not depend on the units of the features. A feature that never varies has $T_j = 0$.
+/// `$\Sigma = T C T$` with `$T$` the standard deviations of the measured cells, so that shrinkage towards the
+/// diagonal of `$C$` does not depend on the units of the features. A feature that never varies has `$T_j = 0$`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureModel {
-    /// $\mu$.
+    /// `$\mu$`.
     pub means: Vec<f64>,
-    /// $T$.
+    /// `$T$`.
     pub scales: Vec<f64>,
-    /// $C$.
+    /// `$C$`.
     pub(super) covariance: Covariance,
-    /// How far $C$ was moved from the sample towards its diagonal.
+    /// How far `$C$` was moved from the sample towards its diagonal.
     pub shrinkage: f64,
     /// Steps of the EM algorithm; 0 where no cell was missing or inexact.
     pub n_iter: usize,
@@ -59,7 +59,7 @@ impl FeatureModel {
         self.means.len()
     }
 
-    /// $\Sigma$; for models of many features a large matrix.
+    /// `$\Sigma$`; for models of many features a large matrix.
     pub fn covariance(&self) -> Dense {
         let p = self.n_features();
         let standard = match &self.covariance {
@@ -74,7 +74,7 @@ impl FeatureModel {
         Dense::from_fn(p, p, |j, k| standard[(j, k)] * self.scales[j] * self.scales[k])
     }
 
-    /// Variance of every feature: the diagonal of $\Sigma$.
+    /// Variance of every feature: the diagonal of `$\Sigma$`.
     pub fn variances(&self) -> Vec<f64> {
         let p = self.n_features();
         let standard = |j: usize| match &self.covariance {

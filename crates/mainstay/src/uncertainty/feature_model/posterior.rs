@@ -20,14 +20,14 @@ pub struct Posterior {
     pub scatters: Vec<Scatter>,
 }
 
-/// $V = \mathrm{diag}(d) + F F^\top$ on some features, 0 on the others.
+/// `$V = \mathrm{diag}(d) + F F^\top$` on some features, 0 on the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter {
     /// The features that are not known exactly, ascending.
     pub features: Vec<usize>,
-    /// $d$, one entry for each of them.
+    /// `$d$`, one entry for each of them.
     pub diagonal: Vec<f64>,
-    /// $F$, one row for each of them.
+    /// `$F$`, one row for each of them.
     pub factor: Dense,
 }
 
@@ -117,10 +117,12 @@ impl FeatureModel {
     /// The distribution of the rows of `x` given their cells that are not NaN, measured with independent
     /// errors of standard deviation `errors` (one row for each row of `x`, or one row for all).
     ///
-    /// With $o$ the measured features and $E$ their error variances the textbook's
-    /// $$m = \mu + \Sigma_{\cdot o}(\Sigma_{oo} + E)^{-1}(x_o - \mu_o), \qquad
-    ///   V = \Sigma - \Sigma_{\cdot o}(\Sigma_{oo} + E)^{-1}\Sigma_{o \cdot},$$
-    /// computed once for all rows that share $o$ and $E$: $O(p^3)$ each, $O(p r^2)$ with a covariance of
+    /// With `$o$` the measured features and `$E$` their error variances the textbook's
+    /// ```math
+    /// m = \mu + \Sigma_{\cdot o}(\Sigma_{oo} + E)^{-1}(x_o - \mu_o), \qquad
+    ///   V = \Sigma - \Sigma_{\cdot o}(\Sigma_{oo} + E)^{-1}\Sigma_{o \cdot},
+    /// ```
+    /// computed once for all rows that share `$o$` and `$E$`: `$O(p^3)$` each, `$O(p r^2)$` with a covariance of
     /// low rank.
     pub fn posterior(&self, x: &Dense, errors: Option<&Dense>) -> Result<Posterior> {
         let groups = self.groups(x, errors)?;
@@ -250,10 +252,12 @@ fn full(entries: &[f64], p: usize, group: &Group, measured: &Dense) -> Result<(D
     Ok((measured.mul(&gain), scatter))
 }
 
-/// Conditioning through the few common factors f of $x = L^\top f + e$: with the share
-/// $\kappa_j = d_j / (d_j + E_j)$ of a measurement that is believed beyond the factors (0 where missing),
-/// $$M = I + L\,\mathrm{diag}(1/(d + E))_o L^\top, \quad m = \kappa x + (1 - \kappa) L^\top \hat f, \quad
-///   V = \mathrm{diag}(d (1 - \kappa)) + (1 - \kappa) L^\top M^{-1} L (1 - \kappa).$$
+/// Conditioning through the few common factors f of `$x = L^\top f + e$`: with the share
+/// `$\kappa_j = d_j / (d_j + E_j)$` of a measurement that is believed beyond the factors (0 where missing),
+/// ```math
+/// M = I + L\,\mathrm{diag}(1/(d + E))_o L^\top, \quad m = \kappa x + (1 - \kappa) L^\top \hat f, \quad
+///   V = \mathrm{diag}(d (1 - \kappa)) + (1 - \kappa) L^\top M^{-1} L (1 - \kappa).
+/// ```
 fn low_rank(
     own: &[f64],
     loadings: &Dense,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, require};
 use crate::linalg::{Dense, vector};
 
-/// Weight of the diagonal in $(1 - \lambda) S + \lambda\,\mathrm{diag}(S)$.
+/// Weight of the diagonal in `$(1 - \lambda) S + \lambda\,\mathrm{diag}(S)$`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "must be a number between 0 and 1 or \"auto\"")]
 pub enum Shrinkage {

@@ -7,7 +7,7 @@ use crate::linalg::{Cholesky, Dense, vector};
 /// Added to the unit diagonal before the factorisation, and where that fails; refinement makes up for it.
 const LIFTS: [f64; 2] = [1e-14, 1e-10];
 
-/// The whole matrix, order $1 + 2n$ (+ 1), symmetrically scaled.
+/// The whole matrix, order `$1 + 2n$` (+ 1), symmetrically scaled.
 pub(in crate::conic::interior) struct FullSystem {
     matrix: Dense,
     factor: Cholesky,
@@ -57,7 +57,7 @@ impl FullSystem {
     }
 }
 
-/// The lower triangle of $M$; the order of unknowns is sigma, h, g, price.
+/// The lower triangle of `$M$`; the order of unknowns is sigma, h, g, price.
 fn lower_triangle(parts: &Parts<'_>) -> Dense {
     let n = parts.xt.nrows();
     let order = 1 + 2 * n + usize::from(parts.budget);

@@ -1,4 +1,4 @@
-//! The interior point's linear system, $M_{jk} = \mathrm{tr}(A_j Z A_k S^{-1})$, in two shapes.
+//! The interior point's linear system, `$M_{jk} = \mathrm{tr}(A_j Z A_k S^{-1})$`, in two shapes.
 
 mod full;
 mod reduced;
@@ -44,7 +44,7 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// $\mathrm{tr}(A_j Z A_k S^{-1})$ for the 2 x 2 cone, plus the slack's `ratio` on h; `c` is the
+    /// `$\mathrm{tr}(A_j Z A_k S^{-1})$` for the 2 x 2 cone, plus the slack's `ratio` on h; `c` is the
     /// row's weight, which multiplies the price.
     pub(super) fn new(z: Sym2, inverse: Sym2, ratio: f64, c: f64) -> Self {
         Self {
@@ -60,11 +60,11 @@ impl Own {
 
 /// What the system is made of.
 pub(super) struct Parts<'a> {
-    /// Rows $(1, -y_i x_i)$.
+    /// Rows `$(1, -y_i x_i)$`.
     pub(super) xt: &'a Dense,
     pub(super) z: &'a Dense,
     pub(super) s: &'a Dense,
-    /// $S^{-1}$.
+    /// `$S^{-1}$`.
     pub(super) inverse: &'a Dense,
     pub(super) z_factor: &'a Cholesky,
     pub(super) own: &'a [Own],

@@ -7,8 +7,8 @@ use crate::linalg::{Cholesky, Dense, SymmetricEigen, vector};
 
 /// The same system with every row's own 2 x 2 block eliminated.
 ///
-/// With $Z = LL^\top$ and $S^{-1} = L\,\mathrm{diag}(\mu) L^\top$ the coupling is $B^\top B$, whose columns are the upper
-/// triangles of $L^\top A_j L$ weighted by $\sqrt{(\mu_a + \mu_b)/2}$. Rows are handled in blocks: memory does not
+/// With `$Z = LL^\top$` and `$S^{-1} = L\,\mathrm{diag}(\mu) L^\top$` the coupling is `$B^\top B$`, whose columns are the upper
+/// triangles of `$L^\top A_j L$` weighted by `$\sqrt{(\mu_a + \mu_b)/2}$`. Rows are handled in blocks: memory does not
 /// grow with n beyond the rows themselves.
 pub(in crate::conic::interior) struct ReducedSystem {
     /// Rows of `xt` times L.
@@ -142,7 +142,7 @@ impl ReducedSystem {
         Dense::from_rows(nrows, self.weights.len(), data)
     }
 
-    /// $B (h, g)$.
+    /// `$B (h, g)$`.
     fn forward(&self, h: &[f64], g: &[f64]) -> Vec<f64> {
         let square = self.xh.weighted_gram(g);
         let v = self.xh.tr_mul_vec(h);
@@ -150,7 +150,7 @@ impl ReducedSystem {
         self.triangle(|a, b| square[(a, b)] - e0[a] * v[b] - v[a] * e0[b])
     }
 
-    /// $B^\top x$, its h and g parts.
+    /// `$B^\top x$`, its h and g parts.
     fn backward(&self, x: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let order = self.e0.len();
         let mut full = Dense::zeros(order, order);
@@ -233,7 +233,7 @@ impl ReducedSystem {
     }
 }
 
-/// Weights $\sqrt{(\mu_a + \mu_b)/2}$ of the upper triangle, off-diagonal entries counted twice.
+/// Weights `$\sqrt{(\mu_a + \mu_b)/2}$` of the upper triangle, off-diagonal entries counted twice.
 fn triangle_weights(mu: &[f64]) -> Vec<f64> {
     let order = mu.len();
     let mut weights = Vec::with_capacity(order * (order + 1) / 2);
