@@ -306,7 +306,12 @@ impl ScanRows {
             for skipped in behind..index {
                 self.raw_block(skipped)?;
             }
-            let Some(rows) = self.rows_of_block(index)? else { return Ok(None) };
+            let rows = self.rows_of_block(index)?;
+            let found = rows.as_ref().map_or(0, |(rows, _)| rows.labels.len());
+            let expected = self.block.min(self.rows() - index * self.block);
+            let Some(rows) = rows.filter(|_| found == expected) else {
+                return Err(changed(if found < expected { "fewer" } else { "more" }));
+            };
             place.get_or_init(|| rows);
         }
         Ok(place.get().map(|(rows, errors)| Block {
@@ -324,9 +329,7 @@ impl ScanRows {
     fn nothing_behind(&self, index: usize) -> Result<Option<Block<'_>>> {
         let under_way = self.reader().as_ref().is_some_and(|reader| reader.next == index);
         if under_way && self.raw_block(index)?.is_some() {
-            let text =
-                "the files have more rows than before: do not write to them while they are read";
-            return Err(mainstay::Error::BadData(text.into()).into());
+            return Err(changed("more"));
         }
         Ok(None)
     }
@@ -334,6 +337,12 @@ impl ScanRows {
     fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn changed(how: &str) -> Error {
+    let text =
+        format!("the files have {how} rows than before: do not write to them while they are read");
+    mainstay::Error::BadData(text).into()
 }
 
 impl Partitions for ScanRows {

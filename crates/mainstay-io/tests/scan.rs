@@ -245,7 +245,7 @@ fn kept_rows_survive_a_pass_that_was_cut_short() {
     let control = Control::new();
     let learn = || {
         let scan = scan(std::slice::from_ref(&one), 2000);
-        ScanRows::learn(scan, &wishes(Missing::Mean), Some(100_000), &control, None).unwrap()
+        ScanRows::learn(scan, &wishes(Missing::Mean), Some(40_000), &control, None).unwrap()
     };
     let rows = learn();
     let whole: Vec<usize> =
@@ -258,10 +258,14 @@ fn kept_rows_survive_a_pass_that_was_cut_short() {
     drop(again.block(0).unwrap());
     let third = again.block(2).unwrap().unwrap();
     assert_eq!(*third.x, *rows.block(2).unwrap().unwrap().x);
-    let grown = learn();
-    let longer = text(400);
-    fs::write(&one, longer).unwrap();
-    let mut found = (0..20).map(|i| grown.block(i).map(|block| block.is_some()));
-    let failed = found.find_map(Result::err).expect("the file grew");
-    assert!(failed.to_string().contains("more rows"), "{failed}");
+    for (rows, told) in
+        [(310, "more rows"), (400, "more rows"), (280, "fewer rows"), (100, "fewer rows")]
+    {
+        let changed = learn();
+        fs::write(&one, text(rows)).unwrap();
+        let mut found = (0..20).map(|i| changed.block(i).map(|block| block.is_some()));
+        let failed = found.find_map(Result::err).expect("the file changed");
+        assert!(failed.to_string().contains(told), "{rows} rows: {failed}");
+        fs::write(&one, text(300)).unwrap();
+    }
 }
