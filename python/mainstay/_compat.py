@@ -22,7 +22,7 @@ def validate_data(estimator, X, y="no_validation", **options):
     try:
         return _validate(estimator, X, y, **options)
     except (TypeError, ValueError) as error:
-        problem = _not_numbers(X) if is_frame(X) else None
+        problem = _not_numbers(X)
         if problem is None:
             raise
         raise ValueError(problem) from error
@@ -30,8 +30,15 @@ def validate_data(estimator, X, y="no_validation", **options):
 
 def _not_numbers(X):
     """Name the first column of a frame that holds something else than numbers."""
-    for j, name in enumerate(frame_names(X)):
+    if not is_frame(X) or len(getattr(X, "shape", ())) != 2:
+        return None
+    names = frame_names(X)
+    if len(set(names)) < len(names):
+        return None
+    for j, name in enumerate(names):
         values = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
+        if values.dtype.kind in "iufb":
+            continue
         strange = next((cell for cell in values if not _is_number(cell)), None)
         if strange is not None:
             return (

@@ -177,16 +177,27 @@ impl Chunks {
         let (sender, receiver) = sync_channel(1);
         let shared = Arc::new(Shared::default());
         let (names, theirs) = (sources.iter().map(Source::name).collect(), shared.clone());
+        let threads = rayon::current_num_threads();
         // A thread of its own that nobody waits for: it may be waiting for standard input when the work is done.
         std::thread::spawn(move || {
             let held = (Vec::new(), 0);
             let mut outlet = Outlet { sender: &sender, shared: &theirs, source: 0, held, most };
-            let read = sources.iter().enumerate().try_for_each(|(number, source)| {
-                outlet.source = number;
-                each_chunk(source, &options, &mut outlet)
-            });
-            // What was read before an error comes before it.
-            let end = outlet.send_held().and(read);
+            let each = |outlet: &mut Outlet<'_>| {
+                sources.iter().enumerate().try_for_each(|(number, source)| {
+                    outlet.source = number;
+                    each_chunk(source, &options, outlet)
+                })
+            };
+            // It parses on threads of its own, too: whoever takes the chunks waits for them on a thread of a pool, and such a
+            // thread must not be one that the parser waits for.
+            let end = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+                Ok(pool) => pool.install(|| {
+                    let read = each(&mut outlet);
+                    // What was read before an error comes before it.
+                    outlet.send_held().and(read)
+                }),
+                Err(e) => Err(Error::file("", format!("cannot start {threads} threads: {e}"))),
+            };
             // Nobody listens any more: then nobody needs to know.
             let _ = sender.send(Message::End(end));
         });

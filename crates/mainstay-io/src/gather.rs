@@ -70,8 +70,7 @@ impl Gather {
     }
 }
 
-/// The first `count` of a list, which keeps the rest; only the rest is copied.
+/// The first `count` of a list, which keeps the rest: in memory of just that size, since blocks may stay for long.
 fn first_of<T>(list: &mut Vec<T>, count: usize) -> Vec<T> {
-    let rest = list.split_off(count);
-    std::mem::replace(list, rest)
+    list.drain(..count).collect()
 }

@@ -186,6 +186,7 @@ impl ScanRows {
             index += 1;
         }
         self.scaling = Some(moments.finish(sparse));
+        self.kept.iter_mut().for_each(|place| *place = OnceLock::new());
         Ok(())
     }
 
@@ -304,7 +305,9 @@ impl ScanRows {
             let next = self.reader().as_ref().map_or(0, |reader| reader.next);
             let behind = if next == index { index } else { 0 };
             for skipped in behind..index {
-                self.raw_block(skipped)?;
+                if self.raw_block(skipped)?.is_none() {
+                    return Err(changed("fewer"));
+                }
             }
             let rows = self.rows_of_block(index)?;
             let found = rows.as_ref().map_or(0, |(rows, _)| rows.labels.len());

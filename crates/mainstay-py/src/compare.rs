@@ -25,6 +25,7 @@ impl Session {
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "as PyO3 hands arguments over")]
     fn new(
+        py: Python<'_>,
         x: &Bound<'_, PyAny>,
         y: PyReadonlyArray1<'_, i64>,
         features: Vec<String>,
@@ -33,12 +34,13 @@ impl Session {
         seed: u64,
     ) -> PyResult<Self> {
         let rows = Rows::new(x, &y, classes.len(), None, None)?;
-        let found = rows.dataset().and_then(|data| {
+        let session = run(py, threads(None)?, None, move |_| {
+            let data = rows.dataset()?;
             let rows = (1..=data.len()).collect();
             let handled = Handled::default();
             compare::Session::new(Subject { data, name, features, classes, rows, handled }, seed)
-        });
-        Ok(Self { inner: Arc::new(Mutex::new(found.map_err(|e| to_python(&e))?)) })
+        })?;
+        Ok(Self { inner: Arc::new(Mutex::new(session)) })
     }
 
     /// Runs `repeats` repeats, or as many as end within `budget` seconds.

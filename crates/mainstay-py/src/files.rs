@@ -17,7 +17,7 @@ use crate::Rows;
 use crate::convert;
 use crate::encoder::{Encoder, scaling_of};
 use crate::fitted::Fitted;
-use crate::run::to_python;
+use crate::run::{run, threads, to_python};
 
 /// The file system's refusals keep their kind (a missing file is `FileNotFoundError`).
 pub(crate) fn file_error(error: Error) -> PyErr {
@@ -142,11 +142,8 @@ pub(crate) fn verify<'py>(
         fitted,
     };
     let rows = Rows::new(x, &y, classes, sample_weight.as_ref(), None)?.with_nan(method.nan);
-    let found = py.detach(|| {
-        let data = rows.dataset().map_err(Error::Core)?;
-        file.verify(&data, tol)
-    });
-    let found = found.map_err(file_error)?;
+    let data = run(py, threads(None)?, None, move |_| rows.dataset())?;
+    let found = py.detach(|| file.verify(&data, tol)).map_err(file_error)?;
     let told = serde_json::json!({
         "proved": found.proved(),
         "gap": found.gap(),

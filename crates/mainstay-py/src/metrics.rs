@@ -6,7 +6,7 @@ use mainstay::metrics::{Costs, Judged, Metric, Needs, Predictions};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::run::to_python;
+use crate::run::{run, threads, to_python};
 use crate::{Rows, class_indices};
 
 /// A metric: name, value, and why it has none.
@@ -89,6 +89,7 @@ pub(crate) fn measure(
 #[pyo3(signature = (x, y, n_classes, groups=None))]
 #[expect(clippy::needless_pass_by_value, reason = "as PyO3 hands arguments over")]
 pub(crate) fn together(
+    py: Python<'_>,
     x: &Bound<'_, PyAny>,
     y: PyReadonlyArray1<'_, i64>,
     n_classes: usize,
@@ -96,6 +97,7 @@ pub(crate) fn together(
 ) -> PyResult<(Option<Vec<usize>>, Option<String>)> {
     let rows = Rows::new(x, &y, n_classes, None, None)?;
     let groups = groups.as_ref().map(class_indices).transpose()?;
-    let found = rows.dataset().and_then(|data| Together::new(&data, groups.as_deref()));
-    found.map(|t| (t.groups, t.note)).map_err(|e| to_python(&e))
+    let found =
+        run(py, threads(None)?, None, move |_| Together::new(&rows.dataset()?, groups.as_deref()))?;
+    Ok((found.groups, found.note))
 }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::Rows;
-use crate::run::{run, threads, to_python};
+use crate::run::{run, threads};
 
 /// Every method told what to expect (`wrong_labels`, `missing`, `errors`); the result as the command line's `--json`
 /// has it.
@@ -29,11 +29,10 @@ pub(crate) fn told(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let rows = Rows::new(x, &y, n_classes, None, None)?;
-    let data = rows.dataset().map_err(|e| to_python(&e))?;
     let (wrong_labels, missing, errors) = expected;
     let expected = Expectation { wrong_labels, missing, errors };
     let found = run(py, threads(n_jobs)?, progress, move |control| {
-        run_told(&data, expected, repeats, seed, control)
+        run_told(&rows.dataset()?, expected, repeats, seed, control)
     })?;
     serde_json::to_string(&found).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }

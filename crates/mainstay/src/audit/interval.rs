@@ -61,7 +61,7 @@ impl Counting<'_> {
         let one = |k: usize| {
             let positive = Curves::positive(self.scores, self.labels, k);
             let (mode, slope) = (&self.curves.modes[k], self.curves.slopes[k]);
-            Posterior::all(mode, slope, &self.scores.column(k), &positive)
+            Posterior::all(mode, slope, &self.scores.column(k), (&positive, self.scores.ncols()))
         };
         (0..self.scores.ncols()).map(one).collect()
     }
@@ -98,7 +98,7 @@ impl Counting<'_> {
         let best = |rates: RateRule| {
             let scores = column.iter().map(|s| s / unit).collect();
             let slope = self.curves.slopes[k];
-            let odd = odd_ends(&positive);
+            let odd = odd_ends(&positive, self.scores.ncols());
             let rows = Rows { scores, positive: &positive, counts: None, slope, rates, odd };
             rows.most_likely().1
         };

@@ -27,14 +27,18 @@ pub(super) const ODD: f64 = 0.05;
 /// What odd rows make of the two far ends of the scores, by Bayes: the share of positive rows at the negative end and of
 /// negative rows at the positive end. Where one class is rare, rows that look like it are often odd rows of the other; some
 /// room is left between the ends, so that a higher score never speaks for the lower class.
-pub(super) fn odd_ends(positive: &[bool]) -> [f64; 2] {
+///
+/// Of two classes, at least one row in twenty is odd at either end. More classes have a column each, where only labels of that
+/// class are judged: among the many rows that look like another class, few are odd ones of it.
+pub(super) fn odd_ends(positive: &[bool], columns: usize) -> [f64; 2] {
     let count = positive.iter().filter(|p| **p).count() as f64;
     let share = count / positive.len().max(1) as f64;
     let strangers = |own: f64| {
         let odd = ODD * (1.0 - own);
         odd / (odd + (1.0 - ODD) * own)
     };
-    [strangers(1.0 - share), strangers(share)].map(|end| end.clamp(ODD, 1.0 - 2.0 * ODD))
+    let least = if columns == 1 { ODD } else { 0.0 };
+    [strangers(1.0 - share), strangers(share)].map(|end| end.clamp(least, 1.0 - 2.0 * ODD))
 }
 
 /// Curves with their weights, in scores of unit deviation.
@@ -57,13 +61,13 @@ impl Posterior {
         mode: &Flips,
         slope: SlopePrior,
         scores: &[f64],
-        positive: &[bool],
+        (positive, columns): (&[bool], usize),
     ) -> Result<Self> {
         if scores.len() > MANY_ROWS {
-            let (unit, odd) = (deviation(scores), odd_ends(positive));
+            let (unit, odd) = (deviation(scores), odd_ends(positive, columns));
             return Ok(Self { unit, odd, draws: vec![Draw::new(mode.point(unit), 1.0)] });
         }
-        Self::all(mode, slope, scores, positive)
+        Self::all(mode, slope, scores, (positive, columns))
     }
 
     /// Curves around the most likely one, weighted by likelihood and prior over the density they were drawn from.
@@ -71,7 +75,7 @@ impl Posterior {
         mode: &Flips,
         slope: SlopePrior,
         scores: &[f64],
-        positive: &[bool],
+        (positive, columns): (&[bool], usize),
     ) -> Result<Self> {
         let unit = deviation(scores);
         let at = mode.point(unit);
@@ -92,7 +96,7 @@ impl Posterior {
         let most = drawn.iter().map(|(_, l)| *l).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = drawn.iter().map(|(_, l)| (l - most).exp()).sum();
         let draws = drawn.iter().map(|(at, l)| Draw::new(*at, (l - most).exp() / total)).collect();
-        Ok(Self { unit, odd: odd_ends(positive), draws })
+        Ok(Self { unit, odd: odd_ends(positive, columns), draws })
     }
 
     /// The probability that the label of a row with this score is wrong.
@@ -166,16 +170,21 @@ mod tests {
     #[test]
     fn odd_rows_are_many_among_those_that_look_like_a_rare_class() {
         let labels = |rare: usize| -> Vec<bool> { (0..1000).map(|i| i < rare).collect() };
-        assert_eq!(odd_ends(&labels(500)), [ODD, ODD]);
-        let [low, high] = odd_ends(&labels(100));
+        assert_eq!(odd_ends(&labels(500), 1), [ODD, ODD]);
+        let [low, high] = odd_ends(&labels(100), 1);
         assert_eq!(low, ODD);
         assert!((high - 45.0 / 140.0).abs() < 1e-12);
         // The other class rare: the same, from the other end.
-        let [other_low, other_high] = odd_ends(&labels(900));
+        let [other_low, other_high] = odd_ends(&labels(900), 1);
         assert!((other_low - high).abs() < 1e-12 && other_high == ODD);
         for rare in [0, 1, 2, 5, 998, 999, 1000] {
-            assert!(odd_ends(&labels(rare)).iter().sum::<f64>() < 1.0, "{rare} rows");
+            for columns in [1, 3] {
+                let ends = odd_ends(&labels(rare), columns);
+                assert!(ends.iter().sum::<f64>() < 1.0, "{rare} rows: {ends:?}");
+            }
         }
+        // One class of ten: 5 of its rows are odd, among 860 that look like the others.
+        assert!((odd_ends(&labels(100), 10)[0] - 5.0 / 860.0).abs() < 1e-12);
     }
 
     /// Rows drawn from the curve itself with odd rows among them, many small samples: of the labels that are said to be wrong
@@ -196,7 +205,7 @@ mod tests {
                 flipped.push(wrong);
             }
             let mode = Flips::fit(&scores, &labels, None).unwrap();
-            let all = Posterior::new(&mode, USUAL, &scores, &labels).unwrap();
+            let all = Posterior::new(&mode, USUAL, &scores, (&labels, 1)).unwrap();
             for i in 0..70 {
                 let q = all.wrong(scores[i], labels[i]);
                 let bin = usize::from(q >= 0.5);
@@ -219,7 +228,7 @@ mod tests {
         let scores: Vec<f64> = (0..400).map(|i| f64::from(i % 40) - 19.5).collect();
         let labels: Vec<bool> = scores.iter().map(|s| *s > 0.0).collect();
         let mode = Flips::fit(&scores, &labels, None).unwrap();
-        let all = Posterior::new(&mode, USUAL, &scores, &labels).unwrap();
+        let all = Posterior::new(&mode, USUAL, &scores, (&labels, 1)).unwrap();
         let worst = all.draws.iter().map(|d| d.rates[0]).fold(0.0, f64::max);
         let most = worst * (1.0 - ODD) / (worst * (1.0 - ODD) + (1.0 - 0.49) * ODD);
         assert!(all.wrong(-1e6, true) <= most, "{} {most}", all.wrong(-1e6, true));

@@ -90,7 +90,7 @@ impl Scores {
             let scores = mean.column(k);
             let slope = SlopePrior::supported(&held_out, &positive, deviation(&scores));
             let mode = Flips::fit_near(slope, &scores, &positive, None)?;
-            all.push(Posterior::new(&mode, slope, &scores, &positive)?);
+            all.push(Posterior::new(&mode, slope, &scores, (&positive, mean.ncols()))?);
             modes.push(mode);
             slopes.push(slope);
         }
