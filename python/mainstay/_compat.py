@@ -1,10 +1,9 @@
 """scikit-learn 1.5 to today behind one set of names."""
 
-import numpy as np
 import sklearn
 from sklearn.utils.fixes import parse_version
 
-from mainstay._tables import frame_names, is_frame
+from mainstay._tables import not_numbers
 
 SKLEARN_HAS_TAG_OBJECTS = parse_version(sklearn.__version__) >= parse_version("1.6.dev0")
 
@@ -22,42 +21,10 @@ def validate_data(estimator, X, y="no_validation", **options):
     try:
         return _validate(estimator, X, y, **options)
     except (TypeError, ValueError) as error:
-        problem = _not_numbers(X)
+        problem = not_numbers(X)
         if problem is None:
             raise
         raise ValueError(problem) from error
-
-
-def _not_numbers(X):
-    """Name the first column of a frame that holds something else than numbers."""
-    if not is_frame(X) or len(getattr(X, "shape", ())) != 2:
-        return None
-    names = frame_names(X)
-    if len(set(names)) < len(names):
-        return None
-    for j, name in enumerate(names):
-        values = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
-        if values.dtype.kind in "iufb":
-            continue
-        strange = next((cell for cell in values if not _is_number(cell)), None)
-        if strange is not None:
-            return (
-                f"column {name!r} holds {str(strange)!r}, which is not a number: "
-                "mainstay.TableEncoder() as the first step of a pipeline makes features of words, "
-                "dates and categories"
-            )
-    return None
-
-
-def _is_number(cell):
-    if isinstance(cell, (np.datetime64, np.timedelta64)):
-        return False
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        # What pandas puts into an empty cell is neither a number nor a word.
-        return cell is None or str(cell) == "<NA>"
-    return True
 
 
 __all__ = ["SKLEARN_HAS_TAG_OBJECTS", "validate_data"]

@@ -49,6 +49,38 @@ def cells_by_name(X):
         ) from error
 
 
+def not_numbers(X):
+    """Name the first column of a frame that holds something else than numbers."""
+    if not is_frame(X) or len(getattr(X, "shape", ())) != 2:
+        return None
+    names = frame_names(X)
+    if len(set(names)) < len(names):
+        return None
+    for j, name in enumerate(names):
+        values = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
+        if values.dtype.kind in "iufb":
+            continue
+        strange = next((cell for cell in values if not _converts(cell)), None)
+        if strange is not None:
+            return (
+                f"column {name!r} holds {str(strange)!r}, which is not a number: "
+                "mainstay.TableEncoder() as the first step of a pipeline makes features of words, "
+                "dates and categories"
+            )
+    return None
+
+
+def _converts(cell):
+    """Whether numpy takes a cell as a number: words that are written as one, too, but no times."""
+    if isinstance(cell, (np.datetime64, np.timedelta64)):
+        return False
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return _is_gap(cell)
+    return True
+
+
 def table_of(X, names=None):
     """Raw columns of a frame, or of an array whose columns are called ``names``."""
     if hasattr(X, "iloc") and hasattr(X, "columns"):

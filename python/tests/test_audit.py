@@ -153,7 +153,7 @@ def test_bad_calls_are_named():
 
 
 def test_the_plot_shows_the_cut_off():
-    pytest.importorskip("matplotlib").use("agg")
+    pytest.importorskip("matplotlib", reason="matplotlib is optional").use("agg")
     X, y, _ = planted()
     ax = mainstay.audit_labels(X, y, repeats=2, planted=2).plot()
     assert any("cut-off" in line.get_label() for line in ax.get_lines())
@@ -202,3 +202,26 @@ def test_labels_of_every_kind_are_audited(kind):
     assert set(found.table["label"]) == set(expected)
     assert str(expected[0]) in repr(found)
     json.dumps(found.details)
+
+
+@pytest.mark.parametrize("classes", [2, 5, 10])
+def test_flips_between_classes_far_apart_are_found_however_many_classes_there_are(classes):
+    rng = np.random.default_rng(classes)
+    truth = np.arange(500) % classes
+    X = 4.0 * rng.normal(size=(classes, 6))[truth] + rng.normal(size=(500, 6))
+    wrong = rng.random(500) < 0.1
+    labels = np.where(wrong, (truth + rng.integers(1, classes, 500)) % classes, truth)
+    flagged = np.asarray(audit_labels(X, labels).flagged()["row"])
+    assert wrong[flagged].mean() > 0.9
+    assert len(flagged) > 0.6 * wrong.sum()
+    assert len(audit_labels(X, truth).flagged()["row"]) == 0
+
+
+def test_a_rare_class_that_overlaps_is_not_held_wrong_as_a_whole():
+    """One row in ten, a third of whose rows look like the others: labels as they are."""
+    rng = np.random.default_rng(1)
+    y = (rng.random(800) < 0.1).astype(int)
+    X = rng.normal(size=(800, 4)) + 1.5 * np.outer(y, np.eye(4)[0])
+    audit = audit_labels(X, y)
+    assert np.mean(np.asarray(audit.table["wrong"])[np.asarray(audit.table["label"]) == 1]) < 0.3
+    assert audit.n_flagged < 8

@@ -324,7 +324,7 @@ def test_estimators_of_ones_own_that_are_stopped_keep_their_finished_repeats(las
 
 
 def test_the_legend_is_beside_the_curves():
-    pytest.importorskip("matplotlib").use("Agg")
+    pytest.importorskip("matplotlib", reason="matplotlib is optional").use("Agg")
     X, y = load_demo(return_X_y=True)
     kind = {"threats": "few_samples", "without": _SLOW, "repeats": 1}
     ax = mainstay.compare(X[::8, :4], y[::8], **kind).plot("few_samples")
@@ -351,7 +351,7 @@ def test_the_report_shows_the_advised_model_and_the_checklist(tmp_path):
     page = path.read_text(encoding="utf-8")
     assert 'id="tripod"' in page
     assert "Confusion matrix" in page
-    pytest.importorskip("matplotlib").use("Agg")
+    pytest.importorskip("matplotlib", reason="matplotlib is optional").use("Agg")
     assert len(result.plot("few_samples", metric="mcc").lines) == 2
     with pytest.raises(ValueError, match="mcc"):
         result.plot("few_samples", metric="beauty")

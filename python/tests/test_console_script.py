@@ -93,7 +93,9 @@ def test_missing_cells_are_filled_from_the_others_where_that_was_asked_for(tmp_p
     data.write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows))
     model, off = tmp_path / "model.json", {}
     # The second feature says nearly all of the first.
-    frame = pytest.importorskip("pandas").DataFrame({"a": [float("nan"), 2.1], "b": [2.0, 2.0]})
+    frame = pytest.importorskip("pandas", reason="pandas is optional").DataFrame(
+        {"a": [float("nan"), 2.1], "b": [2.0, 2.0]}
+    )
     for name, more in {"zero": [], "gaussian": how}.items():
         run("fit", data, "-t", "y", "-m", "missing-lp", *more, "-o", model, check=True)
         scores = mainstay.load(model).decision_function(frame)

@@ -35,10 +35,10 @@ from mainstay import (
     _partitioned,
 )
 
-dask = pytest.importorskip("dask")
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
-distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask", reason="dask is optional")
+da = pytest.importorskip("dask.array", reason="dask is optional")
+dd = pytest.importorskip("dask.dataframe", reason="dask is optional")
+distributed = pytest.importorskip("distributed", reason="distributed is optional")
 
 NAMES = ["a", "b", "c", "d"]
 

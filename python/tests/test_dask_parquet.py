@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-dask = pytest.importorskip("dask")
-dd = pytest.importorskip("dask.dataframe")
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
+dask = pytest.importorskip("dask", reason="dask is optional")
+dd = pytest.importorskip("dask.dataframe", reason="dask is optional")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is optional")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is optional")
 
 from mainstay import PenalizedClassifier, _dask, _dask_parquet  # noqa: E402
 from mainstay._dask_parquet import ParquetRows  # noqa: E402
@@ -190,7 +190,7 @@ if __name__ == "__main__":
 
 
 def test_workers_import_no_frames(folder, tmp_path_factory):
-    pytest.importorskip("distributed")
+    pytest.importorskip("distributed", reason="distributed is optional")
     script = tmp_path_factory.mktemp("script") / "fit.py"
     script.write_text(CLUSTER)
     done = subprocess.run(

@@ -283,8 +283,8 @@ def visible(place):
 
 
 def test_tooltips_open_by_mouse_and_by_keyboard(browser, address):
-    actions = pytest.importorskip("selenium.webdriver").ActionChains
-    keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+    actions = pytest.importorskip("selenium.webdriver", reason="selenium is optional").ActionChains
+    keys = pytest.importorskip("selenium.webdriver.common.keys", reason="selenium is optional").Keys
     show(browser, address)
     for chart in browser.find_elements("css selector", "svg.chart"):
         places = chart.find_elements("css selector", ".place")

@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import optimize
+from sklearn import covariance, linear_model
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -47,7 +49,6 @@ def test_the_imputer_gives_the_conditional_mean_and_covariance():
 
 
 def test_shrinkage_is_that_of_scikit_learn_on_standardised_rows():
-    covariance = pytest.importorskip("sklearn.covariance")
     X, _ = sample()
     imputer = GaussianImputer().fit(X)
     _, wanted = covariance.ledoit_wolf(StandardScaler().fit_transform(X))
@@ -137,7 +138,6 @@ def test_errors_may_be_given_per_cell():
 
 
 def test_an_independent_minimiser_finds_the_same_average():
-    optimize = pytest.importorskip("scipy.optimize")
     X, y = sample(80, 3)
     errors, q, alpha = np.array([0.5, 0.0, 1.0]), np.array([0.3, 0.2, 0.0]), 0.05
     model = RobustLogisticRegression(alpha, errors=errors, missing=q, tol=1e-10).fit(X, y)
@@ -181,7 +181,6 @@ def test_errors_of_the_constructor_are_those_of_rows_to_predict():
 
 
 def test_every_logistic_model_averages_over_what_is_missing():
-    linear_model = pytest.importorskip("sklearn.linear_model")
     X, y = sample(300)
     imputer = GaussianImputer().fit(X)
     gaps = with_holes(X, 0.4)[:20]

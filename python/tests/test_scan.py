@@ -206,7 +206,10 @@ def many():
     ids=str,
 )
 def test_memory_file_and_dask_give_the_same_bits(model, classes, many, tmp_path):
-    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    da, dd = (
+        pytest.importorskip("dask.array", reason="dask is optional"),
+        pytest.importorskip("dask.dataframe", reason="dask is optional"),
+    )
     X, y = many[0], np.minimum(many[1], classes - 1)
     table = pd.DataFrame(X, columns=list("abcde")).assign(label=y)
     table.to_parquet(tmp_path / "rows.parquet", index=False, row_group_size=BLOCK)
@@ -243,7 +246,7 @@ def test_memory_file_and_dask_give_the_same_bits(model, classes, many, tmp_path)
     ids=str,
 )
 def test_one_pass_proves_both_bounds_again(model, classes, many, tmp_path):
-    dd = pytest.importorskip("dask.dataframe")
+    dd = pytest.importorskip("dask.dataframe", reason="dask is optional")
     X, y = many[0][:30_000], np.minimum(many[1][:30_000], classes - 1)
     table = pd.DataFrame(X, columns=list("abcde")).assign(label=y)
     table.to_parquet(tmp_path / "rows.parquet", index=False)

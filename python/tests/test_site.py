@@ -143,7 +143,7 @@ def test_no_formula_is_left_as_dollars(pages):
 @pytest.fixture(scope="module")
 def browser():
     """Chromium without a network: every name resolves to nothing."""
-    webdriver = pytest.importorskip("selenium.webdriver")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is optional")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not (chromium and driver):
         pytest.skip("chromium and chromedriver are not installed")

@@ -56,7 +56,7 @@ MODELS = [
 
 
 def by_skops(model):
-    skops = pytest.importorskip("skops.io")
+    skops = pytest.importorskip("skops.io", reason="skops is optional")
     text = skops.dumps(model)
     unknown = skops.get_untrusted_types(data=text)
     # Nothing but our own classes has to be trusted: no compiled type, no function.
@@ -151,8 +151,8 @@ def test_a_subclass_with_a_parameter_of_its_own_fits(rows):
 
 
 def onnx_run(model, inputs):
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx", reason="onnx is optional")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is optional")
     graph = mainstay.to_onnx(model)
     session = runtime.InferenceSession(
         graph.SerializeToString(), providers=["CPUExecutionProvider"]
@@ -220,7 +220,7 @@ def test_onnx_reads_raw_columns():
 
 
 def test_what_is_not_linear_has_no_graph(rows):
-    pytest.importorskip("onnx")
+    pytest.importorskip("onnx", reason="onnx is optional")
     for model in (ConicSVC(kernel="rbf"), ReGEC()):
         with pytest.raises(ValueError, match="only linear ones"):
             mainstay.to_onnx(model.fit(*rows))

@@ -197,7 +197,7 @@ def test_jobs_and_backends_do_not_change_the_table():
 
 
 def test_a_dask_cluster_takes_the_cells():
-    distributed = pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed", reason="distributed is optional")
     X, y = mainstay.datasets.make_ndc(90, 3, random_state=1)
     options = {"threats": ["label_noise", "adversarial_deletion"], "metrics": "accuracy"}
     alone = small(plain(), X, y, **options)

@@ -165,7 +165,7 @@ def test_more_classes_and_no_probabilities():
 
 
 def test_results_can_be_read_and_drawn():
-    pytest.importorskip("matplotlib").use("agg")
+    pytest.importorskip("matplotlib", reason="matplotlib is optional").use("agg")
     X, y = sample()
     result = validate(PenalizedClassifier(), X, y, **SMALL)
     frame = result.to_frame()

@@ -74,3 +74,17 @@ impl Gather {
 fn first_of<T>(list: &mut Vec<T>, count: usize) -> Vec<T> {
     list.drain(..count).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A block that stays must not hold on to the room of all rows that waited behind it.
+    #[test]
+    fn what_is_taken_has_no_room_to_spare() {
+        let mut list: Vec<u32> = (0..1000).collect();
+        let first = first_of(&mut list, 3);
+        assert_eq!((first.as_slice(), first.capacity()), ([0, 1, 2].as_slice(), 3));
+        assert_eq!((list.first(), list.len()), (Some(&3), 997));
+    }
+}
