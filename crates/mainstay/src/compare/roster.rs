@@ -72,6 +72,10 @@ impl Estimator for Prepared {
     fn retuning(&self, fitted: &Fitted) -> Retuning {
         self.estimator.retuning(fitted)
     }
+
+    fn retunes(&self) -> bool {
+        self.estimator.retunes()
+    }
 }
 
 /// The three baselines and the robust families, for data with `p` features.

@@ -91,11 +91,15 @@ impl Estimator for Tuned {
     fn retuning(&self, fitted: &Fitted) -> Retuning {
         // Held-out losses along the penalty fall and rise once, or nearly so. Those of the other methods, mostly counts of errors,
         // have several valleys: a search that begins in one stays there (decision 0053).
-        let alpha = fitted.outputs.get("alpha").filter(|_| self.choice == Choice::Alpha);
+        let alpha = fitted.outputs.get("alpha").filter(|_| self.retunes());
         match alpha {
             Some(Output::Number(alpha)) => Retuning::Near([("alpha".to_owned(), *alpha)].into()),
             _ => Retuning::Anew,
         }
+    }
+
+    fn retunes(&self) -> bool {
+        self.choice == Choice::Alpha
     }
 }
 
@@ -165,17 +169,29 @@ mod tests {
         }
     }
 
-    /// A search that begins at the answer of the full one ends there, with the same model, and one that begins elsewhere comes to
-    /// an answer whose neighbours are no better.
+    /// How many candidates a search judged, and how many there are.
+    fn judged(fitted: &Fitted) -> (usize, usize) {
+        let Some(Output::Table(table)) = fitted.outputs.get("cv_results") else { unreachable!() };
+        let means = table.iter().find(|(name, _)| name == "mean_test_score").map(|(_, m)| m);
+        let Some(Output::Vector(means)) = means else { unreachable!() };
+        (means.iter().filter(|mean| !mean.is_nan()).count(), means.len())
+    }
+
+    /// A search that begins at the answer of the full one ends there, with the same model, and does not look at all candidates.
     #[test]
     fn searches_near_the_answer_find_it() {
         let rows = data(90);
         for (method, settings, choice) in cases() {
             let tuned = Tuned::new(method, settings, choice).unwrap();
             let fitted = tuned.fit(&rows, &Control::new()).unwrap();
-            let Retuning::Near(chosen) = tuned.retuning(&fitted) else { continue };
-            assert!(!chosen.is_empty(), "{method}");
+            assert_eq!(tuned.retunes(), choice == Choice::Alpha, "{method}");
+            let Retuning::Near(chosen) = tuned.retuning(&fitted) else {
+                assert!(!tuned.retunes(), "{method}");
+                continue;
+            };
             let again = tuned.fit(&rows, &Control::new().near(chosen)).unwrap();
+            let (all, some) = (judged(&fitted), judged(&again));
+            assert!(all.0 == all.1 && some.0 < some.1, "{method}: {all:?} {some:?}");
             assert_eq!(tuned.retuning(&again), tuned.retuning(&fitted), "{method}");
             let (a, b) = (fitted.model.weights().unwrap(), again.model.weights().unwrap());
             let scale = a.coef[0].iter().fold(0.0_f64, |m, w| m.max(w.abs()));
@@ -194,6 +210,7 @@ mod tests {
             let settings = json!({"alpha": "cv", "n_alphas": 8, "tol": 1e-8});
             let tuned = Tuned::new(method, settings, Choice::Alpha).unwrap();
             let full = tuned.retuning(&tuned.fit(&rows, &Control::new()).unwrap());
+            assert!(matches!(full, Retuning::Near(_)), "{method}");
             for start in [1e-9, 1e9] {
                 let near = Control::new().near([("alpha".to_owned(), start)].into());
                 assert_eq!(tuned.retuning(&tuned.fit(&rows, &near).unwrap()), full, "{method}");

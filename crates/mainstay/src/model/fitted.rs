@@ -39,6 +39,11 @@ pub trait Estimator: Send + Sync {
     fn retuning(&self, _fitted: &Fitted) -> Retuning {
         Retuning::Anew
     }
+
+    /// Whether [`Estimator::retuning`] may say anything but [`Retuning::Anew`].
+    fn retunes(&self) -> bool {
+        false
+    }
 }
 
 /// How an estimator is tuned on rows that are like others that it was tuned on.

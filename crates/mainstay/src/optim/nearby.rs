@@ -20,7 +20,8 @@ impl Search {
     }
 
     /// Scores of the candidates, and the one that `take` takes. `judge` gives the scores on a split of the candidates it is asked
-    /// for, or `None` where the split cannot judge.
+    /// for, or `None` where the split cannot judge them: a split that cannot judge the first ones has no say at all, and a candidate
+    /// that a split with a say cannot judge is not taken.
     ///
     /// Without a start all are asked for. With one, it and its neighbours are, and then, as long as the best one (or one
     /// that ties with it) has neighbours that were not looked at, these: where the scores rise to one plateau and fall again the
@@ -40,12 +41,15 @@ impl Search {
         };
         loop {
             let found = Scores::on(splits, control, |split| judge(split, &wanted))?;
+            let first = !seen.contains(&true);
             for (known, found) in known.iter_mut().zip(found) {
-                match known.as_mut().zip(found) {
-                    Some((row, found)) => {
+                match (known.as_mut(), found) {
+                    (Some(row), Some(found)) => {
                         wanted.iter().zip(found).for_each(|(&k, score)| row[k] = score);
                     }
-                    None => *known = None,
+                    // What it said of others before still holds.
+                    (Some(_), None) if !first => {}
+                    _ => *known = None,
                 }
             }
             for &k in &wanted {
@@ -123,6 +127,24 @@ mod tests {
                 assert!(asked.windows(2).all(|pair| pair[0] < pair[1]), "{asked:?}");
             }
         }
+    }
+
+    /// The first split would take the last candidate, which the second cannot judge: what it said of the others still counts.
+    #[test]
+    fn a_candidate_that_a_split_cannot_judge_is_not_taken() {
+        let splits = [0, 1].map(|k| Split { train: vec![k], holdout: vec![2] });
+        let curves = [[0.1, 0.2, 0.3, 0.9], [0.1, 0.6, 0.5, f64::NAN]];
+        let judge = |split: &Split, wanted: &[usize]| {
+            let curve = curves[split.train[0]];
+            let found = wanted.iter().map(|&k| curve[k]).collect::<Vec<f64>>();
+            Ok(Some(found).filter(|found| !found.iter().any(|score| score.is_nan())))
+        };
+        let search = Search::along(&[1.0, 2.0, 3.0, 4.0], Some(2.0));
+        let take = |scores: &Scores| scores.best(|a, b| b.cmp(&a));
+        let (scores, best) = search.run(&splits, &Control::new(), judge, take).unwrap();
+        assert_eq!(best, 1);
+        assert_eq!(scores.means()[..3], [0.1, 0.4, 0.4]);
+        assert!(scores.means()[3].is_nan());
     }
 
     #[test]

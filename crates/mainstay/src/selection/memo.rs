@@ -61,6 +61,10 @@ impl Estimator for Memo {
     fn retuning(&self, fitted: &Fitted) -> Retuning {
         self.estimator.retuning(fitted)
     }
+
+    fn retunes(&self) -> bool {
+        self.estimator.retunes()
+    }
 }
 
 /// A number that data sets which differ in a bit, or in where a search begins, share by chance alone; `part` makes another one.

@@ -111,15 +111,16 @@ impl<'a> Runner<'a> {
         let own = self.entrants[entrant].estimator.as_ref();
         let levels = self.levels(threat);
         let kept = threat.only_leaves_out();
-        let known = if kept {
-            None
-        } else {
+        let retunes = !kept && own.retunes();
+        let known = if retunes {
             self.clean(entrant).as_ref().map_err(Error::clone)?.1.as_ref()
+        } else {
+            None
         };
         let clean = known.map_or_else(BTreeMap::new, |chosen| begin(&chosen.retuning));
         let (middle, at) = (levels.len() / 2, |level: f64| Some((threat, level)));
-        let several = levels.len() > 1;
-        let (first, chosen) = self.fit(entrant, (own, clean), at(levels[middle]), several)?;
+        let chooses = levels.len() > 1 && (kept || retunes);
+        let (first, chosen) = self.fit(entrant, (own, clean), at(levels[middle]), chooses)?;
         let Chosen { settled, retuning } = chosen.unwrap_or_default();
         let settled = settled.filter(|_| kept);
         let estimator = settled.as_deref().unwrap_or(own);
@@ -263,6 +264,10 @@ mod tests {
                 _ => Retuning::Anew,
             }
         }
+
+        fn retunes(&self) -> bool {
+            true
+        }
     }
 
     fn plan() -> Plan {
@@ -303,6 +308,32 @@ mod tests {
         // The weights do not depend on the labels, so that equal starts give equal losses.
         assert_eq!(noise[0], noise[2]);
         assert!(noise[1] != noise[0] && noise[1] != of("clean")[0]);
+    }
+
+    /// Tunes itself anew wherever it is fitted.
+    struct Counts<'a>(&'a AtomicUsize);
+
+    impl Estimator for Counts<'_> {
+        fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Doubles.fit(data, control)
+        }
+    }
+
+    /// Nothing is fitted again that no other fit would learn from.
+    #[test]
+    fn an_interrupted_run_makes_the_missing_fits_alone() {
+        static FITS: AtomicUsize = AtomicUsize::new(0);
+        let entrants = [Entrant { name: "one".into(), estimator: Box::new(Counts(&FITS)) }];
+        let control = Control::new().with_threads(1);
+        let run =
+            |known: &[Cell]| plan().run(&data(), &entrants, 0, known, &control, &|_| ()).unwrap();
+        let all = run(&[]);
+        assert_eq!(FITS.swap(0, Ordering::Relaxed), plan().fits_each());
+        let noisiest = |c: &&Cell| c.threat == "label_noise" && c.level == 0.3;
+        let known: Vec<Cell> = all.iter().filter(|c| !noisiest(c)).cloned().collect();
+        assert_eq!(run(&known), all);
+        assert_eq!(FITS.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -155,24 +155,30 @@ impl MissingFeatureCv {
     fn fit_here(&self, data: &Dataset, splits: &[Split], control: &Control) -> Result<Fitted> {
         let params = &self.0;
         let candidates = params.candidates();
-        let one = |c: &Candidate, split: &Split| self.judge(data, *c, split, control);
+        let paths: Vec<&[Candidate]> = candidates.chunk_by(|a, b| a.budget == b.budget).collect();
         let collapsed = Collapsed::new(candidates.len());
-        let score = |(k, c): (usize, &Candidate), split: &Split| {
-            let (score, truth, intact) = one(c, split)?;
-            collapsed.note(k, &truth, &intact);
-            Ok(score)
+        let noted = |found: Vec<Vec<Judged>>, truth: &[usize]| {
+            let all = found.into_iter().flatten().enumerate();
+            let note = |(k, judged): (usize, Judged)| {
+                collapsed.note(k, truth, &judged.intact);
+                judged.score
+            };
+            all.map(note).collect::<Vec<f64>>()
         };
         // One fit after the other where several at once would multiply the memory.
         let scores = if side_by_side(data) {
             Scores::cross_validate(splits, control, |split| {
-                let all = candidates.par_iter().enumerate();
-                all.map(|c| score(c, split)).collect::<Result<_>>().map(Some)
+                let fold = Fold::new(params, data, split)?;
+                let found = paths.par_iter().map(|path| fold.path(path, control));
+                Ok(Some(noted(found.collect::<Result<_>>()?, fold.holdout.labels())))
             })?
         } else {
-            let path = |split: &Split| {
-                candidates.iter().enumerate().map(|c| score(c, split)).collect::<Result<_>>()
+            let one = |split: &Split| {
+                let fold = Fold::new(params, data, split)?;
+                let found = paths.iter().map(|path| fold.path(path, control));
+                Ok(noted(found.collect::<Result<_>>()?, fold.holdout.labels()))
             };
-            Scores::from_splits(splits.iter().map(path).collect::<Result<_>>()?)?
+            Scores::from_splits(splits.iter().map(one).collect::<Result<_>>()?)?
         };
         let lively = |k: usize| collapsed.is_lively(k, splits.len());
         // Candidates are in ascending order: of equals the smallest wins.
@@ -204,40 +210,114 @@ impl MissingFeatureCv {
             .with("tied_Cs", ties.collect::<Vec<f64>>())
             .with("cv_results", scores.table(named)))
     }
+}
 
-    /// The score of the damaged held-out rows, their classes, and what is predicted for the undamaged ones.
-    fn judge(
-        &self,
-        data: &Dataset,
-        candidate: Candidate,
-        split: &Split,
-        control: &Control,
-    ) -> Result<(f64, Vec<usize>, Vec<usize>)> {
-        control.check()?;
-        let params = &self.0;
+/// What a candidate makes of held-out rows.
+#[derive(Clone)]
+struct Judged {
+    /// Of the damaged rows.
+    score: f64,
+    /// What is predicted for the undamaged ones.
+    intact: Vec<usize>,
+}
+
+/// Rows to fit on, and rows to damage and to judge on.
+struct Fold<'a> {
+    params: &'a MissingFeatureCvParams,
+    train: Dataset,
+    /// Merged: copies of a row and its weight get the same damage.
+    holdout: Dataset,
+    weights: Option<Vec<f64>>,
+}
+
+impl<'a> Fold<'a> {
+    fn new(params: &'a MissingFeatureCvParams, data: &Dataset, split: &Split) -> Result<Self> {
         let train = data.select_rows(&split.train);
-        let fitted = params.svc(candidate).check()?.fit(&train, control)?;
+        let holdout = Merged::new(&data.select_rows(&split.holdout)).data;
+        let weights = params.class_weight.weights_of(&holdout)?;
+        Ok(Self { params, train, holdout, weights })
+    }
+
+    /// Judges candidates of one budget whose boxes ascend. The largest box is solved first: where its answer is proved and lies in a
+    /// smaller box as well, it is an answer there, with at least the same proof.
+    fn path(&self, candidates: &[Candidate], control: &Control) -> Result<Vec<Judged>> {
+        let mut known: Option<(Fitted, Judged)> = None;
+        let mut found = Vec::with_capacity(candidates.len());
+        for candidate in candidates.iter().rev() {
+            control.check()?;
+            let current = match known.take() {
+                Some(known) if self.answers(&known.0, *candidate) => known,
+                _ => {
+                    let svc = self.params.svc(*candidate).check()?;
+                    let fitted = svc.fit(&self.train, control)?;
+                    let judged = self.judge(&fitted)?;
+                    (fitted, judged)
+                }
+            };
+            found.push(current.1.clone());
+            known = Some(current);
+        }
+        found.reverse();
+        Ok(found)
+    }
+
+    /// Whether the answer for a larger box is one for this box.
+    fn answers(&self, fitted: &Fitted, candidate: Candidate) -> bool {
+        let proved = fitted.dual_gap().is_some_and(|gap| gap <= self.params.tol);
+        let inside = |w: &f64| w.abs() <= candidate.c;
+        proved && fitted.model.linear().is_some_and(|m| m.coef.iter().flatten().all(inside))
+    }
+
+    fn judge(&self, fitted: &Fitted) -> Result<Judged> {
+        let params = self.params;
         let Some(model) = fitted.model.linear() else {
             return Err(Error::Numerical("a linear model was expected".into()));
         };
         let deletions = match &fitted.values {
             Some(values) => crate::uncertainty::Deletions::new(values.clone(), params.budget)?,
-            None => params.values.deletions(&train, params.budget)?,
+            None => params.values.deletions(&self.train, params.budget)?,
         };
-        let ranges = column_ranges(train.features());
+        let ranges = column_ranges(self.train.features());
         let replacement =
             if params.corrupt { Replacement::Noise(&ranges) } else { Replacement::Zero };
         let seed = params.random_state.unwrap_or(0);
         let damage = Damage { deletions: &deletions, attack: params.damage, replacement, seed };
-        // Merged: copies of a row and its weight get the same damage.
-        let holdout = Merged::new(&data.select_rows(&split.holdout)).data;
-        let weights = params.class_weight.weights_of(&holdout)?;
-        let truth = holdout.labels();
-        let damaged = damage.apply(model, holdout.features(), truth)?;
-        let scores = model.decision(&damaged.into());
+        let (x, truth) = (self.holdout.features(), self.holdout.labels());
+        let scores = model.decision(&damage.apply(model, x, truth)?.into());
         let scoring = params.scoring.unwrap_or_default();
-        let score = scoring.of(truth, scores, weights.as_deref()).unwrap_or(f64::NAN);
-        let intact = fitted.model.predict(&holdout.features().clone().nan_to_zero())?;
-        Ok((score, holdout.labels().to_vec(), intact))
+        let score = scoring.of(truth, scores, self.weights.as_deref()).unwrap_or(f64::NAN);
+        Ok(Judged { score, intact: fitted.model.predict(&x.clone().nan_to_zero())? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Dense;
+
+    /// Noisy labels hold the weights down: boxes of 10 and 100 share an answer, one of 0.01 has its own. Every candidate is judged
+    /// as if it had been fitted alone.
+    #[test]
+    fn an_answer_serves_all_boxes_that_hold_it_and_no_other() {
+        let x = Dense::from_fn(60, 2, |i, j| ((1 + 3 * i + 7 * j + i * j) as f64 * 0.47).sin());
+        let labels = (0..60).map(|i| usize::from(x[(i, 0)] > 0.0) ^ usize::from(i % 4 == 0));
+        let data = Dataset::new(x.clone().into(), labels.collect(), 2).unwrap();
+        let params = MissingFeatureCvParams { tol: 1e-8, ..MissingFeatureCvParams::default() };
+        let split = Split { train: (0..40).collect(), holdout: (40..60).collect() };
+        let fold = Fold::new(&params, &data, &split).unwrap();
+        let path = [0.01, 10.0, 100.0].map(|c| Candidate { budget: 0.2, c });
+        let control = Control::new();
+        let alone =
+            |c: &Candidate| params.svc(*c).check().unwrap().fit(&fold.train, &control).unwrap();
+        let widest = alone(&path[2]);
+        assert!(fold.answers(&widest, path[1]) && !fold.answers(&widest, path[0]));
+        let strict = MissingFeatureCvParams { tol: 1e-300, ..params.clone() };
+        let fold_of_strict = Fold::new(&strict, &data, &split).unwrap();
+        assert!(!fold_of_strict.answers(&widest, path[1]));
+        let together = fold.path(&path, &control).unwrap();
+        for (candidate, judged) in path.iter().zip(&together) {
+            let wanted = fold.judge(&alone(candidate)).unwrap();
+            assert_eq!((judged.score, &judged.intact), (wanted.score, &wanted.intact));
+        }
     }
 }
