@@ -58,8 +58,10 @@ class TableEncoder(PlainState, TransformerMixin, BaseEstimator):
     drop_first : bool, default=False
         Whether the first category of every other column has no indicator.
     na : sequence of str or None, default=None
-        Words for "no value"; None is the usual ones (``NA``, ``n/a``, ``?``, ``-``, ...). The empty
-        cell, None and NaN always are.
+        More words for "no value", beside the usual ones (``NA``, ``n/a``, ``?``, ``-``, ...). The
+        empty cell, None and NaN always are.
+    keep_default_na : bool, default=True
+        Whether the usual words stand for "no value" too.
     sparse_output : bool or "auto", default=False
         Whether ``transform`` gives a scipy CSR matrix: never, or where most entries are 0
         (``"auto"``, as the command line does; True forces it).
@@ -112,6 +114,7 @@ class TableEncoder(PlainState, TransformerMixin, BaseEstimator):
         reference=None,
         drop_first=False,
         na=None,
+        keep_default_na=True,
         sparse_output=False,
     ):
         self.impute = impute
@@ -124,6 +127,7 @@ class TableEncoder(PlainState, TransformerMixin, BaseEstimator):
         self.reference = reference
         self.drop_first = drop_first
         self.na = na
+        self.keep_default_na = keep_default_na
         self.sparse_output = sparse_output
 
     def fit(self, X, y=None, sample_weight=None):
@@ -242,6 +246,7 @@ class TableEncoder(PlainState, TransformerMixin, BaseEstimator):
             missing=self._rule(),
             aside=aside,
             gaps=None if self.na is None else _list("na", self.na),
+            usual_gaps=bool(self.keep_default_na),
             categorical=[name for name in dict.fromkeys(categorical) if name not in aside],
             keep=[name for name in kept if name not in aside],
             min_count=self.min_count,
@@ -321,7 +326,7 @@ class TableEncoder(PlainState, TransformerMixin, BaseEstimator):
         """Rebuild the encoder of a model file."""
         rule = encoder.missing
         known = {"refuse": None, "drop": None}
-        model = cls(impute=known.get(rule, rule), na=encoder.gaps)
+        model = cls(impute=known.get(rule, rule), na=encoder.gaps, keep_default_na=encoder.gaps is None)
         model._encoder = encoder
         columns = [name for name, _ in encoder.columns]
         model.feature_names_in_ = np.array(columns, dtype=object)

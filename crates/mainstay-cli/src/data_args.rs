@@ -14,10 +14,13 @@ pub(crate) struct Reading {
     /// Treat this column as categories even if it holds numbers (may be repeated)
     #[arg(long, value_name = "COL")]
     pub(crate) categorical: Vec<String>,
-    /// Cells that stand for "no value", apart by commas; the empty cell always does [default: NA, N/A, n/a, NaN,
-    /// null, ?, ., - and, in columns of numbers, none]
+    /// More cells that stand for "no value", apart by commas, beside the empty one and the usual words (NA, N/A,
+    /// n/a, NaN, nan, null, ?, ., - and, in columns of numbers, none)
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub(crate) na: Option<String>,
+    /// Only the words of --na and the empty cell stand for "no value", not the usual words as well
+    #[arg(long)]
+    pub(crate) no_default_na: bool,
     /// What numbers in a CSV file have before their decimals, `.` or `,` [default: `.`; `,` in files with `;` between
     /// cells whose numbers have it]
     #[arg(long, value_name = "CHAR")]

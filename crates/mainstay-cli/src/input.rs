@@ -80,9 +80,11 @@ pub(crate) struct Wanted<'a> {
 
 /// Words for "no value" as given.
 fn gaps(reading: &Reading) -> Gaps {
-    match &reading.na {
-        None => Gaps::default(),
-        Some(words) => Gaps::new(words.split(',').map(str::to_owned)),
+    let words = reading.na.iter().flat_map(|words| words.split(',').map(str::to_owned));
+    match (&reading.na, reading.no_default_na) {
+        (None, false) => Gaps::default(),
+        (Some(_), false) => Gaps::also(words),
+        (_, true) => Gaps::new(words),
     }
 }
 
@@ -383,9 +385,8 @@ pub(crate) fn reading_flags(reading: &Reading) -> Vec<String> {
     for (flag, value) in single {
         words.extend(value.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
     }
-    if reading.no_header {
-        words.push("--no-header".into());
-    }
+    let switches = [("--no-header", reading.no_header), ("--no-default-na", reading.no_default_na)];
+    words.extend(switches.into_iter().filter(|(_, on)| *on).map(|(flag, _)| flag.to_owned()));
     for column in &reading.categorical {
         words.extend(["--categorical".into(), column.clone()]);
     }

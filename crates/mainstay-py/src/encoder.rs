@@ -31,7 +31,7 @@ type Learned<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 impl Encoder {
     /// Learns from a table; `aside` are columns that never become features.
     #[staticmethod]
-    #[pyo3(signature = (table, *, missing, aside, gaps=None, categorical=Vec::new(), keep=Vec::new(), min_count=1, reference=Vec::new(), drop_first=false))]
+    #[pyo3(signature = (table, *, missing, aside, gaps=None, usual_gaps=true, categorical=Vec::new(), keep=Vec::new(), min_count=1, reference=Vec::new(), drop_first=false))]
     #[expect(clippy::too_many_arguments, reason = "the options by name")]
     fn learn(
         py: Python<'_>,
@@ -39,13 +39,18 @@ impl Encoder {
         missing: &str,
         aside: Vec<String>,
         gaps: Option<Vec<String>>,
+        usual_gaps: bool,
         categorical: Vec<String>,
         keep: Vec<String>,
         min_count: usize,
         reference: Vec<(String, String)>,
         drop_first: bool,
     ) -> PyResult<Self> {
-        let gaps = gaps.map_or_else(Gaps::default, Gaps::new);
+        let gaps = match gaps {
+            None if usual_gaps => Gaps::default(),
+            Some(words) if usual_gaps => Gaps::also(words),
+            words => Gaps::new(words.unwrap_or_default()),
+        };
         let missing = missing_rule(missing)?;
         let options =
             EncoderOptions { missing, gaps, categorical, keep, min_count, reference, drop_first };

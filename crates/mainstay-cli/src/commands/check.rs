@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use mainstay::data::{ColumnSurvey, Missing, Survey, Treatment};
+use mainstay::data::{ColumnSurvey, Missing, Survey, Treatment, shell_word};
 use mainstay_io::Input;
 use serde_json::json;
 
 use crate::args::Check;
-use crate::commands::compare::quoted;
 use crate::console::Console;
+use crate::data_args::Reading;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::input;
 
@@ -104,9 +104,15 @@ fn command(args: &Check, survey: &Survey) -> String {
         words.extend(["--target".into(), target.to_owned()]);
     }
     words.extend(input::encoding_flags(&args.encoding));
-    words.extend(input::reading_flags(&args.reading));
+    let strays = survey.columns.iter().filter_map(|c| c.stray_word.clone());
+    let known = args.reading.na.clone();
+    let mut gaps: Vec<String> = known.into_iter().chain(strays).collect();
+    gaps.sort();
+    gaps.dedup();
+    let na = Some(gaps.join(",")).filter(|gaps| !gaps.is_empty());
+    words.extend(input::reading_flags(&Reading { na, ..args.reading.clone() }));
     // What stops `fit` is left out too, so that the command runs as it stands; the remarks say how to mend it instead.
-    let stops = |c: &ColumnSurvey| c.problem.is_some();
+    let stops = |c: &ColumnSurvey| c.problem.is_some() && c.stray_word.is_none();
     let useless = |c: &ColumnSurvey| stops(c) || c.constant || c.leak;
     let spares = !survey.columns.iter().all(useless);
     let dropped = survey.columns.iter().filter(|c| if spares { useless(c) } else { stops(c) });
@@ -116,12 +122,15 @@ fn command(args: &Check, survey: &Survey) -> String {
     }
     let kept =
         |c: &&ColumnSurvey| c.plan.as_ref().is_some_and(|p| p.treatment != Treatment::LeftOut);
-    if survey.columns.iter().filter(kept).any(|c| c.missing > 0) {
+    let has_gaps = |c: &ColumnSurvey| c.stray_word.is_some();
+    if survey.columns.iter().any(has_gaps)
+        || survey.columns.iter().filter(kept).any(|c| c.missing > 0)
+    {
         words.extend(["--impute".into(), "median".into()]);
     }
     if survey.target.as_ref().is_some_and(|t| t.missing > 0) && !args.encoding.drop_unlabelled {
         words.push("--drop-unlabelled".into());
     }
     words.extend(["-o".into(), "model.json".into()]);
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use mainstay::Error;
 use mainstay::compare::{Comparison, Extent, Session, Subject};
-use mainstay::data::Encoder;
+use mainstay::data::{Encoder, shell_word};
 use mainstay::folds::Together;
 use mainstay::metrics::Metric;
 use mainstay::stress::{CLEAN, Threat};
@@ -167,11 +167,11 @@ fn ids(labelled: &Labelled) -> HashMap<usize, String> {
 /// What to type to get the same numbers again.
 fn command(args: &Compare, seed: u64, session: &Session) -> String {
     let mut words = vec!["mainstay".to_owned(), "compare".into()];
-    words.extend(args.data.as_ref().map(|path| quoted(&path.to_string_lossy())));
+    words.extend(args.data.as_ref().map(|path| shell_word(&path.to_string_lossy())));
     if let Some(target) = &args.input.target {
-        words.extend(["--target".into(), quoted(target)]);
+        words.extend(["--target".into(), shell_word(target)]);
     }
-    words.extend(input::flags(&args.input).iter().map(|word| quoted(word)));
+    words.extend(input::flags(&args.input).iter().map(|word| shell_word(word)));
     words.extend(args.with.iter().map(|name| format!("--with {name}")));
     words.extend(session.left_out().into_iter().map(|name| format!("--without {name}")));
     words.extend(args.max_rows.map(|rows| format!("--max-rows {rows}")));
@@ -181,16 +181,6 @@ fn command(args: &Compare, seed: u64, session: &Session) -> String {
     words.extend(args.sample.map(|rows| format!("--sample {rows}")));
     words.push(format!("--repeats {} --seed {seed}", session.repeats()));
     words.join(" ")
-}
-
-/// A word as a shell reads it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 fn text(found: &Comparison, notes: &[String]) -> String {

@@ -41,6 +41,20 @@ fn check_says_what_becomes_of_every_column_and_what_to_type() {
     let dates = folder.write("dates.csv", dates);
     let text = out(&mainstay(&["check", &dates, "--target", "y"]));
     assert!(text.contains("2024-01-03 or 2024-03-01") && text.contains("--drop when -o"), "{text}");
+    // A word for "not measured" is taken for a gap, and the command that follows keeps the column.
+    let stray = |i: usize| if i % 11 == 3 { "k.A.".into() } else { measure(i) };
+    let ward = |i: usize| if i % 7 == 2 { "n/a".into() } else { "ABC"[i % 3..=i % 3].into() };
+    let lab =
+        table(",", &[("CRP (mg/l)", &stray), ("ward", &ward), ("x", &measure), ("y", &label)]);
+    let lab = folder.write("lab.csv", lab);
+    let text = out(&mainstay(&["check", &lab, "--target", "y"]));
+    assert!(text.contains("--categorical 'CRP (mg/l)'"), "{text}");
+    assert!(text.contains("--target y --na k.A. --impute median -o model.json"), "{text}");
+    let given = ["fit", &lab, "--target", "y", "--na", "k.A.", "--impute", "median"];
+    let weights = folder.weights(&given);
+    assert!(weights.contains_key("CRP (mg/l)") && !weights.contains_key("ward=n/a"), "{weights:?}");
+    let only = folder.weights(&[&given[..], &["--no-default-na"]].concat());
+    assert!(only.contains_key("ward=n/a"), "{only:?}");
     let fitted = out(&mainstay(&["fit", &path, "--target", "y"]));
     assert!(fitted.contains("`after` alone tells the class of every row"), "{fitted}");
 }

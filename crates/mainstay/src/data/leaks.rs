@@ -1,5 +1,6 @@
 //! Columns that tell too much (the class of every row by themselves) or nothing (one value in all rows).
 
+use super::advice::shell_word;
 use super::{Cells, Column, Encoder, EncoderOptions, Encoding, Table};
 
 /// With fewer rows a feature may separate the classes by chance.
@@ -52,7 +53,8 @@ pub(super) fn constant_note(table: &Table, encoder: &Encoder) -> Option<String> 
     match names.as_slice() {
         [] => None,
         [only] => Some(format!(
-            "column `{only}` has one value in all rows and tells nothing; leave it out with --drop {only}"
+            "column `{only}` has one value in all rows and tells nothing; leave it out with --drop {typed}",
+            typed = shell_word(only)
         )),
         many if many.len() <= LISTED => Some(format!(
             "columns {} have one value each in all rows and tell nothing",
@@ -69,7 +71,8 @@ pub(super) fn constant_note(table: &Table, encoder: &Encoder) -> Option<String> 
 pub(super) fn leak_note(name: &str) -> String {
     format!(
         "column `{name}` alone tells the class of every row: if it is known only after the outcome, leave it \
-         out with --drop {name}"
+         out with --drop {typed}",
+        typed = shell_word(name)
     )
 }
 

@@ -1,6 +1,7 @@
 //! Data in memory: raw columns and labels, their encoding as features and classes, data sets
 //! with weights, merging and scaling of rows.
 
+mod advice;
 mod dataset;
 mod dates;
 mod demo;
@@ -27,6 +28,7 @@ mod uncertainty;
 mod weights;
 mod words;
 
+pub use advice::shell_word;
 pub use dataset::Dataset;
 pub(crate) use dataset::check_weights;
 pub use dates::DateOrder;

@@ -21,14 +21,18 @@ pub(super) fn ornament(word: &str) -> Option<String> {
     if let Some(what) = separator(body) {
         return Some(what.into());
     }
-    let end = body.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-    let unit = body[end..].trim();
-    let letters = unit.chars().all(|c| c.is_alphabetic() || "/°²³µ$€£".contains(c));
-    if is_number(&body[..end]) && !unit.is_empty() && letters {
+    let counted = |text: &str| is_number(text) || separator(text).is_some();
+    let of_a_unit = |c: char| c.is_alphabetic() || "/°²³µ$€£".contains(c);
+    let number = body.trim_end_matches(of_a_unit).trim_end();
+    let unit = body[number.len()..].trim_start();
+    if number.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && !unit.is_empty()
+        && counted(number)
+    {
         return Some(format!("{UNIT} (`{unit}`)"));
     }
     let currency = body.strip_prefix(['$', '€', '£'])?;
-    is_number(currency).then(|| "has a currency sign".into())
+    counted(currency.trim_start()).then(|| "has a currency sign".into())
 }
 
 fn is_number(text: &str) -> bool {

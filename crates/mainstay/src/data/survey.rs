@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::encoder::COUNTS;
 use super::leaks::{leak_note, tells_class};
 use super::oddities::{FarNumbers, far_numbers, look_alikes};
+use super::typing::{self, ColumnType, Verdict};
 use super::{
     Cells, Classes, Column, ColumnPlan, Encoder, EncoderOptions, LeftOut, Missing, Table, Treatment,
 };
@@ -73,6 +74,8 @@ pub struct ColumnSurvey {
     pub plan: Option<ColumnPlan>,
     /// Why `fit` would stop at it.
     pub problem: Option<String>,
+    /// The one word that stands in a column of numbers, as for "not measured": where it counts as missing there is no problem.
+    pub stray_word: Option<String>,
     /// Whether all present values are equal.
     pub constant: bool,
     /// Whether the column alone tells the class of every row.
@@ -190,6 +193,21 @@ impl Known {
     }
 }
 
+/// The only word without digits, in a column of numbers otherwise.
+fn stray_word(column: &Column, options: &EncoderOptions) -> Option<String> {
+    let Cells::Words(list) = &column.cells else { return None };
+    let used: Vec<(&str, usize)> =
+        list.used().filter(|(word, _)| !options.gaps.in_numbers(word)).collect();
+    if !matches!(typing::decide(&column.name, &used), Verdict::Type(ColumnType::Number)) {
+        return None;
+    }
+    let mut odd =
+        used.iter().map(|(word, _)| *word).filter(|word| !typing::fits(word, ColumnType::Number));
+    // A list of words is written with commas between them.
+    let plain = |word: &&str| !word.contains(|c: char| c.is_ascii_digit() || c == ',');
+    odd.next().filter(plain).filter(|_| odd.next().is_none()).map(str::to_owned)
+}
+
 /// How the column would be encoded, or why it cannot be.
 fn plan_or_problem(
     table: &Table,
@@ -248,6 +266,7 @@ fn survey_column(
         far: (kind == "number").then(|| far_numbers(numbers(&values).collect())).flatten(),
         constant: distinct.len() == 1 && column.len() > 1,
         plan,
+        stray_word: problem.as_ref().and_then(|_| stray_word(column, options)),
         problem,
         leak,
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::advice::shell_word;
 use super::dates::{self, DateOrder, Finding};
 use super::ornament::{akin, ornament};
 use super::{Cells, Column, MISSING, WordList};
@@ -11,6 +12,9 @@ use crate::error::{Error, Result};
 const SHARE: f64 = 0.9;
 /// Cells that do not fit are listed up to this many.
 pub(super) const LISTED: usize = 3;
+
+/// The usual words for "no value"; with them `none` and `None` in columns of numbers.
+const USUAL: [&str; 9] = ["NA", "N/A", "n/a", "NaN", "nan", "null", "?", ".", "-"];
 
 /// The words that stand for "no value".
 ///
@@ -26,6 +30,17 @@ impl Gaps {
         Self(Some(words.into_iter().map(|w| w.trim().to_owned()).collect()))
     }
 
+    /// These words beside the usual ones.
+    pub fn also(words: impl IntoIterator<Item = String>) -> Self {
+        Self::new(USUAL.map(str::to_owned).into_iter().chain(words))
+    }
+
+    /// Whether the usual words are among these.
+    fn has_usual(&self) -> bool {
+        let known = |words: &Vec<String>| USUAL.iter().all(|u| words.iter().any(|w| w == u));
+        self.0.as_ref().is_none_or(known)
+    }
+
     /// Whether these are the usual words.
     pub fn is_usual(&self) -> bool {
         self.0.is_none()
@@ -36,15 +51,13 @@ impl Gaps {
         match &self.0 {
             _ if cell.is_empty() => true,
             Some(words) => words.iter().any(|w| w == cell),
-            None => {
-                matches!(cell, "NA" | "N/A" | "n/a" | "NaN" | "nan" | "null" | "?" | "." | "-")
-            }
+            None => USUAL.contains(&cell),
         }
     }
 
     /// Whether a cell of a column of numbers is a gap.
     pub fn in_numbers(&self, cell: &str) -> bool {
-        self.in_words(cell) || (self.0.is_none() && matches!(cell, "none" | "None"))
+        self.in_words(cell) || (matches!(cell, "none" | "None") && self.has_usual())
     }
 
     /// A number, or NaN if it stands for "no value".
@@ -111,7 +124,8 @@ pub(super) fn decide<'a>(name: &str, used: &[(&'a str, usize)]) -> Verdict<'a> {
     match decoration(used, all) {
         Some((word, what)) => {
             let problem = format!(
-                "`{word}` {what}: write plain numbers, or take the column as categories with --categorical {name}"
+                "`{word}` {what}: write plain numbers, or take the column as categories with --categorical {}",
+                shell_word(name)
             );
             Verdict::Problem(word, problem)
         }
@@ -186,7 +200,8 @@ pub(super) fn misfit(
     let hint = ornament(&word).map_or_else(String::new, |what| format!(", it {what}"));
     let problem = format!(
         "`{word}` does not fit a column of {what}{hint}{also}: mend it, count it as missing with --na \
-         '{word}', or take the column as categories with --categorical {name}"
+         '{word}', or take the column as categories with --categorical {}",
+        shell_word(name)
     );
     Error::BadCell { row, column: format!("`{name}`"), problem }
 }
@@ -321,6 +336,12 @@ mod tests {
         let given = Gaps::new(["old".to_owned(), "x".to_owned()]);
         let cells = column(&ages(&["old", "x"]));
         assert_eq!(type_of(&cells, &given, &|i| i), Ok(ColumnType::Number));
+        // Beside the usual words or instead of them.
+        let cells = column(&ages(&["old", "n/a", "none"]));
+        let words = || ["old".to_owned()];
+        assert_eq!(type_of(&cells, &Gaps::also(words()), &|i| i), Ok(ColumnType::Number));
+        assert!(type_of(&cells, &Gaps::new(words()), &|i| i).is_err());
+        assert!(Gaps::also(words()).in_words("-") && !Gaps::also(words()).in_words("none"));
         // Below nine tenths it is a column of words.
         assert_eq!(type_of_cells(&["1", "2", "x"]), Ok(ColumnType::Category));
     }
@@ -343,6 +364,8 @@ mod tests {
         // Below the limit of detection: neither a number nor one category among a hundred.
         assert!(message(&["0.7", "<0.5", "< 0.5", "3"]).contains("`<0.5` is a limit, not a value"));
         assert!(message(&["12 kg", "80kg"]).contains("has a unit (`kg`)"));
+        assert!(message(&["1.252,50 EUR", "12,5 EUR", "980 EUR"]).contains("has a unit (`EUR`)"));
+        assert!(message(&["€ 1,252.50", "€980"]).contains("has a currency sign"));
         assert!(message(&ages(&["80 y"])).contains("it has a unit (`y`)"));
         for words in [&["1a", "2b", "3a"][..], &["10-19", "20-29"], &["red", "5%"], &["T1", "T2"]] {
             assert_eq!(type_of_cells(words), Ok(ColumnType::Category), "{words:?}");

@@ -1,5 +1,6 @@
 //! An encoder learned from a table that arrives in chunks.
 
+use crate::data::advice::shell_word;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -90,7 +91,8 @@ impl EncoderLearner {
             let name = &mixed.name;
             return Err(Error::BadData(format!(
                 "column `{name}` holds numbers in some places and text in others; take it as categories with \
-                 --categorical {name}"
+                 --categorical {typed}",
+                typed = shell_word(name)
             )));
         }
         let mixed: Vec<String> =

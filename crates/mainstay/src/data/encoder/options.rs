@@ -1,5 +1,6 @@
 //! What a user may decide about the encoding of a table.
 
+use crate::data::advice::shell_word;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,8 @@ impl EncoderOptions {
     pub(super) fn refers_to_no(&self, column: &str) -> Result<()> {
         if self.reference.iter().any(|(name, _)| name == column) {
             return Err(Error::BadData(format!(
-                "column `{column}` holds no categories to refer to; --categorical {column} makes them of its values"
+                "column `{column}` holds no categories to refer to; --categorical {typed} makes them of its values",
+                typed = shell_word(column)
             )));
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! What an encoder does with every column, in data and in words.
 
+use crate::data::advice::shell_word;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,8 @@ impl Encoder {
             let (name, why) = (&plan.column, &plan.why);
             match plan.treatment {
                 Treatment::LeftOut => Some(format!(
-                    "column `{name}` is left out: {why} (--keep-feature {name} takes it in)"
+                    "column `{name}` is left out: {why} (--keep-feature {typed} takes it in)",
+                    typed = shell_word(name)
                 )),
                 Treatment::Days => Some(format!("column `{name}` holds {why}")),
                 Treatment::Indicators(width) if width > MANY_CATEGORIES && 2 * width > nrows => {

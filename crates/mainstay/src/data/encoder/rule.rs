@@ -1,5 +1,6 @@
 //! One raw column: what is learned from it and how it is encoded.
 
+use crate::data::advice::shell_word;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -277,7 +278,8 @@ fn learn(column: &Column, kind: ColumnType, options: &EncoderOptions) -> Result<
 
 pub(super) fn empty(name: &str) -> Error {
     Error::BadData(format!(
-        "column `{name}` has no value in any row; leave it out with --drop {name}"
+        "column `{name}` has no value in any row; leave it out with --drop {typed}",
+        typed = shell_word(name)
     ))
 }
 

@@ -1,5 +1,6 @@
 //! What is known of a raw column that arrives in chunks, in memory that does not grow with the rows.
 
+use crate::data::advice::shell_word;
 use std::collections::{HashMap, HashSet};
 
 use super::identifier::{looks_like_value, mostly};
@@ -324,7 +325,8 @@ impl Tally {
                 let Some(words) = &self.words else { return Err(empty(name)) };
                 if words.many {
                     return Err(Error::BadData(format!(
-                        "column `{name}` has more than {MANY_WORDS} different words; leave it out with --drop {name}"
+                        "column `{name}` has more than {MANY_WORDS} different words; leave it out with --drop {typed}",
+                        typed = shell_word(name)
                     )));
                 }
                 let used = words.counts.iter().map(|(word, n)| (word.as_str(), *n));
