@@ -49,7 +49,7 @@ fn check_says_what_becomes_of_every_column_and_what_to_type() {
     let lab = folder.write("lab.csv", lab);
     let text = out(&mainstay(&["check", &lab, "--target", "y"]));
     assert!(text.contains("--categorical 'CRP (mg/l)'"), "{text}");
-    assert!(text.contains("--target y --na k.A. --impute median -o model.json"), "{text}");
+    assert!(text.contains("--target y --na k.A. --drop x --impute median -o model.json"), "{text}");
     let given = ["fit", &lab, "--target", "y", "--na", "k.A.", "--impute", "median"];
     let weights = folder.weights(&given);
     assert!(weights.contains_key("CRP (mg/l)") && !weights.contains_key("ward=n/a"), "{weights:?}");
