@@ -77,6 +77,7 @@ class Encoder:
         missing: str,
         aside: list[str],
         gaps: list[str] | None = None,
+        usual_gaps: bool = True,
         categorical: list[str] = ...,
         keep: list[str] = ...,
         min_count: int = 1,

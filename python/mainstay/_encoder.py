@@ -326,7 +326,9 @@ class TableEncoder(PlainState, TransformerMixin, BaseEstimator):
         """Rebuild the encoder of a model file."""
         rule = encoder.missing
         known = {"refuse": None, "drop": None}
-        model = cls(impute=known.get(rule, rule), na=encoder.gaps, keep_default_na=encoder.gaps is None)
+        model = cls(
+            impute=known.get(rule, rule), na=encoder.gaps, keep_default_na=encoder.gaps is None
+        )
         model._encoder = encoder
         columns = [name for name, _ in encoder.columns]
         model.feature_names_in_ = np.array(columns, dtype=object)

@@ -124,6 +124,24 @@ def test_a_gap_is_refused_by_row_and_column_with_the_parameter_that_helps():
     assert np.argwhere(np.isnan(kept)).tolist() == [[7, 7]]
 
 
+def test_more_words_for_no_value_stand_beside_the_usual_ones_or_alone(tmp_path):
+    dose = [str(i % 9) for i in range(30)] + ["k.A."]
+    frame = pd.DataFrame({"dose": dose, "ward": ["A", "B", "n/a"] * 10 + ["A"]})
+    encoder = TableEncoder(na=["k.A."], impute="mean").fit(frame)
+    assert list(encoder.get_feature_names_out()) == ["dose", "ward=A", "ward=B"]
+    alone = TableEncoder(na=["k.A."], keep_default_na=False, impute="mean").fit(frame)
+    assert "ward=n/a" in alone.get_feature_names_out()
+    y = np.arange(31) % 2
+    for encoder in (encoder, alone):
+        pipe = make_pipeline(clone(encoder), PenalizedClassifier()).fit(frame, y)
+        mainstay.save(pipe, tmp_path / "m.json")
+        again = mainstay.load(tmp_path / "m.json")
+        assert np.array_equal(again.predict_proba(frame), pipe.predict_proba(frame))
+        # A copy that is fitted again reads the table as the first did.
+        names = clone(again[0]).fit(frame).get_feature_names_out()
+        assert list(names) == list(encoder.get_feature_names_out())
+
+
 def test_messages_name_parameters_and_no_flags():
     frame = pd.DataFrame({"dose": ["1"] * 30 + ["x"], "b": np.arange(31) / 7})
     with pytest.raises(ValueError, match=r'TableEncoder\(na=\["x"\]\)') as error:
