@@ -293,7 +293,7 @@ FORKED = {
             small.fit(X, y)
         mainstay.verify(small, X, y)""",
     "fit over partitions": """
-        PenalizedClassifier().fit(array(X, 20_000), array(y, 20_000))""",
+        mainstay.StableLogisticRegression().fit(array(X, 20_000), array(y, 20_000))""",
     "damage rows": """
         mainstay.threats.unlucky_split(X, y, level=0.3)""",
 }
