@@ -99,7 +99,9 @@ impl Dense {
     /// [`Dense::means`], where the constant columns are known.
     pub(crate) fn means_knowing(&self, constant: &[usize], shares: &[f64]) -> Vec<f64> {
         let mut means = self.tr_mul_vec(shares);
-        constant.iter().for_each(|&j| means[j] = self[(0, j)]);
+        for &j in constant {
+            means[j] = self[(0, j)];
+        }
         means
     }
 }
