@@ -12,6 +12,7 @@ from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core
 from mainstay._compat import validate_data
 from mainstay._plot import axes
 from mainstay._suspects import _frame
+from mainstay._tables import cells_by_name
 
 
 class LabelAudit:
@@ -170,7 +171,7 @@ def audit_labels(
     repeats : int, default=10
         Repeats of the five-fold cross-validation behind the held-out scores.
     planted : int, default=10
-        How many times 5 % of the labels are flipped on purpose.
+        How many times 5 % of the labels are flipped on purpose; at least 2.
     precision : float, default=0.5
         Rows are flagged while at least this share of them is expected to be wrong.
     n_jobs : int or None, default=None
@@ -200,10 +201,10 @@ def audit_labels(
         raise ValueError(
             f"`estimator` = {type(estimator).__name__}: must be a classifier of mainstay, or None"
         )
-    for name, value in (("repeats", repeats), ("planted", planted)):
-        if not isinstance(value, numbers.Integral) or value < 1:
-            raise ValueError(f"`{name}` = {value!r}: must be a positive integer")
-    holder = _Holder()
+    for name, value, least in (("repeats", repeats, 1), ("planted", planted, 2)):
+        if not isinstance(value, numbers.Integral) or value < least:
+            raise ValueError(f"`{name}` = {value!r}: must be an integer of at least {least}")
+    holder, given = _Holder(), X
     X, y = validate_data(
         holder, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
     )
@@ -211,7 +212,7 @@ def audit_labels(
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     method, params = _method(estimator, classes)
-    with _Progress("audit_labels", verbose) as progress:
+    with _Progress("audit_labels", verbose) as progress, cells_by_name(given):
         text = _core.audit(
             method,
             params,

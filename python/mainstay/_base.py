@@ -182,9 +182,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
             remedy = "pass calibrate=True"
         else:
             remedy = "wrap it in sklearn.calibration.CalibratedClassifierCV"
-        raise AttributeError(
-            f"the loss of {type(self).__name__} defines no probabilities; {remedy}"
-        )
+        raise AttributeError(f"{type(self).__name__} defines no probabilities; {remedy}")
 
     def _core_params(self):
         """Parameters as Rust knows them; needs ``classes_``."""

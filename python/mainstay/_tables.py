@@ -42,11 +42,21 @@ def cells_by_name(X):
         if found is None or not is_frame(X):
             raise
         row, column, value = found.groups()
-        name = frame_names(X)[int(column)]
-        fill = " (mainstay.GaussianImputer())" if value == "NaN" else ""
-        raise ValueError(
-            f"row {row}, column {name!r}: {value} is not a finite number; drop or impute it{fill}"
-        ) from error
+        raise ValueError(_bad_cell(X, row, int(column), value)) from error
+
+
+def _bad_cell(X, row, column, value):
+    name = frame_names(X)[column]
+    fill = " (mainstay.GaussianImputer())" if value == "NaN" else ""
+    return f"row {row}, column {name!r}: {value} is not a finite number; drop or impute it{fill}"
+
+
+def not_finite(X, values, allow_nan):
+    """Name the first cell of a frame whose ``values`` are not all finite."""
+    bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
+    row, column = np.argwhere(bad)[0]
+    value = values[row, column]
+    return _bad_cell(X, row, column, "NaN" if np.isnan(value) else str(value))
 
 
 def not_numbers(X):
@@ -74,6 +84,8 @@ def _converts(cell):
     """Whether numpy takes a cell as a number: words that are written as one, too, but no times."""
     if isinstance(cell, (np.datetime64, np.timedelta64)):
         return False
+    if isinstance(cell, numbers.Complex):
+        return True  # scikit-learn refuses complex numbers, and says so
     try:
         float(cell)
     except (TypeError, ValueError):

@@ -146,6 +146,8 @@ def test_bad_calls_are_named():
         audit_labels(X, y, estimator=LogisticRegression())
     with pytest.raises(ValueError, match="`repeats`"):
         audit_labels(X, y, repeats=0)
+    with pytest.raises(ValueError, match="`planted` = 1: must be an integer of at least 2"):
+        audit_labels(X, y, planted=1)
     with pytest.raises(ValueError, match="precision"):
         audit_labels(X, y, precision=2.0)
     with pytest.raises(ValueError, match="one class"):

@@ -2,8 +2,10 @@
 
 # Longer than other files: a list of tests of one base class.
 
+import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import textwrap
@@ -278,20 +280,57 @@ def test_parallel_searches_in_processes_and_threads(backend):
     assert search.best_score_ > 0.5
 
 
+# What is done before a fork and again in both processes, on rows enough for several threads.
+FORKED = {
+    "fit and predict": """
+        PenalizedClassifier(n_jobs=2).fit(X[:5000], y[:5000]).predict(X)""",
+    "learn and encode a table": """
+        encoder = mainstay.TableEncoder(standardize=True).fit(X)
+        encoder.transform(X)""",
+    "verify a standardised model": """
+        small = make_pipeline(mainstay.TableEncoder(standardize=True), PenalizedClassifier())
+        with mainstay.config(proof=True):
+            small.fit(X, y)
+        mainstay.verify(small, X, y)""",
+    "fit over partitions": """
+        mainstay.StableLogisticRegression().fit(array(X, 20_000), array(y, 20_000))""",
+    "damage rows": """
+        mainstay.threats.unlucky_split(X, y, level=0.3)""",
+}
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_can_fit_and_predict():
+@pytest.mark.parametrize("work", FORKED.values(), ids=FORKED)
+def test_a_forked_child_can_do_what_its_parent_did(work):
+    if "array" in work:
+        pytest.importorskip("dask.array")
     code = """
-    import os, numpy as np
+    import os, numpy as np, mainstay, mainstay.threats
+    from sklearn.pipeline import make_pipeline
     from mainstay import PenalizedClassifier
-    X = np.random.default_rng(0).normal(size=(5000, 5))
+    def array(values, rows):
+        import dask, dask.array
+        dask.config.set(scheduler="synchronous")
+        return dask.array.from_array(values, chunks=(rows, *values.shape[1:]))
+    X = np.random.default_rng(0).normal(size=(60_000, 30))
     y = (X[:, 0] > 0).astype(int)
-    PenalizedClassifier(n_jobs=2).fit(X, y).predict(X)
+    def work():
+        pass
+    work()
     child = os.fork()
-    PenalizedClassifier(n_jobs=2).fit(X, y).predict(X)
+    work()
     if child:
         raise SystemExit(os.waitpid(child, 0)[1])
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
+    body = textwrap.indent(textwrap.dedent(work), "    ")
+    code = textwrap.dedent(code).replace("    pass", body)
+    # In a group of its own: a child that hangs is ended with its parent.
+    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    try:
+        assert process.wait(timeout=60) == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_clones_and_pickles_are_the_same_model(blobs):

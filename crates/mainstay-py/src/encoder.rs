@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::convert;
-use crate::run::to_python;
+use crate::run::{run, threads, to_python};
 use crate::table::Table;
 use crate::words;
 
@@ -54,15 +54,11 @@ impl Encoder {
         let missing = missing_rule(missing)?;
         let options =
             EncoderOptions { missing, gaps, categorical, keep, min_count, reference, drop_first };
-        let table = &table.get().inner;
-        let learned = py.detach(|| {
-            let mut rest = table.clone();
-            for name in &aside {
-                rest.take(name)?;
-            }
-            Core::learn_with(&rest, &options)
-        });
-        learned.map(Self).map_err(|e| to_python(&e))
+        let mut rest = table.get().inner.clone();
+        for name in &aside {
+            rest.take(name).map_err(|e| to_python(&e))?;
+        }
+        run(py, threads(None)?, None, move |_| Core::learn_with(&rest, &options)).map(Self)
     }
 
     /// The features of a table, in raw units or scaled: (a float64 array, or the parts of a CSR matrix where
@@ -75,17 +71,21 @@ impl Encoder {
         scaling: Scaling<'py>,
         dense: bool,
     ) -> PyResult<Features<'py>> {
-        let table = &table.get().inner;
-        let encoded = py.detach(|| self.0.encode(table)).map_err(|e| to_python(&e))?;
-        let features = match &scaling {
-            Some(parts) => scaling_of(parts).apply_stored(&encoded.features),
-            None => encoded.features,
-        };
+        let (encoder, table) = (self.0.clone(), table.clone().unbind());
+        let scaling = scaling.as_ref().map(scaling_of);
+        let (features, unseen) = run(py, threads(None)?, None, move |_| {
+            let encoded = encoder.encode(&table.get().inner)?;
+            let features = match scaling {
+                Some(scaling) => scaling.apply_stored(&encoded.features),
+                None => encoded.features,
+            };
+            Ok((features, encoded.unseen))
+        })?;
         let features = match features {
             Matrix::Sparse(csr) if !dense => parts(py, &csr)?.into_any(),
             features => convert::array2(py, &features.to_dense())?.into_any(),
         };
-        Ok((features, encoded.unseen))
+        Ok((features, unseen))
     }
 
     /// Means and scales by which the features of a table are standardised, as the command line does.
@@ -96,9 +96,12 @@ impl Encoder {
         table: &Bound<'py, Table>,
         weights: Option<PyReadonlyArray1<'py, f64>>,
     ) -> PyResult<Learned<'py>> {
-        let encoded = self.0.encode(&table.get().inner).map_err(|e| to_python(&e))?;
+        let (encoder, table) = (self.0.clone(), table.clone().unbind());
         let weights = weights.map(|w| w.as_array().to_vec());
-        let learned = Standardize::learn_stored(&encoded.features, weights.as_deref());
+        let learned = run(py, threads(None)?, None, move |_| {
+            let encoded = encoder.encode(&table.get().inner)?;
+            Ok(Standardize::learn_stored(&encoded.features, weights.as_deref()))
+        })?;
         Ok((PyArray1::from_vec(py, learned.means), PyArray1::from_vec(py, learned.scales)))
     }
 

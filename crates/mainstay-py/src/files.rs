@@ -142,8 +142,9 @@ pub(crate) fn verify<'py>(
         fitted,
     };
     let rows = Rows::new(x, &y, classes, sample_weight.as_ref(), None)?.with_nan(method.nan);
-    let data = run(py, threads(None)?, None, move |_| rows.dataset())?;
-    let found = py.detach(|| file.verify(&data, tol)).map_err(file_error)?;
+    let found = run(py, threads(None)?, None, move |_| {
+        file.verify(&rows.dataset()?, tol).map_err(Error::into_core)
+    })?;
     let told = serde_json::json!({
         "proved": found.proved(),
         "gap": found.gap(),

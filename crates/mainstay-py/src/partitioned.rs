@@ -1,6 +1,6 @@
 //! Fits over partitions: driver, looks and merges as bytes, so that any engine can carry them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mainstay::Error;
 use mainstay::linalg::Dense;
@@ -12,21 +12,25 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::fitted::Fitted;
-use crate::run::to_python;
+use crate::run::{run, threads, to_python};
 use crate::{class_indices, convert};
 
 /// A fit over partitions: asks, and takes the merged answers of all partitions in.
 #[pyclass(frozen, module = "mainstay._core")]
 #[derive(Debug)]
-pub(crate) struct Driver(Mutex<partitioned::Driver>);
+pub(crate) struct Driver(Arc<Mutex<partitioned::Driver>>);
 
 /// The next ask, or the fit.
 type Next<'py> = (Option<Bound<'py, PyBytes>>, Option<Fitted>);
 
 impl Driver {
     fn with<T>(&self, work: impl FnOnce(&mut partitioned::Driver) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.0))
     }
+}
+
+fn lock(driver: &Mutex<partitioned::Driver>) -> MutexGuard<'_, partitioned::Driver> {
+    driver.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[pymethods]
@@ -49,15 +53,17 @@ impl Driver {
             Some(bytes) => driver.and_then(|d| d.resume(bytes)),
             None => driver,
         };
-        Ok(Self(Mutex::new(driver.map_err(|e| to_python(&e))?)))
+        Ok(Self(Arc::new(Mutex::new(driver.map_err(|e| to_python(&e))?))))
     }
 
     /// Takes the merged answer to the last ask in (None at the start) and returns the next ask, or the fit.
     #[pyo3(signature = (message=None))]
     fn next<'py>(&self, py: Python<'py>, message: Option<&[u8]>) -> PyResult<Next<'py>> {
         let message = message.map(Message::from_bytes).transpose().map_err(|e| to_python(&e))?;
-        let step = py.detach(|| self.with(|driver| driver.next(message)));
-        match step.map_err(|e| to_python(&e))? {
+        let driver = Arc::clone(&self.0);
+        // Between the passes nothing else is done: every core may help.
+        let cores = threads(Some(-1))?;
+        match run(py, cores, None, move |_| lock(&driver).next(message))? {
             Step::Ask(ask) => Ok((Some(PyBytes::new(py, &ask.to_bytes())), None)),
             Step::Done(fitted) => Ok((None, Some(Fitted::new(*fitted)))),
         }
@@ -131,8 +137,9 @@ pub(crate) fn look<'py>(
     size: usize,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let blocks = parts.into_iter().map(block).collect::<PyResult<Vec<_>>>()?;
-    let answers = py.detach(|| {
-        let ask = Ask::from_bytes(ask)?;
+    let ask = Ask::from_bytes(ask).map_err(|e| to_python(&e))?;
+    // One thread: how many looks are taken at a time is the caller's choice.
+    let answers = run(py, threads(None)?, None, move |_| {
         let merged = |blocks: &[Block<'static>]| {
             let mut tree = MergeTree::new();
             for block in blocks {
@@ -142,8 +149,7 @@ pub(crate) fn look<'py>(
             merged.ok_or_else(|| Error::BadData("there is no partition to look at".into()))
         };
         blocks.chunks(size.max(1)).map(merged).collect::<Result<Vec<_>, Error>>()
-    });
-    let answers = answers.map_err(|e| to_python(&e))?;
+    })?;
     Ok(answers.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
 }
 

@@ -9,7 +9,7 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::run::to_python;
+use crate::run::{run, threads, to_python};
 use crate::{class_indices, convert};
 
 type Floats<'py> = Bound<'py, PyArray2<f64>>;
@@ -76,8 +76,12 @@ pub(crate) fn stress_seed(seed: u64, repeat: usize, threat: &str) -> PyResult<u6
 /// Means and deviations of the columns; a constant column has deviation 1.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as PyO3 hands arguments over")]
-pub(crate) fn column_scaling(x: PyReadonlyArray2<'_, f64>) -> PyResult<(Vec<f64>, Vec<f64>)> {
-    let scaling = Standardize::learn(&dense(&x)?.into(), None);
+pub(crate) fn column_scaling(
+    py: Python<'_>,
+    x: PyReadonlyArray2<'_, f64>,
+) -> PyResult<(Vec<f64>, Vec<f64>)> {
+    let x = dense(&x)?.into();
+    let scaling = run(py, threads(None)?, None, move |_| Ok(Standardize::learn(&x, None)))?;
     Ok((scaling.means, scaling.scales))
 }
 
@@ -140,8 +144,9 @@ pub(crate) fn unlucky_split<'py>(
     level: f64,
     seed: u64,
 ) -> PyResult<Codes<'py>> {
-    let rows = stress::unlucky_split(&dense(&x)?, &class_indices(&y)?, level, seed);
-    Ok(codes(py, rows.map_err(|e| to_python(&e))?))
+    let (x, labels) = (dense(&x)?, class_indices(&y)?);
+    let split = move |_: &_| stress::unlucky_split(&x, &labels, level, seed);
+    Ok(codes(py, run(py, threads(None)?, None, split)?))
 }
 
 /// Damage to rows that are judged: "missing_features", "corrupted_features" or "measurement_error".

@@ -4,8 +4,9 @@
 use mainstay::Control;
 use mainstay::data::Dataset;
 use mainstay::linalg::{Csr, Dense, Matrix};
-use mainstay::methods::find;
-use mainstay::model::Model;
+use mainstay::methods::{driver, find};
+use mainstay::model::{Fitted, Model};
+use mainstay::partitioned::{InMemory, fit};
 use serde_json::{Value, json};
 
 /// The constant column.
@@ -29,6 +30,7 @@ fn methods() -> Vec<(&'static str, Value)> {
         ("stable-logistic", json!({"alpha": 1e-4, "k": 1.0})),
         ("ellipsoid-svm", json!({"uncertainty": 0.1})),
         ("robust-logistic", json!({})),
+        ("robust-logistic", json!({"protect": "worst", "errors": 0.1})),
     ]
 }
 
@@ -60,16 +62,17 @@ fn sparse(x: &Dense) -> Matrix {
 fn weight(method: &str, params: &Value, x: Matrix, y: &[usize]) -> f64 {
     let data = Dataset::new(x, y.to_vec(), 2).unwrap();
     let fitted = find(method).unwrap().estimator(params).unwrap();
-    let fitted = fitted.fit(&data, &Control::new()).unwrap();
+    weight_of(&fitted.fit(&data, &Control::new()).unwrap(), &format!("{method} {params}"))
+}
+
+/// The weight of the constant column in a linear model.
+fn weight_of(fitted: &Fitted, what: &str) -> f64 {
     let model = match &fitted.model {
         Model::Linear(model) => model,
         Model::GaussianLinear(model) => &model.linear,
-        other => panic!("{method} is not linear: {other:?}"),
+        other => panic!("{what} is not linear: {other:?}"),
     };
-    assert!(
-        model.coef[0][0] != 0.0,
-        "{method} {params}: the first feature tells the classes apart"
-    );
+    assert!(model.coef[0][0] != 0.0, "{what}: the first feature tells the classes apart");
     model.coef[0][AT]
 }
 
@@ -84,6 +87,44 @@ fn a_constant_column_gets_no_weight_at_all() {
                 for x in [Matrix::from(x.clone()), sparse(&x)] {
                     let found = weight(method, &params, x, &y);
                     assert_eq!(found, 0.0, "{method} {params}, {n} x {p}, all {value}");
+                }
+            }
+        }
+    }
+}
+
+/// An average of many fits, some of them along principal directions: few rows are enough, and many take long.
+#[test]
+fn a_constant_column_gets_no_weight_in_an_average() {
+    let params = json!({"correction": "averaged", "wrong_labels": 0.1});
+    for (n, p) in [(60, 4), (40, 80)] {
+        for value in [1e6, 0.1] {
+            let (x, y) = rows(n, p, value);
+            let found = weight("robust-logistic", &params, x.into(), &y);
+            assert_eq!(found, 0.0, "{n} x {p}, all {value}");
+        }
+    }
+}
+
+/// The mean of the column is put together from those of the blocks. All rows in the sample, and most of them outside.
+#[test]
+fn a_constant_column_gets_no_weight_over_partitions() {
+    for n in [1500, 25_000] {
+        for value in [1e6, 0.1] {
+            let (x, y) = rows(n, 3, value);
+            for (method, params) in [
+                ("l2", json!({})),
+                ("stable-logistic", json!({"alpha": 1e-4, "k": 1.0})),
+                ("ellipsoid-svm", json!({"uncertainty": 0.1, "C": 1e-2})),
+                ("robust-logistic", json!({"alpha": 1e-3})),
+            ] {
+                for x in [Matrix::from(x.clone()), sparse(&x)] {
+                    let data = Dataset::new(x, y.clone(), 2).unwrap();
+                    let source = InMemory::with_rows(&data, 700);
+                    let driver = driver(method, &params).unwrap();
+                    let fitted = fit(&source, driver, &Control::new(), |_| Ok(())).unwrap();
+                    let what = format!("{method} {params}, {n} rows, all {value}");
+                    assert_eq!(weight_of(&fitted, &what), 0.0, "{what}");
                 }
             }
         }

@@ -28,7 +28,7 @@ type KnownColumns = (Standardize, ColumnRanges);
 impl Dataset {
     /// Checks that the parts fit together: equal lengths, finite features, at least two classes.
     pub fn new(features: Matrix, labels: Vec<usize>, n_classes: usize) -> Result<Self> {
-        // A pass over many rows takes as long as their memory does, whatever is asked: whoever fits asks for this later.
+        // The check reads all rows: their means, deviations and ranges, which fits ask for, cost no second pass.
         let columns = Standardize::of_many_finite(&features);
         if columns.is_none() {
             check_cells(&features)?;
@@ -173,12 +173,23 @@ impl Dataset {
 
     /// How many rows of positive weight each class has.
     pub fn class_counts(&self) -> Vec<usize> {
-        let Some(weights) = &self.weights else { return self.label_counts() };
-        let mut counts = vec![0; self.n_classes];
-        for (&label, _) in self.labels.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
-            counts[label] += 1;
+        if self.weights.is_none() {
+            return self.label_counts();
         }
+        let mut counts = vec![0; self.n_classes];
+        self.counting_rows().for_each(|i| counts[self.labels[i]] += 1);
         counts
+    }
+
+    /// Whether row `i` counts: one of weight zero is as good as absent.
+    #[inline]
+    pub(crate) fn row_counts(&self, i: usize) -> bool {
+        self.weights.as_ref().is_none_or(|weights| weights[i] > 0.0)
+    }
+
+    /// The rows that count, in order.
+    pub(crate) fn counting_rows(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.len()).filter(|&i| self.row_counts(i))
     }
 
     /// Number of rows.

@@ -79,9 +79,7 @@ impl<'a> ClassPairs<'a> {
         let inside = ellipsoids.clone().scaled(1.0 / units.scale[0]);
         let classes = data.n_classes();
         let mut rows = vec![Vec::new(); classes];
-        (0..data.len())
-            .filter(|&i| data.weights().is_none_or(|w| w[i] > 0.0))
-            .for_each(|i| rows[data.labels()[i]].push(i));
+        data.counting_rows().for_each(|i| rows[data.labels()[i]].push(i));
         let (moments, planes, route) =
             nominal_planes(data, params.regularization, params.delta, control)?;
         let others = |a: usize| (0..classes).filter(move |b| *b != a);

@@ -71,7 +71,7 @@ fn write(reader: &RowReader<'_>, data: &Dataset, i: usize, out: &mut [f64]) {
 #[expect(clippy::inline_always, reason = "compiled for the vector unit of the caller")]
 fn push_rows(reader: &RowReader<'_>, data: &Dataset, rows: Range<usize>, sums: &mut [GramSum]) {
     for i in rows {
-        if data.weights().is_none_or(|w| w[i] > 0.0) {
+        if data.row_counts(i) {
             write(reader, data, i, sums[data.labels()[i]].next_row());
         }
     }
@@ -125,12 +125,11 @@ impl Moments {
 
     fn in_units(data: &Dataset, units: PlaneUnits, keep: bool, control: &Control) -> Result<Self> {
         let (n, order, classes) = (data.len(), data.n_features() + 1, data.n_classes());
-        let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
         let counts = data.class_counts();
         let reader = units.reader();
         let store = if keep || n < order {
             let mut rows = vec![Vec::new(); classes];
-            for i in (0..n).filter(|&i| weight(i) > 0.0) {
+            for i in data.counting_rows() {
                 let own = &mut rows[data.labels()[i]];
                 let start = own.len();
                 own.resize(start + order, 0.0);

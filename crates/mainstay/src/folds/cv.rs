@@ -71,8 +71,7 @@ fn chosen((train, holdout): &(Vec<usize>, Vec<usize>), data: &Dataset) -> Result
     if let Some(row) = train.iter().chain(holdout).find(|row| **row >= n) {
         return Err(Error::param("cv", row, format!("row positions below {n}")));
     }
-    let counts = |i: &usize| data.weights().is_none_or(|weights| weights[*i] > 0.0);
-    let part = |rows: &[usize]| rows.iter().copied().filter(counts).collect();
+    let part = |rows: &[usize]| rows.iter().copied().filter(|&i| data.row_counts(i)).collect();
     Ok(Split { train: part(train), holdout: part(holdout) })
 }
 

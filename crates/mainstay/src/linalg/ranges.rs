@@ -92,8 +92,16 @@ impl Dense {
     /// Weighted means of the columns, `shares` adding up to 1. That of a constant column is its entry to the last digit, so that
     /// nothing is left of the column once it is taken off: a sum would be rounded.
     pub fn means(&self, shares: &[f64]) -> Vec<f64> {
+        let constant: Vec<usize> = self.constant_columns().into_iter().map(|(j, _)| j).collect();
+        self.means_knowing(&constant, shares)
+    }
+
+    /// [`Dense::means`], where the constant columns are known.
+    pub(crate) fn means_knowing(&self, constant: &[usize], shares: &[f64]) -> Vec<f64> {
         let mut means = self.tr_mul_vec(shares);
-        self.constant_columns().into_iter().for_each(|(j, value)| means[j] = value);
+        for &j in constant {
+            means[j] = self[(0, j)];
+        }
         means
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn finding(model: &Model, data: &Dataset, nan: NanRule) -> Result<Opt
     while known.len() < n {
         let part: Vec<usize> = (known.len()..n.min(known.len() + rows)).collect();
         let found = model.predict(&nan.apply(data.features().select_rows(&part)))?;
-        for (_, &class) in part.iter().zip(&found).filter(|(i, _)| counts(data, **i)) {
+        for (_, &class) in part.iter().zip(&found).filter(|(i, _)| data.row_counts(**i)) {
             calls[class] += 1;
         }
         known.extend(found);
@@ -35,11 +35,6 @@ pub(super) fn finding(model: &Model, data: &Dataset, nan: NanRule) -> Result<Opt
         }
     }
     Ok(one_sided(&known, data))
-}
-
-/// Whether row `i` is there: one of weight zero is as good as absent.
-fn counts(data: &Dataset, i: usize) -> bool {
-    data.weights().is_none_or(|weights| weights[i] > 0.0)
 }
 
 /// Classes of the training rows as the model predicts them.
@@ -63,7 +58,7 @@ fn cannot_be_one_sided(calls: &[usize], labels: &[usize]) -> bool {
 
 /// What to say about predictions for the training rows that are all of one class, or nearly so.
 pub(super) fn one_sided(predicted: &[usize], data: &Dataset) -> Option<String> {
-    let rows: Vec<usize> = (0..predicted.len()).filter(|&i| counts(data, i)).collect();
+    let rows: Vec<usize> = data.counting_rows().collect();
     let mut calls = vec![0_usize; data.n_classes()];
     for &i in &rows {
         calls[predicted[i]] += 1;

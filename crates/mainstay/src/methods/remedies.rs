@@ -12,10 +12,12 @@ use crate::error::{Error, Result};
 
 /// Entries of the features up to which remedies are tried: beyond, a few more fits would take too long unasked.
 const MOST_ENTRIES: f64 = 2e6;
-/// Remedies tried, at most; each is a fit.
+/// Changes of parameters tried, at most; each is a fit, and standardised features are one more.
 const MOST_TRIES: usize = 6;
 /// A remedy helps if the mean share of right answers over the classes exceeds a constant model's by this.
 const BETTER: f64 = 0.05;
+/// Parameters that hold errors in the units of the features.
+const ERRORS: [&str; 4] = ["uncertainty", "errors", "eta_a", "eta_b"];
 /// Deviation of a column from which on its unit may be why a fit is constant, and one over it.
 const ODD_UNIT: f64 = 10.0;
 /// Gap up to which a remedy is fitted: answers to training rows are the same long before the last digits of the weights.
@@ -70,12 +72,15 @@ pub(super) fn checked(
     data: &Dataset,
     control: &Control,
 ) -> Result<Option<String>> {
+    let entries = data.len() as f64 * data.n_features() as f64;
+    if entries > MOST_ENTRIES {
+        return Ok(None);
+    }
     let mut tries = remedies(method, params);
-    if odd_units(data) {
+    if may_change_units(method, params, data) && odd_units(data) {
         tries.insert(0, Remedy::UnitDeviations);
     }
-    let entries = data.len() as f64 * data.n_features() as f64;
-    if entries > MOST_ENTRIES || tries.is_empty() {
+    if tries.is_empty() {
         return Ok(None);
     }
     let quiet = control.without_progress();
@@ -122,12 +127,32 @@ fn helps(
     Ok(one_sided(&found, data).is_none() && right >= constant + BETTER)
 }
 
+/// Whether standardised features are another fit of the same problem. They are not where errors are stated: these are in the
+/// units of the features. They are the same fit where the method standardises, and none where the columns are a kernel.
+fn may_change_units(method: &Method, params: &Value, data: &Dataset) -> bool {
+    let defaults = method.defaults();
+    let now = |name: &str| params.get(name).or_else(|| defaults.get(name));
+    let errors = ERRORS.iter().any(|name| now(name).is_some_and(any_number));
+    let standardised = now("normalize") == Some(&json!(true));
+    let kernel = now("kernel") == Some(&json!("precomputed"));
+    data.uncertainty().is_none() && !errors && !standardised && !kernel
+}
+
+/// Whether a number that is not zero is in `value`.
+fn any_number(value: &Value) -> bool {
+    match value {
+        Value::Array(values) => values.iter().any(any_number),
+        Value::Object(fields) => fields.values().any(any_number),
+        value => value.as_f64().is_some_and(|number| number != 0.0),
+    }
+}
+
 /// Whether a penalty in the units of the columns weighs some of them very differently from others, or all of them much or
-/// little. Known errors of the rows are in these units, too, and stay.
+/// little.
 fn odd_units(data: &Dataset) -> bool {
     let usual = 1.0 / ODD_UNIT..=ODD_UNIT;
     let scales = Standardize::learn_stored(data.features(), data.weights()).scales;
-    data.uncertainty().is_none() && scales.iter().any(|scale| !usual.contains(scale))
+    scales.iter().any(|scale| !usual.contains(scale))
 }
 
 /// The mean share of right answers over the classes, and that of a constant answer.
@@ -262,6 +287,41 @@ mod tests {
             fitted.warnings
         );
         assert!(estimator.fit(&column(1.0), &control).unwrap().warnings.is_empty());
+    }
+
+    /// Two columns of deviation 0.01: a stated error is in their units, and would be a hundredth of itself in others.
+    #[test]
+    fn units_stay_where_errors_are_stated_and_where_others_would_change_nothing() {
+        let small = |i: usize, j: usize| 0.02 * (((i * 7 + j * 5 + i * j) as f64 * 0.37).sin());
+        let y: Vec<usize> = (0..60).map(|i| usize::from(small(i, 0) > 0.0)).collect();
+        let data = Dataset::new(Dense::from_fn(60, 2, small).into(), y, 2).unwrap();
+        let asked =
+            |name: &str, params: &Value| may_change_units(find(name).unwrap(), params, &data);
+        for (name, params, may) in [
+            ("ellipsoid-svm", json!({"uncertainty": 0.05}), false),
+            ("ellipsoid-svm", json!({}), false),
+            ("ellipsoid-svm", json!({"uncertainty": [0.0, 0.05]}), false),
+            ("ellipsoid-svm", json!({"uncertainty": 0.0}), true),
+            ("robust-logistic", json!({"errors": 0.5}), false),
+            ("robust-logistic", json!({"errors": null}), true),
+            ("norm-robust-regec", json!({"eta_a": 0.0, "eta_b": 1.0}), false),
+            ("l2", json!({"normalize": true}), false),
+            ("l2", json!({"normalize": false}), true),
+            ("conic", json!({"kernel": "precomputed"}), false),
+            ("conic", json!({"kernel": "rbf"}), true),
+        ] {
+            assert_eq!(asked(name, &params), may, "{name} {params}");
+        }
+        let control = Control::new().with_checked_remedies(true);
+        let worst = json!({"errors": 0.5, "protect": "worst", "correction": "after"});
+        for (name, params) in
+            [("ellipsoid-svm", json!({"uncertainty": 0.05})), ("robust-logistic", worst)]
+        {
+            let fitted = find(name).unwrap().estimator(&params).unwrap().fit(&data, &control);
+            let warnings = fitted.unwrap().warnings.join(" ");
+            assert!(warnings.contains("on these rows"), "{name}: {warnings}");
+            assert!(!warnings.contains("standardised"), "{name}: {warnings}");
+        }
     }
 
     /// Three of four rows of class 0 and one of two of class 1 right: (3/4 + 1/2)/2.

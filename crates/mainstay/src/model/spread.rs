@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::training::{FeatureRanges, kept_rows, standard_cells};
+use super::training::{FeatureRanges, standard_cells};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::linalg::{Cholesky, Dense, Matrix, vector};
@@ -68,7 +68,7 @@ impl LazySpread {
     pub(super) fn of(data: &Dataset, count: usize, ranges: &FeatureRanges) -> Self {
         let p = data.n_features();
         let most = (EFFORT / (p * p)).min(MOST_ROWS).max(ROWS_PER_FEATURE * p);
-        let rows: Vec<usize> = kept_rows(data).step_by(count.div_ceil(most)).collect();
+        let rows: Vec<usize> = data.counting_rows().step_by(count.div_ceil(most)).collect();
         if rows.len() < FEWEST_ROWS {
             return Self::default();
         }

@@ -119,7 +119,7 @@ impl FeatureRanges {
             None => (vec![f64::INFINITY; p], vec![f64::NEG_INFINITY; p]),
         };
         let sparse = matches!(data.features(), Matrix::Sparse(_));
-        for i in kept_rows(data).filter(|_| sparse) {
+        for i in data.counting_rows().filter(|_| sparse) {
             for (j, v) in data.features().row(i).entries().filter(|(_, v)| !v.is_nan()) {
                 (minima[j], maxima[j]) = (minima[j].min(v), maxima[j].max(v));
                 stored[j] += 1;
@@ -140,11 +140,6 @@ impl FeatureRanges {
     pub fn standard(&self, row: &[f64]) -> Vec<f64> {
         standard_cells(row, &self.means, &self.deviations).collect()
     }
-}
-
-/// Rows that count.
-pub(super) fn kept_rows(data: &Dataset) -> impl Iterator<Item = usize> + '_ {
-    (0..data.len()).filter(|&i| data.weights().is_none_or(|w| w[i] > 0.0))
 }
 
 /// A row in standard units; a missing cell is at its mean.

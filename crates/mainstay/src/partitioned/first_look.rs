@@ -281,6 +281,10 @@ impl FirstLook {
         for (class, factor) in self.classes.iter().zip(factors) {
             all.merge(class, *factor);
         }
+        // The merged mean of a column of one value is rounded.
+        for j in (0..self.columns).filter(|&j| self.lowest[j] == self.highest[j]) {
+            all.mean[j] = self.lowest[j];
+        }
         all
     }
 

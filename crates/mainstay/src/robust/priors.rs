@@ -67,17 +67,18 @@ impl Directions {
         Ok(Self::kept(&svd.v, &squares, rows))
     }
 
-    /// Without directions whose variance is rounding.
+    /// Without directions whose variance is rounding, and without rounding in columns of zeros.
     fn kept(vectors: &Dense, values: &[f64], rows: &Dense) -> Self {
         let largest = vector::norm_inf(values);
         let order = rows.nrows().max(rows.ncols()) as f64;
         let kept: Vec<usize> =
             (0..values.len()).filter(|&k| values[k] > order * f64::EPSILON * largest).collect();
         let total: f64 = kept.iter().map(|&k| values[k]).sum();
-        Self {
-            vectors: Dense::from_fn(rows.ncols(), kept.len(), |j, k| vectors[(j, kept[k])]),
-            parts: kept.iter().map(|&k| values[k] / total).collect(),
+        let mut vectors = Dense::from_fn(rows.ncols(), kept.len(), |j, k| vectors[(j, kept[k])]);
+        for (j, _) in rows.constant_columns().into_iter().filter(|(_, value)| *value == 0.0) {
+            vectors.row_mut(j).fill(0.0);
         }
+        Self { vectors, parts: kept.iter().map(|&k| values[k] / total).collect() }
     }
 
     /// The coordinates of `prior`, scaled so that the total variance of the rows stays what it is.

@@ -68,7 +68,7 @@ pub(super) fn fit(
     let Learnt { merged, expected, x, model } = learnt;
     let mut x = model.posterior(&x, None)?.mean;
     let shares = shares(&merged.data);
-    let means = x.tr_mul_vec(&shares);
+    let means = x.means(&shares);
     // With an intercept a feature at its mean says nothing; without one it says what the mean says.
     let centre = if params.fit_intercept { means.clone() } else { vec![0.0; means.len()] };
     subtract(&centre, &mut x);

@@ -97,7 +97,7 @@ impl<'a> Reduced<'a> {
             Vec::new()
         };
         let mut factors = vec![1.0 / unit; x.ncols()];
-        // Dense ones vanish around their mean.
+        // Of dense rows `far_centre` leaves zeros in their place.
         let dropped = matches!(x, Matrix::Sparse(_)) && !constant.is_empty();
         if dropped {
             for &j in &constant {
@@ -106,26 +106,18 @@ impl<'a> Reduced<'a> {
         }
         let scaled = (unit != 1.0 || dropped).then(|| x.scale_columns(&factors));
         let rows = scaled.as_ref().unwrap_or(x);
+        let centre = match rows {
+            Matrix::Dense(rows) if intercept => far_centre(rows, &constant),
+            _ => Vec::new(),
+        };
         if x.ncols() > x.nrows() {
-            let (centred, centre) = match rows {
-                Matrix::Dense(rows) if intercept => far_from_zero(rows),
-                _ => (None, Vec::new()),
-            };
+            let centred = (!centre.is_empty()).then(|| without(&centre, rows.clone()));
             let (features, basis) = in_row_space(centred.as_ref().unwrap_or(rows), intercept)?;
             return Ok(Self { features, unit, x, basis: Some(basis), centre, constant });
         }
         let z = if intercept { rows.with_ones() } else { Some(rows.clone()) };
-        let mut z =
-            z.ok_or_else(|| Error::BadData(format!("{} features are too many", x.ncols())))?;
-        let mut centre = Vec::new();
-        if let (Matrix::Dense(z), true) = (&mut z, intercept) {
-            centre = far_centre(z, x.ncols());
-            if !centre.is_empty() {
-                (0..z.nrows()).for_each(|i| vector::axpy(-1.0, &centre, z.row_mut(i)));
-                centre.truncate(x.ncols());
-            }
-        }
-        let features = Features { z, m: x.ncols(), intercept };
+        let z = z.ok_or_else(|| Error::BadData(format!("{} features are too many", x.ncols())))?;
+        let features = Features { z: without(&centre, z), m: x.ncols(), intercept };
         Ok(Self { features, unit, x, basis: None, centre, constant })
     }
 
@@ -210,17 +202,14 @@ impl<'a> Reduced<'a> {
     }
 }
 
-/// The mean of each of the first `m` columns, followed by zeros; empty where every mean is moderate.
-fn far_centre(z: &Dense, m: usize) -> Vec<f64> {
-    let part = 1.0 / z.nrows().max(1) as f64;
-    let mut mean = vec![0.0; z.ncols()];
-    (0..z.nrows()).for_each(|i| vector::axpy(part, z.row(i), &mut mean));
-    // Nothing is left of a constant column then, not even rounding.
-    z.constant_columns().into_iter().for_each(|(j, value)| mean[j] = value);
-    mean[m..].fill(0.0);
-    let mut spread = vec![0.0; m];
-    for i in 0..z.nrows() {
-        for ((s, v), c) in spread.iter_mut().zip(z.row(i)).zip(&mean) {
+/// The mean of each column; empty where every mean is moderate. That of a constant column is far unless it is zero: there is
+/// no spread.
+fn far_centre(rows: &Dense, constant: &[usize]) -> Vec<f64> {
+    let part = 1.0 / rows.nrows().max(1) as f64;
+    let mean = rows.means_knowing(constant, &vec![part; rows.nrows()]);
+    let mut spread = vec![0.0; rows.ncols()];
+    for i in 0..rows.nrows() {
+        for ((s, v), c) in spread.iter_mut().zip(rows.row(i)).zip(&mean) {
             *s += part * (v - c) * (v - c);
         }
     }
@@ -228,15 +217,14 @@ fn far_centre(z: &Dense, m: usize) -> Vec<f64> {
     if mean.iter().zip(&spread).any(far) { mean } else { Vec::new() }
 }
 
-/// The rows without the means of their columns, and these, where a mean is far from zero.
-fn far_from_zero(rows: &Dense) -> (Option<Matrix>, Vec<f64>) {
-    let centre = far_centre(rows, rows.ncols());
-    if centre.is_empty() {
-        return (None, centre);
+/// `centre` taken off the first columns of dense rows.
+fn without(centre: &[f64], mut rows: Matrix) -> Matrix {
+    if let (Matrix::Dense(rows), false) = (&mut rows, centre.is_empty()) {
+        for i in 0..rows.nrows() {
+            vector::axpy(-1.0, centre, &mut rows.row_mut(i)[..centre.len()]);
+        }
     }
-    let mut centred = rows.clone();
-    (0..rows.nrows()).for_each(|i| vector::axpy(-1.0, &centre, centred.row_mut(i)));
-    (Some(centred.into()), centre)
+    rows
 }
 
 /// Rows in the row space, and the basis `$U S^{-1}$`.
