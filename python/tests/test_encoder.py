@@ -132,14 +132,14 @@ def test_more_words_for_no_value_stand_beside_the_usual_ones_or_alone(tmp_path):
     alone = TableEncoder(na=["k.A."], keep_default_na=False, impute="mean").fit(frame)
     assert "ward=n/a" in alone.get_feature_names_out()
     y = np.arange(31) % 2
-    for encoder in (encoder, alone):
-        pipe = make_pipeline(clone(encoder), PenalizedClassifier()).fit(frame, y)
+    for learned in (encoder, alone):
+        pipe = make_pipeline(clone(learned), PenalizedClassifier()).fit(frame, y)
         mainstay.save(pipe, tmp_path / "m.json")
         again = mainstay.load(tmp_path / "m.json")
         assert np.array_equal(again.predict_proba(frame), pipe.predict_proba(frame))
         # A copy that is fitted again reads the table as the first did.
         names = clone(again[0]).fit(frame).get_feature_names_out()
-        assert list(names) == list(encoder.get_feature_names_out())
+        assert list(names) == list(learned.get_feature_names_out())
 
 
 def test_messages_name_parameters_and_no_flags():
