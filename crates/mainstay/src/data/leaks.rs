@@ -1,6 +1,6 @@
 //! Columns that tell too much (the class of every row by themselves) or nothing (one value in all rows).
 
-use super::advice::shell_word;
+use super::shell_word;
 use super::{Cells, Column, Encoder, EncoderOptions, Encoding, Table};
 
 /// With fewer rows a feature may separate the classes by chance.

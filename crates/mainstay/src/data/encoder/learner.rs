@@ -1,6 +1,5 @@
 //! An encoder learned from a table that arrives in chunks.
 
-use crate::data::advice::shell_word;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ use super::identifier::{Facts, Listing};
 use super::rule::{Rule, typed};
 use super::tally::Tally;
 use super::{Encoder, EncoderOptions, LeftOut, Missing, complete_rows};
-use crate::data::{Column, ColumnType, Table};
+use crate::data::{Column, ColumnType, Table, shell_word};
 use crate::error::{Error, Result};
 
 /// Learns what [`Encoder::learn_with`] learns, in memory that does not grow with the rows.

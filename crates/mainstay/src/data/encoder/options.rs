@@ -1,11 +1,10 @@
 //! What a user may decide about the encoding of a table.
 
-use crate::data::advice::shell_word;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Gaps, Table};
+use crate::data::{Gaps, Table, shell_word};
 use crate::error::{Error, Result};
 
 /// What to do about a cell without a value.

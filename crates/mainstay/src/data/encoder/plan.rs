@@ -1,12 +1,11 @@
 //! What an encoder does with every column, in data and in words.
 
-use crate::data::advice::shell_word;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Encoder, Encoding};
-use crate::data::dates;
+use crate::data::{dates, shell_word};
 
 /// A column that did not become a feature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

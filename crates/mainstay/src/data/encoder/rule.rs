@@ -1,6 +1,5 @@
 //! One raw column: what is learned from it and how it is encoded.
 
-use crate::data::advice::shell_word;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -11,7 +10,7 @@ use super::{EncoderOptions, Missing};
 use crate::data::dates::DateOrder;
 use crate::data::table::number_word;
 use crate::data::typing::{self, Gaps};
-use crate::data::{Cells, Column, ColumnType, MISSING};
+use crate::data::{Cells, Column, ColumnType, MISSING, shell_word};
 use crate::error::{Error, Result, suggest};
 
 /// What the indicator of grouped rare categories is called.

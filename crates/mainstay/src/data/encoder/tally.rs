@@ -1,6 +1,5 @@
 //! What is known of a raw column that arrives in chunks, in memory that does not grow with the rows.
 
-use crate::data::advice::shell_word;
 use std::collections::{HashMap, HashSet};
 
 use super::identifier::{looks_like_value, mostly};
@@ -8,7 +7,7 @@ use super::rule::{Encoding, empty, infinite, learn_categories, typed};
 use super::{EncoderOptions, Missing};
 use crate::data::dates::{self, DateOrder};
 use crate::data::typing::{self, ColumnType, Gaps, Likeness, Verdict};
-use crate::data::{Cells, Column, MISSING, WordList};
+use crate::data::{Cells, Column, MISSING, WordList, shell_word};
 use crate::error::{Error, Result};
 
 /// Different words, or different numbers where the most frequent is wanted, that are remembered of a column.
