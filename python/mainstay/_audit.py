@@ -27,9 +27,11 @@ class LabelAudit:
         ``looks_like``, ``wrong`` (probability that the label is wrong), ``stability`` (share of
         the refits that would flag the row alone) and ``flagged``.
     count : float
-        How many labels are wrong.
+        How many labels are wrong: halfway between the sum of ``wrong``, which takes some rows for
+        odd ones with right labels, and what it were if none is odd.
     interval : tuple of float
-        95 % interval of the number of wrong labels.
+        95 % interval of the number of wrong labels. It holds both; where more than one row in
+        twenty of a class is odd its lower end is too high.
     n_flagged : int
         Rows that are worth a look.
     details : dict
@@ -156,6 +158,10 @@ def audit_labels(
     from 0 and 1. Fitted to the labels, it gives each of them a probability of being wrong. Labels
     are then flipped on purpose, and the upper end of the interval is raised by what the estimate
     misses of them; the lower end is 0 where labels without a single wrong one could look the same.
+    A row far on the wrong side has a wrong label, or is an odd one of its class. Its label does not
+    tell, however many rows there are: the probabilities take one row in twenty of each class for
+    odd, the count stands halfway between that and none, and the interval reaches from one to the
+    other. If more rows are odd its lower end is too high.
     Where no row is sure to belong to its class, overlap and wrong labels cannot be told apart; a
     note says so.
 

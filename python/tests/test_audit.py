@@ -120,7 +120,11 @@ def test_an_audit_counts_wrong_labels(classes):
     # Flips that overlap could explain are not counted.
     assert 0.5 * wrong.sum() < audit.count < 1.25 * wrong.sum()
     assert low <= audit.count <= high
-    assert low <= wrong.sum()
+    assert low <= wrong.sum() <= high
+    # Halfway between the stated probabilities, which allow for odd rows, and those without.
+    assert np.sum(audit.table["wrong"]) < audit.count
+    assert sum(c["expected_wrong"] for c in audit.details["classes"]) == pytest.approx(audit.count)
+    assert any("lower end of the interval" in n for n in audit.details["notes"]) == (low > 0)
     flagged = audit.flagged()
     assert len(flagged["row"]) == audit.n_flagged > 0
     assert wrong[flagged["row"]].mean() >= 0.5

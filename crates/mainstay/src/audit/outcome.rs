@@ -22,11 +22,13 @@ pub struct AuditRow {
 /// How many labels are wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Sum of the probabilities of the rows. Flips that overlapping classes could explain are not in it.
+    /// The mean of two sums over the rows: of the probabilities, which allow for odd rows, and of what these were if no row were odd. Flips
+    /// that overlapping classes could explain are not in it.
     pub count: f64,
-    /// Lower end of the 95 % interval of the number; 0 where labels without a wrong one could look the same.
+    /// Lower end of the 95 % interval of the number; 0 where labels without a wrong one could look the same. More odd rows than one
+    /// in twenty of a class may pass for wrong labels: then it is too high.
     pub low: f64,
-    /// Upper end of the 95 % interval, raised by what is missed of planted flips.
+    /// Upper end of the 95 % interval: no row is odd, or some are, each raised by what is missed of planted flips.
     pub high: f64,
 }
 
@@ -39,7 +41,7 @@ pub struct Planted {
     pub rows: usize,
     /// Share of the flipped rows above the cut-off.
     pub found: f64,
-    /// How much the estimate rose for every flipped label: 1 if it sees them all.
+    /// How much the count rose for every flipped label: 1 if it sees them all.
     pub response: f64,
 }
 
@@ -63,7 +65,7 @@ pub struct ClassShare {
     pub class: usize,
     /// Rows labelled with it.
     pub rows: usize,
-    /// Wrong labels expected among them.
+    /// Wrong labels expected among them, counted as in [`Estimate::count`].
     pub expected_wrong: f64,
     /// How many of them are flagged.
     pub flagged: usize,

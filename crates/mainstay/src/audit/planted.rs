@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::posterior::Story;
 use super::scores::{Scores, Splits};
 use crate::control::Control;
 use crate::data::Dataset;
@@ -13,9 +14,9 @@ use crate::stress::{Threat, label_noise, seed_of};
 pub(super) struct Round {
     /// How many labels were flipped.
     pub flipped: usize,
-    /// Sum of the probabilities of all rows, with the flipped ones among them.
-    pub total: f64,
-    /// Probabilities of the flipped rows.
+    /// How many labels are wrong by each of the stories, with the flipped ones among them.
+    pub totals: [f64; 2],
+    /// Stated probabilities of the flipped rows.
     pub wrong: Vec<f64>,
 }
 
@@ -38,10 +39,11 @@ pub(super) fn plant(
         let splits = Splits { repeats: 1, seed, ..splits };
         let scores = Scores::new(estimator, &noisy, splits, control, done)?;
         let mean = scores.mean();
-        let wrong = scores.curves(&mean, noisy.labels())?.wrong(&mean, noisy.labels());
+        let curves = scores.curves(&mean, noisy.labels())?;
+        let wrong = curves.wrong(Story::SomeOdd, &mean, noisy.labels());
         Ok(Round {
             flipped: flipped.len(),
-            total: wrong.iter().sum(),
+            totals: curves.totals(&mean, noisy.labels()),
             wrong: flipped.iter().map(|&i| wrong[i]).collect(),
         })
     };

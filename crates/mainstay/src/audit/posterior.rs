@@ -24,6 +24,20 @@ const LIFT: f64 = 1e-6;
 /// (docs/decisions/0090-how-sure-an-audit-is.md).
 pub(super) const ODD: f64 = 0.05;
 
+/// What may be held of rows far on the wrong side. Labels alone do not tell which is true, so that what is said of their number
+/// has to hold by both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Story {
+    /// Some are odd without being labelled wrongly ([`ODD`]).
+    SomeOdd,
+    /// None is odd: where all speaks for the other class, the label is wrong.
+    NoneOdd,
+}
+
+impl Story {
+    pub(super) const BOTH: [Self; 2] = [Self::SomeOdd, Self::NoneOdd];
+}
+
 /// What odd rows make of the two far ends of the scores, by Bayes: the share of positive rows at the negative end and of
 /// negative rows at the positive end. Where one class is rare, rows that look like it are often odd rows of the other; some
 /// room is left between the ends, so that a higher score never speaks for the lower class.
@@ -99,20 +113,29 @@ impl Posterior {
         Ok(Self { unit, odd: odd_ends(positive, columns), draws })
     }
 
-    /// The probability that the label of a row with this score is wrong.
-    pub(super) fn wrong(&self, score: f64, positive: bool) -> f64 {
-        self.draws.iter().map(|d| d.weight * d.wrong(score / self.unit, positive, self.odd)).sum()
+    /// The probability that the label of a row with this score is wrong, by one of the stories.
+    pub(super) fn wrong(&self, story: Story, score: f64, positive: bool) -> f64 {
+        let (at, odd) = (score / self.unit, self.ends(story));
+        self.draws.iter().map(|d| d.weight * d.wrong(at, positive, odd)).sum()
+    }
+
+    fn ends(&self, story: Story) -> [f64; 2] {
+        match story {
+            Story::SomeOdd => self.odd,
+            Story::NoneOdd => [0.0; 2],
+        }
     }
 
     /// By one of the curves, the one at the quantile `at` of their weights, the probability that a label is wrong.
-    pub(super) fn one_curve(&self, at: f64) -> impl Fn(f64, bool) -> f64 + '_ {
+    pub(super) fn one_curve(&self, story: Story, at: f64) -> impl Fn(f64, bool) -> f64 + '_ {
         let mut left = at;
         let drawn = self.draws.iter().find(|d| {
             left -= d.weight;
             left < 0.0
         });
         let drawn = drawn.or(self.draws.last());
-        move |score, positive| drawn.map_or(0.0, |d| d.wrong(score / self.unit, positive, self.odd))
+        let odd = self.ends(story);
+        move |score, positive| drawn.map_or(0.0, |d| d.wrong(score / self.unit, positive, odd))
     }
 }
 
@@ -207,7 +230,7 @@ mod tests {
             let mode = Flips::fit(&scores, &labels, None).unwrap();
             let all = Posterior::new(&mode, USUAL, &scores, (&labels, 1)).unwrap();
             for i in 0..70 {
-                let q = all.wrong(scores[i], labels[i]);
+                let q = all.wrong(Story::SomeOdd, scores[i], labels[i]);
                 let bin = usize::from(q >= 0.5);
                 said[bin] += q;
                 plain[bin] += mode.wrong(scores[i], labels[i]);
@@ -231,7 +254,10 @@ mod tests {
         let all = Posterior::new(&mode, USUAL, &scores, (&labels, 1)).unwrap();
         let worst = all.draws.iter().map(|d| d.rates[0]).fold(0.0, f64::max);
         let most = worst * (1.0 - ODD) / (worst * (1.0 - ODD) + (1.0 - 0.49) * ODD);
-        assert!(all.wrong(-1e6, true) <= most, "{} {most}", all.wrong(-1e6, true));
-        assert!(all.wrong(1e6, true) < 0.05);
+        let farthest = all.wrong(Story::SomeOdd, -1e6, true);
+        assert!(farthest <= most, "{farthest} {most}");
+        assert!(all.wrong(Story::SomeOdd, 1e6, true) < 0.05);
+        // Without odd rows it is.
+        assert!(all.wrong(Story::NoneOdd, -1e6, true) > 1.0 - 1e-9);
     }
 }

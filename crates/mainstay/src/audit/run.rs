@@ -8,6 +8,7 @@ use super::flips::Flips;
 use super::interval::{Counting, LEAST_RESPONSE};
 use super::outcome::{Audit, AuditRow, ClassShare, Planted, TopRows};
 use super::planted::{Round, plant};
+use super::posterior::{ODD, Story};
 use super::scores::{Curves, Scores, Splits, each_label, looks_like};
 use crate::control::Control;
 use crate::data::Dataset;
@@ -154,7 +155,10 @@ impl AuditPlan {
         let labels = data.labels();
         let mean = scores.mean();
         let curves = scores.curves(&mean, labels)?;
-        let wrong = curves.wrong(&mean, labels);
+        let wrong = curves.wrong(Story::SomeOdd, &mean, labels);
+        let without_odd = curves.wrong(Story::NoneOdd, &mean, labels);
+        let counted: Vec<f64> =
+            wrong.iter().zip(&without_odd).map(|(w, o)| 0.5 * (w + o)).collect();
         let order = by_suspicion(&wrong);
         let flagged = self.cut(&order, &wrong);
         // Where nothing is flagged, the row at the top says what would have been.
@@ -163,7 +167,7 @@ impl AuditPlan {
         let estimate = Counting { scores: &mean, labels, curves: &curves }
             .estimate(&responses, self.seed, control)?;
         let found = recall(rounds, bar);
-        let response = responses.iter().sum::<f64>() / responses.len() as f64;
+        let response = responses.iter().flatten().sum::<f64>() / (2 * rounds.len()) as f64;
         let planted = Planted {
             rounds: rounds.len(),
             rows: rounds.first().map_or(0, |r| r.flipped),
@@ -185,8 +189,8 @@ impl AuditPlan {
             })
             .collect();
         let top = top_rows(&order, &wrong, rounds, flagged);
-        let classes = shares(&rows, data.n_classes());
-        let notes = self.notes(data, flagged, response);
+        let classes = shares(&rows, &counted, data.n_classes());
+        let notes = self.notes(data, flagged, response, estimate.low);
         let precision = self.precision;
         Ok(Audit { rows, estimate, flagged, precision, planted, top, classes, notes })
     }
@@ -205,7 +209,7 @@ impl AuditPlan {
         best
     }
 
-    fn notes(&self, data: &Dataset, flagged: usize, response: f64) -> Vec<String> {
+    fn notes(&self, data: &Dataset, flagged: usize, response: f64, low: f64) -> Vec<String> {
         let mut notes: Vec<String> = fold_warning(data, self.folds).into_iter().collect();
         if flagged > 0 {
             // docs/methods/label-audit.md has the figures.
@@ -213,10 +217,18 @@ impl AuditPlan {
                         labels are wrong, where they lie apart more";
             notes.push(text.into());
         }
+        if low > 0.0 {
+            notes.push(format!(
+                "the lower end of the interval holds where at most {:.0} % of the rows of a class look like another class \
+                 although their labels are right: labels alone do not tell how many do; where there are more, fewer labels \
+                 are wrong",
+                100.0 * ODD
+            ));
+        }
         if response < LEAST_RESPONSE {
             notes.push(format!(
                 "only {:.0} % of the labels flipped on purpose showed in the estimate: the classes overlap too much \
-                 to tell wrong labels from hard rows, and the count says little",
+                 to tell wrong labels from hard rows, and neither the count nor the interval says much",
                 100.0 * response.max(0.0)
             ));
         }
@@ -224,14 +236,18 @@ impl AuditPlan {
     }
 }
 
-/// How much the estimate rose for every flipped label, a flip of a wrong label making it right.
-fn responses(scores: &Scores, rounds: &[Round], labels: &[usize]) -> Result<Vec<f64>> {
+/// How much the count rose for every flipped label, by each of the stories and in each round; a flip of a wrong label makes
+/// it right.
+fn responses(scores: &Scores, rounds: &[Round], labels: &[usize]) -> Result<[Vec<f64>; 2]> {
     let first = Scores { seen: scores.seen.clone(), held_out: vec![scores.held_out[0].clone()] };
-    let before = first.mean();
-    let wrong = first.curves(&before, labels)?.wrong(&before, labels);
-    let total: f64 = wrong.iter().sum();
-    let kept = (1.0 - 2.0 * total / labels.len() as f64).max(0.1);
-    Ok(rounds.iter().map(|r| (r.total - total) / (r.flipped.max(1) as f64 * kept)).collect())
+    let mean = first.mean();
+    let before = first.curves(&mean, labels)?.totals(&mean, labels);
+    Ok(std::array::from_fn(|story| {
+        let total = before[story];
+        let kept = (1.0 - 2.0 * total / labels.len() as f64).max(0.1);
+        let rise = |r: &Round| (r.totals[story] - total) / (r.flipped.max(1) as f64 * kept);
+        rounds.iter().map(rise).collect()
+    }))
 }
 
 /// Share of the planted flips that are at least as suspicious as `bar`.
@@ -245,7 +261,7 @@ fn recall(rounds: &[Round], bar: f64) -> f64 {
 fn stability(scores: &Scores, labels: &[usize], curves: &Curves, bar: f64) -> Vec<f64> {
     let mut share = vec![0.0; labels.len()];
     for table in &scores.held_out {
-        for (s, w) in share.iter_mut().zip(curves.wrong(table, labels)) {
+        for (s, w) in share.iter_mut().zip(curves.wrong(Story::SomeOdd, table, labels)) {
             *s += f64::from(u8::from(w >= bar)) / scores.held_out.len() as f64;
         }
     }
@@ -269,13 +285,13 @@ fn top_rows(order: &[usize], wrong: &[f64], rounds: &[Round], flagged: usize) ->
     sizes.into_iter().map(one).collect()
 }
 
-fn shares(rows: &[AuditRow], n_classes: usize) -> Vec<ClassShare> {
+fn shares(rows: &[AuditRow], counted: &[f64], n_classes: usize) -> Vec<ClassShare> {
     let one = |class: usize| {
         let own = || rows.iter().filter(move |r| r.label == class);
         ClassShare {
             class,
             rows: own().count(),
-            expected_wrong: own().map(|r| r.wrong).sum(),
+            expected_wrong: own().map(|r| counted[r.row]).sum(),
             flagged: own().filter(|r| r.flagged).count(),
         }
     };

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::flips::{Flips, deviation};
-use super::posterior::Posterior;
+use super::posterior::{Posterior, Story};
 use super::slope::SlopePrior;
 use crate::control::Control;
 use crate::data::Dataset;
@@ -119,9 +119,15 @@ impl Curves {
         if scores.ncols() == 1 { 1 } else { k }
     }
 
-    /// The probability that each label is wrong.
-    pub(super) fn wrong(&self, scores: &Dense, labels: &[usize]) -> Vec<f64> {
-        each_label(scores, labels, |k, score, positive| self.all[k].wrong(score, positive))
+    /// The probability that each label is wrong, by one of the stories. That of single labels is stated by the careful one
+    /// ([`Story::SomeOdd`]).
+    pub(super) fn wrong(&self, story: Story, scores: &Dense, labels: &[usize]) -> Vec<f64> {
+        each_label(scores, labels, |k, score, positive| self.all[k].wrong(story, score, positive))
+    }
+
+    /// How many labels are wrong by each of the stories.
+    pub(super) fn totals(&self, scores: &Dense, labels: &[usize]) -> [f64; 2] {
+        Story::BOTH.map(|story| self.wrong(story, scores, labels).iter().sum())
     }
 }
 
