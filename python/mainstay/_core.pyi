@@ -510,7 +510,7 @@ class Driver:
     def proof(self) -> bytes | None: ...
 
 class ScanRows:
-    """The rows of files as features and classes, read anew in every pass."""
+    """The rows of files as features and classes, read in passes."""
 
     def __init__(
         self,
@@ -525,6 +525,7 @@ class ScanRows:
         impute: str | None = None,
         memory: int | None = None,
         n_jobs: int | None = None,
+        keep: bool = True,
     ) -> None: ...
     @property
     def classes(self) -> list[Any]: ...

@@ -28,12 +28,14 @@ class Scan:
 
 
 def scan(paths, *, columns=None, categorical=(), impute=None, memory=None):
-    """Name files whose rows are read in passes and never held as a whole.
+    """Name files whose rows are read in passes, so that they may be larger than memory.
 
     The result goes where ``X`` goes in ``fit``, with the name of the column of classes as ``y``:
     ``StableSVC(k=0.7).fit(mainstay.scan("rows/*.parquet"), "label")``. The estimators that can be
     fitted so are those of :doc:`/scale`; the others say what to do instead. Rows are read ahead by
-    a thread of their own.
+    a thread of their own. Those that take at most half of ``memory`` stay there during the fit:
+    the files are read to learn the columns and once more. They must not change meanwhile: a fit
+    that finds one with another size, time of change or number of rows ends with an error.
 
     Nothing is read before a fit. Its first pass learns how columns become features as the command
     line does: numbers as they are, one 0/1 feature per category called ``column=category``, days
@@ -55,7 +57,7 @@ def scan(paths, *, columns=None, categorical=(), impute=None, memory=None):
         all rows in memory.
     memory : int or str, default=None
         Bytes that rows may take at a time, or ``"500M"``, ``"2G"``; None is a third of what is
-        free.
+        free. Half of it is for rows that stay between passes.
 
     Returns
     -------
@@ -133,11 +135,15 @@ def fit(model, rows, target, sample_weight, uncertainty=None):
     options = checkpoint.read(), curvature_rows(), read.n_rows
     driver = _core.Driver(method, model._core_params(), *options)
     ask, core = driver.next()
-    while core is None:
-        start = time.perf_counter()
-        ask, core = driver.next(read.look(ask))
-        checkpoint.write(driver.checkpoint())
-        _tell(model, driver, start)
+    try:
+        while core is None:
+            start = time.perf_counter()
+            ask, core = driver.next(read.look(ask))
+            checkpoint.write(driver.checkpoint())
+            _tell(model, driver, start)
+    finally:
+        # A traceback would hold on to the rows that are kept.
+        del read
     checkpoint.remove()
     model._set_fitted(core)
     keep_proof(model, driver.proof(), None)
@@ -158,8 +164,8 @@ def _error_columns(uncertainty):
     return list(names)
 
 
-def _read(model, rows, target, sample_weight, errors=()):
-    """Learn how the rows become features."""
+def _read(model, rows, target, sample_weight, errors=(), keep=True):
+    """Learn how the rows become features; ``keep=False`` where one pass is all."""
     return _core.ScanRows(
         rows.paths,
         model._method_name(),
@@ -171,10 +177,12 @@ def _read(model, rows, target, sample_weight, errors=()):
         impute=rows.impute,
         memory=rows.memory,
         n_jobs=model._n_jobs(),
+        keep=keep,
     )
 
 
 def bounds(model, rows, target, sample_weight):
     """Upper and lower bound of every problem of a fit, from one pass over the rows."""
-    read, (proof, _) = _read(model, rows, target, sample_weight), kept_proof(model)
+    read = _read(model, rows, target, sample_weight, keep=False)
+    proof, _ = kept_proof(model)
     return _core.proof_bounds(proof, read.look(_core.proof_ask(proof)))

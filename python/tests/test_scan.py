@@ -148,6 +148,46 @@ def test_mistakes_are_told(folder, frame):
         mainstay.scan([])
 
 
+def test_too_little_memory_is_told_in_numbers_and_names_of_python(tmp_path):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 400)))
+    table.columns = [f"x{i}" for i in range(400)]
+    table.assign(label=["a", "b"] * 20).to_parquet(tmp_path / "wide.parquet", index=False)
+    # Half of the memory is for the sums of a pass: 16 bytes for two features and a class.
+    rows = mainstay.scan(tmp_path / "wide.parquet", memory="10M")
+    with pytest.raises(ValueError, match=r"need 11 MB for the sums of a pass: give more `memory`"):
+        mainstay.PenalizedClassifier(alpha=0.1).fit(rows, "label")
+
+
+@pytest.mark.parametrize("memory", ["100K", "1G"])
+def test_a_file_that_changes_during_a_fit_ends_it(tmp_path, frame, memory, monkeypatch):
+    path = tmp_path / "rows.csv"
+    frame[[*"abcd", "label"]].to_csv(path, index=False)
+    scan = mainstay.scan(path, memory=memory)
+    read = mainstay._scan._read
+
+    def and_append(*args, **options):
+        found = read(*args, **options)
+        with path.open("a") as file:
+            file.write("1,2,3,4,no\n")
+        return found
+
+    monkeypatch.setattr(mainstay._scan, "_read", and_append)
+    with pytest.raises(ValueError, match=r"rows\.csv: the file has changed"):
+        mainstay.PenalizedClassifier(alpha=0.1).fit(scan, "label")
+
+
+def test_a_traceback_does_not_hold_on_to_the_rows(folder, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mainstay._scan, "_tell", stop)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        mainstay.PenalizedClassifier(alpha=0.1).fit(mainstay.scan(folder), "label")
+    frames = [entry.frame.f_locals for entry in caught.traceback]
+    kept = [value for names in frames for value in names.values()]
+    assert not any(isinstance(value, mainstay._core.ScanRows) for value in kept)
+
+
 def test_progress_says_pass_gap_and_rows(folder, capfd):
     mainstay.PenalizedClassifier(alpha=0.1, verbose=1).fit(mainstay.scan(folder), "label")
     lines = capfd.readouterr().err.splitlines()
@@ -225,6 +265,9 @@ def test_memory_file_and_dask_give_the_same_bits(model, classes, many, tmp_path)
         (X, y),
         (mainstay.scan(tmp_path / "rows.parquet"), "label"),
         (mainstay.scan(tmp_path / "rows.csv"), "label"),
+        # Four blocks that are read in every pass: half of the memory would not hold them.
+        (mainstay.scan(tmp_path / "rows.csv", memory="6M"), "label"),
+        (mainstay.scan(tmp_path / "rows.parquet", memory="6M"), "label"),
         (ddf, "label"),
         arrays,
     ]:

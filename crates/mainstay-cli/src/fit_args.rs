@@ -59,13 +59,13 @@ pub(crate) struct Fit {
     /// Also judge the method by stratified K-fold cross-validation: the held-out rows of all folds together
     #[arg(long, value_name = "K")]
     pub(crate) cv: Option<usize>,
-    /// Read the rows in passes and never hold them as a whole (l1, l2, elasticnet, stable-svm,
+    /// Read the rows in passes, and hold them between passes only if they fit into half of --memory (l1, l2, elasticnet, stable-svm,
     /// stable-logistic, regec, norm-robust-regec, robust-regec, missing-lp, missing-perceptron,
     /// ellipsoid-svm, conic, robust-logistic); done by itself for folders, patterns and files larger than a third of the
     /// free memory
     #[arg(long)]
     pub(crate) stream: bool,
-    /// Memory that --stream may take for rows, such as 500M or 2G [default: a third of what is free]
+    /// Memory that --stream may take for rows: those under way, and all where half of it suffices; such as 500M or 2G [default: a third of what is free]
     #[arg(long, value_name = "SIZE", requires = "stream", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Where --stream keeps its state after every pass; the same command goes on from there

@@ -26,7 +26,7 @@ pub(crate) struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    fn options(&self) -> Outcome<ChunkOptions> {
+    fn options(&self, threads: usize) -> Outcome<ChunkOptions> {
         let mut read = input::options(self.reading)?;
         let encoder = self.file.encoder.as_ref();
         read.categorical.extend(encoder.iter().flat_map(|e| e.categorical()).map(str::to_owned));
@@ -44,7 +44,7 @@ impl Ask<'_> {
             columns.extend(self.reading.categorical.clone());
             columns
         });
-        Ok(ChunkOptions { read, columns, text, size: input::chunk_size() })
+        Ok(ChunkOptions { read, columns, text, size: input::chunk_size(), threads })
     }
 }
 
@@ -60,10 +60,10 @@ pub(crate) struct Stream {
 impl Stream {
     /// Begins to read.
     pub(crate) fn open(ask: &Ask<'_>, console: &Console, what: &'static str) -> Outcome<Self> {
-        let options = ask.options()?;
+        let (control, bar) = (console.silent_control(), console.row_bar(what));
+        let options = ask.options(control.n_threads())?;
         let chunks = Chunks::new(input::source(ask.data), options);
         let unseen = Unseen::new(ask.file.encoder.as_ref());
-        let (control, bar) = (console.silent_control(), console.row_bar(what));
         let categorical = ask.reading.categorical.clone();
         Ok(Self { chunks, categorical, control, bar, unseen })
     }

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use mainstay::data::Table;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::blocks::Limits;
 use crate::error::{Error, Result};
@@ -27,12 +29,28 @@ impl Default for ChunkSize {
     }
 }
 
+/// Chunks that the memory allowed should hold at least: those parsed at a time, as text and as cells, and those on their way.
+const CHUNKS_IN_MEMORY: u64 = 512;
+/// Bytes and cells of a chunk at least: below, handing chunks over costs more than parsing them.
+const LEAST: ChunkSize = ChunkSize { bytes: 1 << 14, cells: 1 << 12 };
 /// Chunks of text that are parsed at a time, at most: on many cores memory is dearer than idleness.
 const BATCH: usize = 32;
 /// Cells of small files that are handed over together: waking whoever takes them costs more than they do.
 const HELD_CELLS: usize = 1 << 16;
 
 impl ChunkSize {
+    /// Small enough that what is read ahead takes a small part of the memory, in bytes; as large as it is where that is not
+    /// told.
+    #[must_use]
+    pub fn within(self, memory: Option<u64>) -> Self {
+        let Some(memory) = memory else { return self };
+        let most = usize::try_from(memory / CHUNKS_IN_MEMORY).unwrap_or(usize::MAX);
+        Self {
+            bytes: self.bytes.min(most.max(LEAST.bytes)),
+            cells: self.cells.min(most.max(LEAST.cells)),
+        }
+    }
+
     pub(crate) fn limits(self) -> Limits {
         Limits { block: self.bytes.max(1), batch: BATCH, ..Limits::default() }
     }
@@ -57,6 +75,8 @@ pub struct ChunkOptions {
     pub text: Vec<String>,
     /// How large chunks are.
     pub size: ChunkSize,
+    /// Threads that parse; 0: as many as there are where the chunks are asked for.
+    pub threads: usize,
 }
 
 impl ChunkOptions {
@@ -165,42 +185,49 @@ impl Chunks {
     /// Begins to read.
     pub fn new(source: Source, options: ChunkOptions) -> Self {
         // Standard input may pause: nothing waits for more.
-        Self::start(vec![source], options, 0)
+        Self::start(vec![source], options, 0, reading_thread())
     }
 
     /// Begins to read several sources, one after the other.
     pub(crate) fn of_all(sources: Vec<Source>, options: ChunkOptions) -> Self {
-        Self::start(sources, options, HELD_CELLS)
+        Self::start(sources, options, HELD_CELLS, reading_thread())
     }
 
-    fn start(sources: Vec<Source>, options: ChunkOptions, most: usize) -> Self {
+    fn start(
+        sources: Vec<Source>,
+        options: ChunkOptions,
+        most: usize,
+        thread: thread::Builder,
+    ) -> Self {
         let (sender, receiver) = sync_channel(1);
         let shared = Arc::new(Shared::default());
-        let (names, theirs) = (sources.iter().map(Source::name).collect(), shared.clone());
-        let threads = rayon::current_num_threads();
+        let names: Vec<String> = sources.iter().map(Source::name).collect();
+        let (theirs, ours) = (shared.clone(), sender.clone());
+        let threads =
+            if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
         // A thread of its own that nobody waits for: it may be waiting for standard input when the work is done.
-        std::thread::spawn(move || {
+        let started = thread.spawn(move || {
             let held = (Vec::new(), 0);
             let mut outlet = Outlet { sender: &sender, shared: &theirs, source: 0, held, most };
-            let each = |outlet: &mut Outlet<'_>| {
-                sources.iter().enumerate().try_for_each(|(number, source)| {
-                    outlet.source = number;
-                    each_chunk(source, &options, outlet)
-                })
-            };
             // It parses on threads of its own, too: whoever takes the chunks waits for them on a thread of a pool, and such a
             // thread must not be one that the parser waits for.
-            let end = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-                Ok(pool) => pool.install(|| {
-                    let read = each(&mut outlet);
-                    // What was read before an error comes before it.
-                    outlet.send_held().and(read)
-                }),
-                Err(e) => Err(Error::file("", format!("cannot start {threads} threads: {e}"))),
-            };
+            let end = install(pool(threads), || {
+                let read = sources.iter().enumerate().try_for_each(|(number, source)| {
+                    outlet.source = number;
+                    each_chunk(source, &options, &mut outlet)
+                });
+                // What was read before an error comes before it.
+                outlet.send_held().and(read)
+            });
             // Nobody listens any more: then nobody needs to know.
             let _ = sender.send(Message::End(end));
         });
+        if let Err(e) = started {
+            let name = names.first().map_or("", String::as_str);
+            let problem = format!("cannot start a thread to read it: {e}");
+            // There is room for one message, and nobody else sends.
+            let _ = ours.send(Message::End(Err(Error::file(name, problem))));
+        }
         let waiting = VecDeque::new();
         Self { receiver, shared, names, waiting, source: 0, first: 0, ended: false }
     }
@@ -263,5 +290,76 @@ impl Iterator for Chunks {
                 }
             }
         }
+    }
+}
+
+/// The thread that reads ahead.
+fn reading_thread() -> thread::Builder {
+    thread::Builder::new().name("rows-ahead".into())
+}
+
+/// The threads that parse.
+fn pool(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
+    ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| "rows-parse".into()).build()
+}
+
+/// Does `work` on the threads of a pool, or on this one where the system has no others to give.
+fn install<T: Send>(
+    pool: Result<ThreadPool, ThreadPoolBuildError>,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    // The shared pool would not do: whoever waits for the chunks may be one of its threads.
+    let alone = || ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+    match pool.or_else(|_| alone()) {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn chunks_fit_into_little_memory_and_are_never_larger_than_wished() {
+        let size = |bytes, cells| ChunkSize { bytes, cells };
+        let usual = ChunkSize::default();
+        assert_eq!(usual.within(None), usual);
+        assert_eq!(usual.within(Some(1 << 40)), usual);
+        assert_eq!(usual.within(Some(512 * 100_000)), size(100_000, 100_000));
+        assert_eq!(usual.within(Some(1)), LEAST);
+        assert_eq!(size(40, 40).within(Some(1)), size(40, 40));
+    }
+
+    #[test]
+    fn rows_are_parsed_on_the_reading_thread_where_no_other_starts() {
+        let refused = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .spawn_handler(|_| Err(std::io::Error::other("no thread is left")))
+            .build();
+        assert!(refused.is_err());
+        let done = thread::spawn(|| {
+            let here = thread::current().id();
+            install(refused, || {
+                let threads = (0..100_usize).into_par_iter().map(|_| thread::current().id());
+                threads.collect::<Vec<_>>().iter().all(|id| *id == here)
+            })
+        });
+        assert!(done.join().unwrap());
+        assert_eq!(install(pool(3), rayon::current_num_threads), 3);
+    }
+
+    /// No machine has the memory for this stack.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_reading_thread_that_does_not_start_is_an_error_with_the_name_of_the_file() {
+        let source = Source::Bytes("t.csv".into(), b"x\n1\n".as_slice().into());
+        let thread = reading_thread().stack_size(1 << 60);
+        let mut chunks = Chunks::start(vec![source], ChunkOptions::default(), 0, thread);
+        let message = chunks.next().unwrap().unwrap_err().to_string();
+        assert!(message.starts_with("t.csv: cannot start a thread to read it: "), "{message}");
+        assert!(chunks.next().is_none());
     }
 }

@@ -48,6 +48,8 @@ mod sample;
 mod scan;
 mod scan_errors;
 mod scan_featurizer;
+mod scan_kept;
+mod scan_reader;
 mod scan_rows;
 mod source;
 #[cfg(feature = "spreadsheet")]
@@ -68,6 +70,7 @@ pub use memory::{available_memory, stated_memory};
 pub use model_file::{FORMAT, MAX_BYTES, ModelFile, VERSION};
 pub use reading::{Format, Input, ReadOptions, read, read_noted, read_table};
 pub use scan::{Scan, ScanPass};
-pub use scan_rows::{ScanRows, Watch};
+pub use scan_reader::Watch;
+pub use scan_rows::ScanRows;
 pub use source::Source;
 pub use write::{CsvParts, CsvText, write_csv, write_csv_as};

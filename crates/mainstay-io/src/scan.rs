@@ -1,10 +1,12 @@
-//! One or many files as one table that is read pass by pass and never held as a whole.
+//! One or many files as one table that is read pass by pass, and that must not change between passes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::chunks::{Chunk, ChunkOptions, Chunks};
 use crate::error::{Error, Result};
+use crate::reading::Input;
 use crate::source::Source;
 
 /// Endings of the files that a folder is searched for.
@@ -15,11 +17,27 @@ const ENDINGS: [&str; 10] = [
 
 /// Files whose rows, one file after the other, are one table.
 ///
-/// The columns are those of the first file; others must have them too, in any order.
+/// The columns are those of the first file; others must have them too, in any order. Passes over files that have another size
+/// or time of change than when the scan was made end with an error.
 #[derive(Debug, Clone)]
 pub struct Scan {
     files: Vec<PathBuf>,
+    /// What the files looked like when the scan was made.
+    stamps: Vec<Stamp>,
     options: ChunkOptions,
+}
+
+/// What tells a file from what it was before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(found: &fs::Metadata) -> Self {
+        Self { size: found.len(), modified: found.modified().ok() }
+    }
 }
 
 impl Scan {
@@ -33,17 +51,17 @@ impl Scan {
         if files.is_empty() {
             return Err(Error::file("scan", "no file is given"));
         }
+        let mut stamps = Vec::with_capacity(files.len());
         for file in &files {
-            let name = file.display().to_string();
-            let found =
-                fs::metadata(file).map_err(|source| Error::Read { name: name.clone(), source })?;
+            let found = looked_at(file)?;
             if !found.is_file() {
                 let problem =
                     "a fit in passes reads its rows several times, which only a plain file allows";
-                return Err(Error::file(&name, problem));
+                return Err(Error::file(&file.display().to_string(), problem));
             }
+            stamps.push(Stamp::of(&found));
         }
-        Ok(Self { files, options })
+        Ok(Self { files, stamps, options })
     }
 
     /// The files, in the order in which they are read.
@@ -64,20 +82,70 @@ impl Scan {
     /// The same files, read in another way.
     #[must_use]
     pub fn with_options(&self, options: ChunkOptions) -> Self {
-        Self { files: self.files.clone(), options }
+        Self { options, ..self.clone() }
+    }
+
+    /// The files in words.
+    pub(crate) fn name(&self) -> String {
+        let first = self.files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        match self.files.len() {
+            0 | 1 => first,
+            2 => format!("{first} and another file"),
+            files => format!("{first} and {} other files", files - 1),
+        }
+    }
+
+    /// The first rows, few of them, to see what columns there are.
+    pub fn first(&self) -> Result<Option<Input>> {
+        let mut options = self.options.clone();
+        (options.size, options.threads) = (options.size.within(Some(0)), 1);
+        let first = self.with_options(options).pass().next().transpose()?;
+        Ok(first.map(|chunk| chunk.rows))
     }
 
     /// All rows once more.
     pub fn pass(&self) -> ScanPass {
         let sources = self.files.iter().cloned().map(Source::Path).collect();
-        ScanPass { chunks: Chunks::of_all(sources, self.options.clone()), rows: 0 }
+        let chunks = Chunks::of_all(sources, self.options.clone());
+        ScanPass { chunks, rows: 0, scan: self.clone(), at: Place::Start }
     }
+
+    /// An error if one of the files is not what it was. One that is gone was read as it was if the pass has ended.
+    fn check_unchanged(&self, ended: bool) -> Result<()> {
+        for (file, stamp) in self.files.iter().zip(&self.stamps) {
+            let found = match looked_at(file) {
+                Err(_) if ended => continue,
+                found => found?,
+            };
+            if Stamp::of(&found) != *stamp {
+                let problem = "the file has changed since it was first looked at (its size, or its time of change); \
+                               do not write to files while they are read";
+                return Err(Error::file(&file.display().to_string(), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the system knows about a file.
+fn looked_at(file: &Path) -> Result<fs::Metadata> {
+    fs::metadata(file).map_err(|source| Error::Read { name: file.display().to_string(), source })
 }
 
 /// The chunks of all files, in order.
 pub struct ScanPass {
     chunks: Chunks,
     rows: usize,
+    scan: Scan,
+    at: Place,
+}
+
+/// Where a pass is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Middle,
+    End,
 }
 
 impl ScanPass {
@@ -102,11 +170,28 @@ impl Iterator for ScanPass {
     type Item = Result<Chunk>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let chunk = self.chunks.next()?;
-        if let Ok(chunk) = &chunk {
-            self.rows += chunk.rows.nrows();
+        match self.at {
+            Place::End => return None,
+            Place::Start => {
+                if let Err(changed) = self.scan.check_unchanged(false) {
+                    self.at = Place::End;
+                    return Some(Err(changed));
+                }
+                self.at = Place::Middle;
+            }
+            Place::Middle => {}
         }
-        Some(chunk)
+        match self.chunks.next() {
+            Some(Ok(chunk)) => {
+                self.rows += chunk.rows.nrows();
+                Some(Ok(chunk))
+            }
+            ended => {
+                self.at = Place::End;
+                // A file that changed while it was read may look damaged, which is not what is wrong with it.
+                self.scan.check_unchanged(true).err().map(Err).or(ended)
+            }
+        }
     }
 }
 

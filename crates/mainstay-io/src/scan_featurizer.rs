@@ -8,7 +8,7 @@ use crate::libsvm::SparseRows;
 use crate::reading::Input;
 use crate::scan::Scan;
 use crate::scan_errors::ErrorColumns;
-use crate::scan_rows::Watch;
+use crate::scan_reader::Watch;
 
 /// How rows become features.
 pub(crate) enum Featurizer {
@@ -73,9 +73,10 @@ fn learn_table(
                 watch(pass.rows() as u64);
             }
         }
-        if !learner.needs_another_pass()? {
+        let of_files = |e: mainstay::Error| located(e.into(), &scan.name());
+        if !learner.needs_another_pass().map_err(of_files)? {
             notes.extend(pass.notes());
-            let learned = learner.finish()?;
+            let learned = learner.finish().map_err(of_files)?;
             notes.extend(learned.notes.iter().cloned());
             return Ok(Some(learned));
         }
@@ -112,7 +113,8 @@ fn learn_sparse(
         }
     }
     SparseRows::check_width(columns, entries)?;
-    let mut classes = Classes::learn(&Column::numbers("label", labels))?;
+    let classes = Classes::learn(&Column::numbers("label", labels));
+    let mut classes = classes.map_err(|e| located(e.into(), &scan.name()))?;
     if let Some(positive) = &wishes.positive {
         classes = classes.with_positive(positive)?;
     }

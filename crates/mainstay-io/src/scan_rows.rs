@@ -1,68 +1,54 @@
 //! The rows of a scan as partitions of a fit: encoding, standardising and fitting in passes over the files.
 
-use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use mainstay::Control;
 use mainstay::data::{Classes, Encoder, LearnedRows, Moments, Preparation, Standardize};
-use mainstay::linalg::{Dense, Matrix};
+use mainstay::linalg::Matrix;
 use mainstay::metrics::{Evaluation, Judge, Predictions};
 use mainstay::model::{Fitted, Model};
-use mainstay::partitioned::{Block, Driver, Partitions, ROWS, fit};
+use mainstay::partitioned::{Ask, Driver, Message, ROWS, fit, pass};
 
-use crate::chunks::Chunk;
-use crate::error::{Error, Result};
-use crate::gather::Gather;
-use crate::reading::Input;
-use crate::scan::{Scan, ScanPass};
+use crate::error::Result;
+use crate::scan::Scan;
 use crate::scan_errors::ErrorColumns;
-use crate::scan_featurizer::{Featurizer, MIXED, featurizer, located};
+use crate::scan_featurizer::{Featurizer, featurizer};
+use crate::scan_kept::KeptBlocks;
+use crate::scan_reader::{Counter, Reader, Watch};
 
 /// Part of the memory that the rows of one block may take: they are copied on their way.
 const BLOCK_SHARE: u64 = 8;
-/// Part of the memory that rows may take which stay between passes.
+/// Part of the memory that rows may take which stay between passes; the sums of a pass may take as much.
 const KEPT_SHARE: u64 = 2;
+/// Part of the memory that the sums of a pass may take.
+const SUMS_SHARE: u64 = 2;
+/// Rows of a block at least, however little memory there is.
+const FEWEST_ROWS: usize = 64;
 
-/// Who is told, after every block, how many rows of the pass were read.
-pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
-
-/// The rows of a scan as features and classes. A fit reads them anew in every pass, or once where they take at most half
-/// of `memory`.
+/// The rows of a scan as features and classes. A fit reads them anew in every pass, or keeps them where they take at most
+/// half of `memory`.
 ///
 /// Blocks have 16,384 rows (fewer where `memory` does not suffice), as those of a data set in memory have: the same rows
-/// give the same bits.
+/// give the same bits. The files must stay as they are: a pass that finds others ends with an error.
 pub struct ScanRows {
-    scan: Scan,
-    recipe: Featurizer,
-    errors: ErrorColumns,
-    scaling: Option<Standardize>,
-    names: Vec<String>,
+    pub(crate) scan: Scan,
+    pub(crate) recipe: Featurizer,
+    pub(crate) errors: ErrorColumns,
+    pub(crate) scaling: Option<Standardize>,
+    pub(crate) names: Vec<String>,
     /// Rows of a block.
-    block: usize,
-    control: Control,
-    watch: Option<Watch>,
-    reader: Mutex<Option<Reader>>,
-    kept: KeptBlocks,
+    pub(crate) block: usize,
+    /// What stops the pass under way.
+    control: Mutex<Control>,
+    pub(crate) counter: Counter,
+    pub(crate) reader: Mutex<Option<Reader>>,
+    pub(crate) kept: KeptBlocks,
     notes: Vec<String>,
 }
 
-/// A pass under way.
-struct Reader {
-    pass: ScanPass,
-    next: usize,
-    gather: Gather,
-    /// Errors of the rows that wait.
-    errors: Vec<f64>,
-}
-
-/// Rows of a block, and their errors where they have some.
-type BlockRows = (LearnedRows, Option<Dense>);
-
-/// Blocks that stay in memory once they were read, a place for each; none where they would take too much of it.
-type KeptBlocks = Vec<OnceLock<BlockRows>>;
-
 impl ScanRows {
-    /// Learns how the rows become features, in one pass or two; `memory` bounds what a block takes, in bytes.
+    /// Learns how the rows become features, in one pass or two. `memory`, in bytes, bounds what a block takes and what is
+    /// read ahead, and rows that take at most half of it stay there once a pass has read them.
     pub fn learn(
         scan: Scan,
         wishes: &Preparation,
@@ -83,8 +69,16 @@ impl ScanRows {
         watch: Option<Watch>,
     ) -> Result<Self> {
         let (mut notes, errors) = (Vec::new(), ErrorColumns(errors.to_vec()));
-        let (recipe, scan) =
-            featurizer(scan, (wishes, &errors), control, watch.as_ref(), &mut notes)?;
+        let mut options = scan.options().clone();
+        options.size = options.size.within(memory);
+        options.threads = control.n_threads();
+        let (recipe, scan) = featurizer(
+            scan.with_options(options),
+            (wishes, &errors),
+            control,
+            watch.as_ref(),
+            &mut notes,
+        )?;
         let mut found = Self {
             names: Vec::new(),
             block: ROWS,
@@ -92,10 +86,10 @@ impl ScanRows {
             recipe,
             errors,
             scaling: None,
-            control: control.clone(),
-            watch,
+            control: Mutex::new(control.clone()),
+            counter: Counter::new(watch),
             reader: Mutex::new(None),
-            kept: Vec::new(),
+            kept: KeptBlocks::default(),
             notes,
         };
         found.names = found.classes().names().iter().map(ToString::to_string).collect();
@@ -105,34 +99,51 @@ impl ScanRows {
         Ok(found)
     }
 
-    /// Makes blocks small enough; an error if the sums of a pass alone are too large.
+    /// Makes blocks small enough, and room for all of them where they may stay; an error if the sums of a pass alone are too
+    /// large.
     fn fit_into(&mut self, memory: u64) -> Result<()> {
         let columns = self.n_features() as u64;
         let sums = columns.saturating_mul(columns).saturating_mul(16 * self.names.len() as u64);
-        if sums > memory / 2 {
+        if sums > memory / SUMS_SHARE {
             return Err(mainstay::Error::BadData(format!(
-                "{columns} features need {:.1} GB for the sums of a pass: give more --memory, or leave features out",
-                2.0 * sums as f64 / 1e9
+                "{columns} features need {} for the sums of a pass: give more --memory, or leave features out",
+                size_in_words(sums.saturating_mul(SUMS_SHARE))
             ))
             .into());
         }
-        let rows = memory / BLOCK_SHARE / (8 * columns.max(1));
-        self.block = usize::try_from(rows).unwrap_or(ROWS).clamp(64, ROWS);
+        let row = 8 * (self.cells() / self.rows().max(1)).max(1) as u64;
+        let rows = memory / BLOCK_SHARE / row;
+        self.block = usize::try_from(rows).unwrap_or(ROWS).clamp(FEWEST_ROWS, ROWS);
         if self.bytes() <= memory / KEPT_SHARE {
-            self.kept.resize_with(self.rows().div_ceil(self.block), OnceLock::new);
+            self.kept = KeptBlocks::new(self.rows().div_ceil(self.block));
         }
         Ok(())
     }
 
+    /// Keeps no rows between passes: for whoever makes a single pass.
+    #[must_use]
+    pub fn read_anew(mut self) -> Self {
+        self.kept = KeptBlocks::default();
+        self
+    }
+
+    /// Words of memory, of 8 bytes, that the features of all rows take.
+    fn cells(&self) -> usize {
+        let stored = match &self.recipe {
+            Featurizer::Table(learned) => learned.stored,
+            Featurizer::Sparse { entries, .. } => Some(*entries),
+        };
+        match stored {
+            // A number and the column it is in, and where every row begins.
+            Some(entries) => (entries.saturating_mul(3) / 2).saturating_add(self.rows()),
+            None => self.rows().saturating_mul(self.n_features()),
+        }
+    }
+
     /// Bytes of all rows as a fit holds them: features, label, weight, place and errors.
     fn bytes(&self) -> u64 {
-        let cells = match &self.recipe {
-            Featurizer::Table(_) => self.rows().saturating_mul(self.n_features()),
-            // A number and the column it is in.
-            Featurizer::Sparse { entries, .. } => entries.saturating_mul(3) / 2,
-        };
         let beside = self.rows().saturating_mul(3 + self.errors.0.len());
-        8 * cells.saturating_add(beside) as u64
+        (self.cells().saturating_add(beside) as u64).saturating_mul(8)
     }
 
     /// What the classes are called.
@@ -174,19 +185,23 @@ impl ScanRows {
 
     /// Standardises the features from now on, with means and deviations from one pass; sparse ones are not centred.
     pub fn standardize(&mut self) -> Result<()> {
-        let (mut moments, mut sparse, mut index) = (Moments::default(), false, 0);
         if !self.errors.0.is_empty() {
             let text = "rows with errors are not standardised: their errors are in units of the features as given";
             return Err(mainstay::Error::BadData(text.into()).into());
         }
-        while let Some((rows, _)) = self.rows_of_block(index)? {
-            self.control.check()?;
-            sparse |= matches!(rows.features, Matrix::Sparse(_));
-            moments.add(&rows.features, rows.weights.as_deref());
+        if self.scaling.is_some() {
+            return Ok(());
+        }
+        let (mut moments, mut sparse, mut index) = (Moments::default(), false, 0);
+        while let Some(block) = self.block_to_fit(index)? {
+            self.control().check()?;
+            sparse |= matches!(*block.x, Matrix::Sparse(_));
+            moments.add(&block.x, block.weights.as_deref());
             index += 1;
         }
-        self.scaling = Some(moments.finish(sparse));
-        self.kept.iter_mut().for_each(|place| *place = OnceLock::new());
+        let scaling = moments.finish(sparse);
+        self.kept.standardize(&scaling);
+        self.scaling = Some(scaling);
         Ok(())
     }
 
@@ -196,19 +211,78 @@ impl ScanRows {
         driver: Driver,
         after: impl FnMut(&Driver) -> mainstay::Result<()> + Send,
     ) -> Result<Fitted> {
-        let fitted = fit(self, driver, &self.control, after)?;
-        Ok(match &self.scaling {
+        self.fit_as_read(driver, after).map(|fitted| self.in_raw_units(fitted))
+    }
+
+    /// The same, and how well the model does on all rows. It is judged on the rows as they are fitted, so that those which
+    /// stay in memory are not read again; `judging` is called when that begins. The fit holds where the judging fails.
+    pub fn fit_and_judge(
+        &self,
+        driver: Driver,
+        after: impl FnMut(&Driver) -> mainstay::Result<()> + Send,
+        judging: impl FnOnce(),
+    ) -> Result<(Fitted, Result<Evaluation>)> {
+        let fitted = self.fit_as_read(driver, after)?;
+        judging();
+        let judged = self.released(self.control().install(|| self.judge_as_read(&fitted.model)));
+        Ok((self.in_raw_units(fitted), judged))
+    }
+
+    fn fit_as_read(
+        &self,
+        driver: Driver,
+        mut after: impl FnMut(&Driver) -> mainstay::Result<()> + Send,
+    ) -> Result<Fitted> {
+        self.counter.restart();
+        let next_pass = |driver: &Driver| {
+            self.counter.restart();
+            after(driver)
+        };
+        Ok(self.released(fit(self, driver, &self.control(), next_pass))?)
+    }
+
+    fn in_raw_units(&self, fitted: Fitted) -> Fitted {
+        match &self.scaling {
             Some(scaling) => fitted.in_raw_units(scaling.clone()),
             None => fitted,
-        })
+        }
+    }
+
+    fn judge_as_read(&self, model: &Model) -> Result<Evaluation> {
+        let (mut judge, mut index) = (Judge::new(self.names.len()), 0);
+        while let Some(block) = self.block_to_fit(index)? {
+            self.control().check()?;
+            judge.add(&block.labels, &Predictions::of(model, &block.x)?)?;
+            index += 1;
+        }
+        Ok(judge.finish()?.0)
+    }
+
+    /// One pass that `control` stops: the merged answer of all rows to `ask`; none if there is no row.
+    pub fn answer(&self, ask: &Ask, control: &Control) -> mainstay::Result<Option<Message>> {
+        *self.control.lock().unwrap_or_else(PoisonError::into_inner) = control.clone();
+        self.counter.restart();
+        self.released(pass(self, ask, control))
+    }
+
+    /// What stops the pass under way.
+    pub(crate) fn control(&self) -> Control {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The outcome of passes; after an error no file stays open and no thread goes on reading.
+    fn released<T, E>(&self, outcome: Result<T, E>) -> Result<T, E> {
+        if outcome.is_err() {
+            *self.reader() = None;
+        }
+        outcome
     }
 
     /// Judges a model of raw features on all rows, in one pass.
     pub fn judge(&self, model: &Model) -> Result<Evaluation> {
-        let mut judge = Judge::new(self.names.len());
-        let mut index = 0;
+        let (mut judge, mut index) = (Judge::new(self.names.len()), 0);
+        self.counter.restart();
         while let Some((rows, _)) = self.raw_block(index)? {
-            self.control.check()?;
             judge.add(&rows.labels, &Predictions::of(model, &rows.features)?)?;
             index += 1;
         }
@@ -219,156 +293,19 @@ impl ScanRows {
     pub fn sample(&self, count: usize, seed: u64) -> Result<LearnedRows> {
         let mut sample = crate::sample::Sample::new(count, seed);
         let mut index = 0;
+        self.counter.restart();
         while let Some((rows, _)) = self.raw_block(index)? {
-            self.control.check()?;
             sample.add(&rows);
             index += 1;
         }
         Ok(sample.finish()?)
     }
-
-    /// Block number `index` with features as they are fitted.
-    fn rows_of_block(&self, index: usize) -> Result<Option<BlockRows>> {
-        let rows = self.raw_block(index)?;
-        Ok(match (rows, &self.scaling) {
-            (Some((rows, errors)), Some(scaling)) => {
-                let features = scaling.apply_stored(&rows.features);
-                Some((LearnedRows { features, ..rows }, errors))
-            }
-            (rows, _) => rows,
-        })
-    }
-
-    /// Block number `index`; blocks are to be had in ascending order, and again from 0.
-    fn raw_block(&self, index: usize) -> Result<Option<BlockRows>> {
-        let mut reader = self.reader();
-        if index == 0 {
-            let (gather, errors) = (Gather::default(), Vec::new());
-            *reader = Some(Reader { pass: self.scan.pass(), next: 0, gather, errors });
-        }
-        let Some(own) = reader.as_mut().filter(|r| r.next == index) else {
-            let problem = format!("block {index} was asked for out of order");
-            return Err(mainstay::Error::BadData(problem).into());
-        };
-        own.next += 1;
-        while own.gather.len() < self.block {
-            let Some(chunk) = own.pass.next().transpose()? else { break };
-            let rows = self.encoded(chunk, &mut own.errors);
-            let rows = rows.map_err(|e| located(e, own.pass.file()))?;
-            own.gather.add(rows);
-        }
-        if let Some(watch) = &self.watch {
-            watch(own.pass.rows() as u64);
-        }
-        if own.gather.len() == 0 {
-            *reader = None;
-            return Ok(None);
-        }
-        let rows = own.gather.take(self.block)?;
-        let errors = self.errors.first(&mut own.errors, rows.labels.len());
-        Ok(Some((rows, errors)))
-    }
-
-    /// The rows of a chunk; their errors are added to `errors`.
-    fn encoded(&self, chunk: Chunk, errors: &mut Vec<f64>) -> Result<LearnedRows> {
-        match (&self.recipe, chunk.rows) {
-            (Featurizer::Table(learned), Input::Table(table)) if self.errors.0.is_empty() => {
-                Ok(learned.rows_of(table)?)
-            }
-            (Featurizer::Table(learned), Input::Table(mut table)) => {
-                let own = self.errors.take(&mut table)?;
-                let rows = learned.rows_of(table)?;
-                own.add_to(&rows.places, errors);
-                Ok(rows)
-            }
-            (Featurizer::Sparse { columns, classes, .. }, Input::Sparse(rows)) => {
-                let labels = classes.codes(&rows.labels)?;
-                let features = Matrix::Sparse(rows.features.with_ncols(*columns)?);
-                let places = (chunk.first..chunk.first + labels.len()).collect();
-                Ok(LearnedRows { features, labels, weights: None, places })
-            }
-            _ => Err(mainstay::Error::BadData(MIXED.into()).into()),
-        }
-    }
 }
 
-impl ScanRows {
-    /// Block number `index` of rows that stay in memory; it is read now if it was not before.
-    fn kept_block(&self, index: usize) -> Result<Option<Block<'_>>> {
-        let Some(place) = self.kept.get(index) else { return self.nothing_behind(index) };
-        if place.get().is_some() {
-            if let Some(watch) = &self.watch {
-                watch(self.rows().min((index + 1) * self.block) as u64);
-            }
-        } else {
-            // A pass that was cut short starts the files again.
-            let next = self.reader().as_ref().map_or(0, |reader| reader.next);
-            let behind = if next == index { index } else { 0 };
-            for skipped in behind..index {
-                if self.raw_block(skipped)?.is_none() {
-                    return Err(changed("fewer"));
-                }
-            }
-            let rows = self.rows_of_block(index)?;
-            let found = rows.as_ref().map_or(0, |(rows, _)| rows.labels.len());
-            let expected = self.block.min(self.rows() - index * self.block);
-            let Some(rows) = rows.filter(|_| found == expected) else {
-                return Err(changed(if found < expected { "fewer" } else { "more" }));
-            };
-            place.get_or_init(|| rows);
-        }
-        Ok(place.get().map(|(rows, errors)| Block {
-            x: Cow::Borrowed(&rows.features),
-            rows: 0..rows.labels.len(),
-            labels: Cow::Borrowed(&rows.labels),
-            weights: rows.weights.as_deref().map(Cow::Borrowed),
-            errors: errors.as_ref().map(Cow::Borrowed),
-            names: Cow::Borrowed(&self.names),
-            partition: index,
-        }))
-    }
-
-    /// The end of the rows that were learned from; an error if the files have more by now.
-    fn nothing_behind(&self, index: usize) -> Result<Option<Block<'_>>> {
-        let under_way = self.reader().as_ref().is_some_and(|reader| reader.next == index);
-        if under_way && self.raw_block(index)?.is_some() {
-            return Err(changed("more"));
-        }
-        Ok(None)
-    }
-
-    fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn changed(how: &str) -> Error {
-    let text =
-        format!("the files have {how} rows than before: do not write to them while they are read");
-    mainstay::Error::BadData(text).into()
-}
-
-impl Partitions for ScanRows {
-    fn block(&self, index: usize) -> mainstay::Result<Option<Block<'_>>> {
-        if !self.kept.is_empty() {
-            return self.kept_block(index).map_err(Error::into_core);
-        }
-        let rows = self.rows_of_block(index).map_err(Error::into_core)?;
-        Ok(rows.map(|(rows, errors)| {
-            let block = Block::new(index, rows.features, rows.labels, rows.weights)
-                .with_names(self.names.as_slice());
-            match errors {
-                Some(errors) => block.with_errors(errors),
-                None => block,
-            }
-        }))
-    }
-
-    fn parallel(&self) -> bool {
-        !self.kept.is_empty() && self.kept.iter().all(|place| place.get().is_some())
-    }
-
-    fn rows(&self) -> Option<usize> {
-        Some(Self::rows(self))
+/// Bytes as people say them, rounded up.
+fn size_in_words(bytes: u64) -> String {
+    match bytes.div_ceil(1_000_000) {
+        megabytes @ 0..1000 => format!("{megabytes} MB"),
+        megabytes => format!("{:.1} GB", megabytes.div_ceil(100) as f64 / 10.0),
     }
 }

@@ -1,58 +1,20 @@
 //! Fits to files that are read in passes: the encoder, the rows and the answer of a table in memory.
 #![cfg(test)]
 
+mod scan_files;
+
 use std::fs;
 use std::path::PathBuf;
 
 use mainstay::Control;
-use mainstay::data::{EncoderOptions, Missing, Preparation};
+use mainstay::data::{Missing, Preparation};
 use mainstay::methods;
 use mainstay::model::{Estimator, StandardizeFirst};
 use mainstay::partitioned::Partitions;
-use mainstay_io::{ChunkOptions, ChunkSize, ReadOptions, Scan, ScanRows, Source, read_table};
+use mainstay_io::{ReadOptions, ScanRows, Source, read_table};
+use scan_files::{files, rewrite_unseen, scan, wishes};
 use serde_json::json;
 use tempfile::TempDir;
-
-/// A late word, late letters, dates, gaps, labels that begin as numbers.
-fn text(rows: usize) -> String {
-    let row = |i: usize| {
-        let wave = |k: usize| ((i * k + 1) as f64 * 0.731).sin();
-        let late = if i > rows / 2 { "B" } else { "01" };
-        let gap = if i % 9 == 4 { "NA".into() } else { format!("{:.3}", wave(3)) };
-        let label = if wave(3) + 0.5 * wave(5) + 0.3 * wave(11) > 0.0 { "01" } else { "no" };
-        let (day, month) = (1 + i % 28, 1 + i % 12);
-        format!("{i},{gap},{:.3},{late},2024-{month:02}-{day:02},{label}\n", wave(5))
-    };
-    let head = "id,a,b,late,seen,y\n".to_owned();
-    // The first labels are numbers all.
-    head + &(0..rows).map(row).collect::<String>()
-}
-
-fn wishes(missing: Missing) -> Preparation {
-    Preparation {
-        target: "y".into(),
-        encoder: EncoderOptions { missing, min_count: 1, ..EncoderOptions::default() },
-        ..Preparation::default()
-    }
-}
-
-fn scan(files: &[PathBuf], size: usize) -> Scan {
-    let size = ChunkSize { bytes: size, cells: size };
-    Scan::new(files, ChunkOptions { size, ..ChunkOptions::default() }).unwrap()
-}
-
-/// One file, and the same rows in two.
-fn files(folder: &TempDir, rows: usize) -> (PathBuf, Vec<PathBuf>) {
-    let all = text(rows);
-    let path = |name: &str| folder.path().join(name);
-    fs::write(path("all.csv"), &all).unwrap();
-    let (head, body) = all.split_once('\n').unwrap();
-    let lines: Vec<&str> = body.lines().collect();
-    let (first, second) = lines.split_at(rows / 3);
-    fs::write(path("p1.csv"), format!("{head}\n{}\n", first.join("\n"))).unwrap();
-    fs::write(path("p2.csv"), format!("{head}\n{}", second.join("\n"))).unwrap();
-    (path("all.csv"), vec![path("p1.csv"), path("p2.csv")])
-}
 
 #[test]
 fn files_teach_the_encoder_of_the_table_and_give_its_rows() {
@@ -155,9 +117,16 @@ fn mistakes_name_the_file_and_the_row() {
     let message = learn("c.csv").err().unwrap().to_string();
     assert!(message.contains("column `x`") && message.contains("not a finite number"), "{message}");
     let rows = learn("a.csv").unwrap();
-    fs::write(path("a.csv"), "x,y\n1,p\n2,r\n").unwrap();
+    rewrite_unseen(&path("a.csv"), "x,y\n1,p\n2,r\n3,p\n");
     let message = rows.block(0).unwrap_err().to_string();
     assert!(message.contains("a.csv") && message.contains("`r` is not among"), "{message}");
+    fs::write(path("none.csv"), "x,y\n1,\n2,\n").unwrap();
+    let files = [path("none.csv")];
+    let control = Control::new();
+    let wishes = Preparation { drop_unlabelled: true, ..wishes(Missing::Mean) };
+    let found = ScanRows::learn(scan(&files, 10), &wishes, None, &control, None);
+    let message = found.err().unwrap().to_string();
+    assert!(message.contains("none.csv") && message.contains("no row has a label"), "{message}");
 }
 
 #[test]
@@ -205,67 +174,4 @@ fn many_small_files_are_one_table_in_order() {
     let (seen, error) = read();
     assert_eq!(seen, expected[..30]);
     assert!(error.as_ref().is_some_and(|text| text.contains("30.csv")), "{error:?}");
-}
-
-/// Rows that take less than half of the memory are read once for a fit: its files may go after the first pass. The bits
-/// are those of rows that are read in every pass.
-#[test]
-fn rows_that_fit_into_memory_are_read_once() {
-    let folder = TempDir::new().unwrap();
-    let (one, _) = files(&folder, 300);
-    let control = Control::new();
-    let fit = |path: &PathBuf, memory: Option<u64>, remove: bool| {
-        let scan = scan(std::slice::from_ref(path), 2000);
-        let mut rows = ScanRows::learn(scan, &wishes(Missing::Mean), memory, &control, None)?;
-        rows.standardize()?;
-        let driver = methods::driver("l2", &json!({"alpha": 0.01}))?;
-        rows.fit(driver, |_| {
-            if remove {
-                let _ = fs::remove_file(path);
-            }
-            Ok(())
-        })
-    };
-    let enough = Some(1 << 30);
-    let lost = folder.path().join("lost.csv");
-    fs::copy(&one, &lost).unwrap();
-    let read_each_time = fit(&one, None, false).unwrap();
-    assert!(fit(&lost, None, true).unwrap_err().to_string().contains("lost.csv"));
-    fs::copy(&one, &lost).unwrap();
-    let kept = fit(&lost, enough, true).unwrap();
-    assert!(!lost.exists());
-    assert_eq!(kept.model, read_each_time.model);
-}
-
-/// A pass that was cut short in the middle reads the rows from the start; files that grew are refused.
-#[test]
-fn kept_rows_survive_a_pass_that_was_cut_short() {
-    let folder = TempDir::new().unwrap();
-    let (one, _) = files(&folder, 300);
-    let control = Control::new();
-    let learn = || {
-        let scan = scan(std::slice::from_ref(&one), 2000);
-        ScanRows::learn(scan, &wishes(Missing::Mean), Some(40_000), &control, None).unwrap()
-    };
-    let rows = learn();
-    let whole: Vec<usize> =
-        (0..).map_while(|i| rows.block(i).unwrap().map(|block| block.labels.len())).collect();
-    assert!(whole.len() > 2 && rows.parallel(), "{whole:?}");
-    let again = learn();
-    drop(again.block(0).unwrap());
-    drop(again.block(1).unwrap());
-    // Another pass begins; the reader is behind the first two blocks.
-    drop(again.block(0).unwrap());
-    let third = again.block(2).unwrap().unwrap();
-    assert_eq!(*third.x, *rows.block(2).unwrap().unwrap().x);
-    for (rows, told) in
-        [(310, "more rows"), (400, "more rows"), (280, "fewer rows"), (100, "fewer rows")]
-    {
-        let changed = learn();
-        fs::write(&one, text(rows)).unwrap();
-        let mut found = (0..20).map(|i| changed.block(i).map(|block| block.is_some()));
-        let failed = found.find_map(Result::err).expect("the file changed");
-        assert!(failed.to_string().contains(told), "{rows} rows: {failed}");
-        fs::write(&one, text(300)).unwrap();
-    }
 }

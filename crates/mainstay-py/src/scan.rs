@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mainstay::Error;
 use mainstay::data::{EncoderOptions, Missing, Preparation};
-use mainstay::partitioned::{Ask, pass};
+use mainstay::partitioned::Ask;
 use mainstay_io::{ChunkOptions, Input, Scan};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -14,7 +14,7 @@ use pyo3::types::PyBytes;
 use crate::files::{file_error, labels};
 use crate::run::{run, threads, to_python};
 
-/// The rows of files as features and classes, read anew in every pass.
+/// The rows of files as features and classes, read in passes; they stay in memory if they fit into half of what is allowed.
 #[pyclass(frozen, module = "mainstay._core")]
 pub(crate) struct ScanRows {
     rows: Arc<mainstay_io::ScanRows>,
@@ -36,7 +36,7 @@ fn wishes(
 /// Every column that is named must be there: otherwise all would be read, and become features.
 fn check_columns(scan: &Scan) -> mainstay_io::Result<()> {
     let Some(names) = &scan.options().columns else { return Ok(()) };
-    if let Some(Input::Table(table)) = scan.pass().next().transpose()?.map(|chunk| chunk.rows) {
+    if let Some(Input::Table(table)) = scan.first()? {
         for name in names {
             table.column(name)?;
         }
@@ -46,9 +46,10 @@ fn check_columns(scan: &Scan) -> mainstay_io::Result<()> {
 
 #[pymethods]
 impl ScanRows {
-    /// Learns how the rows of all files become features for `method`; `errors` are columns of radii or semi-axes.
+    /// Learns how the rows of all files become features for `method`; `errors` are columns of radii or semi-axes. With
+    /// `keep=False` no rows stay in memory: for a single pass.
     #[new]
-    #[pyo3(signature = (paths, method, target, *, columns=None, categorical=vec![], sample_weight=None, errors=vec![], impute=None, memory=None, n_jobs=None))]
+    #[pyo3(signature = (paths, method, target, *, columns=None, categorical=vec![], sample_weight=None, errors=vec![], impute=None, memory=None, n_jobs=None, keep=true))]
     #[expect(clippy::too_many_arguments, reason = "the arguments of a Python function")]
     fn new(
         py: Python<'_>,
@@ -62,6 +63,7 @@ impl ScanRows {
         impute: Option<String>,
         memory: Option<u64>,
         n_jobs: Option<i64>,
+        keep: bool,
     ) -> PyResult<Self> {
         let method = mainstay::methods::find(method).map_err(|e| to_python(&e))?;
         let impute = impute.map(|word| word.parse::<Missing>()).transpose();
@@ -86,6 +88,7 @@ impl ScanRows {
                 })
                 .map_err(mainstay_io::Error::into_core)
         })?;
+        let rows = if keep { rows } else { rows.read_anew() };
         Ok(Self { rows: Arc::new(rows), threads })
     }
 
@@ -94,7 +97,7 @@ impl ScanRows {
         let ask = Ask::from_bytes(ask).map_err(|e| to_python(&e))?;
         let rows = Arc::clone(&self.rows);
         let message = run(py, self.threads, None, move |control| {
-            let message = pass(&*rows, &ask, control)?;
+            let message = rows.answer(&ask, control)?;
             message.ok_or_else(|| Error::BadData("there is no row".into()))
         })?;
         Ok(PyBytes::new(py, &message.to_bytes()))

@@ -20,7 +20,8 @@ pub(crate) fn python(text: &str) -> String {
     let mut text = text
         .replace("--impute (mean, median, most-frequent, gaussian, drop)", IMPUTE)
         .replace("with --impute mean for one", "TableEncoder(impute=\"mean\") for one")
-        .replace("--decimal ,", "decimal=\",\" where the file is read");
+        .replace("--decimal ,", "decimal=\",\" where the file is read")
+        .replace("--memory", "`memory`");
     for (flag, parameter) in LISTS {
         text = replace_flag(&text, flag, parameter);
     }

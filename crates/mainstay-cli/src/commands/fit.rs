@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Fit, console: &Console) -> Outcome {
     }
     let told = Told {
         rows: labelled.data.len(),
-        training: judge(&fitted, &labelled.data)?,
+        training: Some(judge(&fitted, &labelled.data)?),
         folds,
         left_out: left_out(&fitted, &labelled),
         notes: labelled.notes,
@@ -202,8 +202,8 @@ pub(crate) fn finish(
 pub(crate) struct Told {
     /// Rows it was fitted to.
     pub(crate) rows: usize,
-    /// How well it does on them.
-    pub(crate) training: Evaluation,
+    /// How well it does on them; none where they could not be read once more.
+    pub(crate) training: Option<Evaluation>,
     /// How well it does on held-out rows.
     pub(crate) folds: Option<Folds>,
     /// Rows left out as far from their class, in words.

@@ -1,4 +1,4 @@
-//! `mainstay fit --stream`: rows that are read in passes and never held as a whole.
+//! `mainstay fit --stream`: rows that are read in passes, and held between them only where they are few for the memory.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mainstay::methods::{self, Method};
+use mainstay::metrics::Evaluation;
 use mainstay::partitioned::Driver;
-use mainstay_io::{ChunkOptions, ChunkSize, Scan, ScanRows, Watch};
+use mainstay_io::{ChunkOptions, Scan, ScanRows, Watch};
 use serde_json::{Map, Value};
 
 use crate::args::{Fit, ImputeRule};
@@ -44,9 +45,11 @@ pub(crate) fn wanted(
         Some(_) if !args.stream && !several => return Ok(None),
         Some(problem) => return Err(problem),
     }
-    let mut options =
-        ChunkOptions { read: input::options(&args.reading)?, ..ChunkOptions::default() };
-    options.size = chunk_size(args.memory);
+    let options = ChunkOptions {
+        read: input::options(&args.reading)?,
+        size: input::chunk_size(),
+        ..ChunkOptions::default()
+    };
     Ok(Some(Scan::new(&[path], options)?))
 }
 
@@ -63,17 +66,6 @@ pub(crate) fn is_large(path: &Path) -> bool {
     }
     let size = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len());
     size.zip(mainstay_io::available_memory()).is_some_and(|(size, free)| size > free / 3)
-}
-
-/// Chunks of which all that are read ahead take a small part of the memory.
-fn chunk_size(memory: Option<u64>) -> ChunkSize {
-    let usual = input::chunk_size();
-    let Some(memory) = memory else { return usual };
-    let bytes = usize::try_from(memory / 512).unwrap_or(usize::MAX);
-    ChunkSize {
-        bytes: usual.bytes.min(bytes.max(1 << 14)),
-        cells: usual.cells.min(bytes.max(1 << 12)),
-    }
 }
 
 /// What needs all rows at once.
@@ -115,15 +107,15 @@ pub(crate) fn run(
     }
     progress.say("pass 1");
     let mut start = Instant::now();
-    let fitted = rows.fit(driver, |driver| {
+    let after = |driver: &Driver| {
         progress.passed(driver, start.elapsed().as_secs_f64());
         start = Instant::now();
         keep(driver, args.checkpoint.as_deref())
-    })?;
-    progress.say("judging");
-    let training = rows.judge(&fitted.model)?;
+    };
+    let (fitted, judged) = rows.fit_and_judge(driver, after, || progress.say("judging"))?;
     progress.clear();
-    let notes = rows.notes().to_vec();
+    let mut notes = rows.notes().to_vec();
+    let training = judgement(judged, &mut notes)?;
     let told = Told { rows: rows.rows(), training, folds: None, left_out: None, notes };
     let names = Names {
         classes: rows.classes().clone(),
@@ -136,6 +128,23 @@ pub(crate) fn run(
         let _ = fs::remove_file(path);
     }
     Ok(ending)
+}
+
+/// How well the model does, or a note why that is not known: a complete fit is not lost for what was to be told about it.
+fn judgement(
+    judged: mainstay_io::Result<Evaluation>,
+    notes: &mut Vec<String>,
+) -> Outcome<Option<Evaluation>> {
+    match judged {
+        Ok(found) => Ok(Some(found)),
+        Err(mainstay_io::Error::Core(stopped @ mainstay::Error::Interrupted)) => {
+            Err(stopped.into())
+        }
+        Err(problem) => {
+            notes.push(format!("the model could not be judged on its rows: {problem}"));
+            Ok(None)
+        }
+    }
 }
 
 /// Learns what becomes of the columns, and means and deviations unless features stay as they are.
@@ -170,8 +179,7 @@ fn learn(
 
 /// Names of the columns, to tell a misspelt one before all rows were read; none for LIBSVM files.
 pub(crate) fn first_names(scan: &Scan) -> Outcome<Vec<String>> {
-    let first = scan.pass().next().transpose()?;
-    Ok(match first.map(|chunk| chunk.rows) {
+    Ok(match scan.first()? {
         Some(mainstay_io::Input::Table(table)) => table.names().map(str::to_owned).collect(),
         _ => Vec::new(),
     })
@@ -234,5 +242,19 @@ impl Progress {
         if let Some(bar) = &self.0 {
             bar.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_cannot_be_judged_is_kept_and_a_signal_is_obeyed() {
+        let mut notes = Vec::new();
+        let gone = mainstay::Error::BadData("rows.csv: the file has changed".into());
+        assert!(matches!(judgement(Err(gone.into()), &mut notes), Ok(None)));
+        assert!(notes[0].contains("could not be judged") && notes[0].contains("rows.csv"));
+        assert!(judgement(Err(mainstay::Error::Interrupted.into()), &mut notes).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use mainstay::Status;
 use mainstay::methods::Method;
+use mainstay::metrics::Evaluation;
 use mainstay::model::Output;
 use mainstay_io::ModelFile;
 use serde_json::{Value, json};
@@ -36,9 +37,8 @@ impl Summary<'_> {
         lines.extend(self.found().map(|found| ("found", found)));
         lines.extend(self.told.left_out.clone().map(|far| ("left out", far)));
         lines.push(("iterations", fitted.n_iter.to_string()));
-        let training = &self.told.training;
-        let seen = scores(training.accuracy, training.balanced_accuracy, training.log_loss);
-        lines.push(("training", seen));
+        let seen = |t: &Evaluation| scores(t.accuracy, t.balanced_accuracy, t.log_loss);
+        lines.extend(self.told.training.as_ref().map(|found| ("training", seen(found))));
         lines.extend(self.told.folds.as_ref().map(|folds| ("held out", folds.text())));
         let notes = self.told.notes.iter().chain(&fitted.warnings);
         lines.extend(notes.map(|note| ("note", note.clone())));

@@ -36,6 +36,8 @@ pub struct Learned {
     pub classes: Classes,
     /// Rows that were learned from.
     pub rows: usize,
+    /// Entries that the features of all rows hold, where they are stored sparsely.
+    pub stored: Option<usize>,
     /// What the user should know about the data.
     pub notes: Vec<String>,
 }
@@ -101,7 +103,8 @@ impl Learner {
 
     /// What was learned.
     pub fn finish(self) -> Result<Learned> {
-        let encoder = self.features.finish()?;
+        let (encoder, stored) = self.features.finish_counted()?;
+        let stored = encoder.is_sparse().then_some(stored);
         let mut classes = self.labels.finish()?;
         if let Some(positive) = &self.wishes.positive {
             classes = classes.with_positive(positive)?;
@@ -114,7 +117,7 @@ impl Learner {
         if self.incomplete > 0 {
             notes.push(rows_left_out(self.incomplete, "with a missing cell"));
         }
-        Ok(Learned { wishes: self.wishes, encoder, classes, rows: self.rows, notes })
+        Ok(Learned { wishes: self.wishes, encoder, classes, rows: self.rows, stored, notes })
     }
 }
 

@@ -131,8 +131,8 @@ fn follow(source: &dyn Partitions, ask: &Ask, control: &Control) -> Result<Optio
 
 /// Fits over all partitions of `source`; `after` sees the driver after every pass.
 ///
-/// Blocks are read anew in every pass. Where the source is parallel they are looked at by the threads of `control`; the
-/// bits of the answer do not depend on their number.
+/// Every pass asks for all blocks anew; whether they are read again is up to the source. Where it is
+/// parallel they are looked at by the threads of `control`; the bits of the answer do not depend on their number.
 pub fn fit(
     source: &dyn Partitions,
     mut driver: Driver,

@@ -149,6 +149,11 @@ impl EncoderLearner {
 
     /// The encoder.
     pub fn finish(self) -> Result<Encoder> {
+        self.finish_counted().map(|(encoder, _)| encoder)
+    }
+
+    /// The encoder, and how many entries sparse storage of the features would hold.
+    pub(crate) fn finish_counted(self) -> Result<(Encoder, usize)> {
         let (kinds, left_out) = match self.stage {
             Stage::Complete { kinds, left_out } => (kinds, left_out),
             Stage::All | Stage::Text => self.decide()?,
@@ -168,6 +173,6 @@ impl EncoderLearner {
         let mut encoder =
             Encoder::from_rules(rules, (stored, self.rows), self.options.missing, left_out)?;
         encoder.gaps = self.options.gaps;
-        Ok(encoder)
+        Ok((encoder, stored))
     }
 }

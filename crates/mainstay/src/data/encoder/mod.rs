@@ -151,6 +151,11 @@ impl Encoder {
         Ok(encoder)
     }
 
+    /// Whether only entries other than 0 are stored.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.sparse
+    }
+
     /// The same encoder with every entry stored, whatever the share of zeros: chunks of a table then become features
     /// of the same kind, and scores do not depend on where it was cut.
     #[must_use]
