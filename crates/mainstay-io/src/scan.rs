@@ -81,8 +81,8 @@ impl Scan {
 
     /// The same files, read in another way.
     #[must_use]
-    pub fn with_options(&self, options: ChunkOptions) -> Self {
-        Self { options, ..self.clone() }
+    pub fn with_options(self, options: ChunkOptions) -> Self {
+        Self { options, ..self }
     }
 
     /// The files in words.
@@ -99,7 +99,7 @@ impl Scan {
     pub fn first(&self) -> Result<Option<Input>> {
         let mut options = self.options.clone();
         (options.size, options.threads) = (options.size.within(Some(0)), 1);
-        let first = self.with_options(options).pass().next().transpose()?;
+        let first = self.clone().with_options(options).pass().next().transpose()?;
         Ok(first.map(|chunk| chunk.rows))
     }
 

@@ -63,7 +63,7 @@ fn learn_table(
     loop {
         let mut options = scan.options().clone();
         options.text.extend(learner.text());
-        let mut pass = scan.with_options(options).pass();
+        let mut pass = scan.clone().with_options(options).pass();
         while let Some(chunk) = pass.next() {
             control.check()?;
             let Input::Table(mut table) = chunk?.rows else { return Ok(None) };
