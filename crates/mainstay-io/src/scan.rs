@@ -85,6 +85,12 @@ impl Scan {
         Self { options, ..self }
     }
 
+    /// The same files, read in chunks that are small for so much memory, and parsed by so many threads.
+    pub(crate) fn read_within(mut self, memory: Option<u64>, threads: usize) -> Self {
+        (self.options.size, self.options.threads) = (self.options.size.within(memory), threads);
+        self
+    }
+
     /// The files in words.
     pub(crate) fn name(&self) -> String {
         let first = self.files.first().map(|file| file.display().to_string()).unwrap_or_default();

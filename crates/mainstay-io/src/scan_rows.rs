@@ -69,16 +69,9 @@ impl ScanRows {
         watch: Option<Watch>,
     ) -> Result<Self> {
         let (mut notes, errors) = (Vec::new(), ErrorColumns(errors.to_vec()));
-        let mut options = scan.options().clone();
-        options.size = options.size.within(memory);
-        options.threads = control.n_threads();
-        let (recipe, scan) = featurizer(
-            scan.with_options(options),
-            (wishes, &errors),
-            control,
-            watch.as_ref(),
-            &mut notes,
-        )?;
+        let scan = scan.read_within(memory, control.n_threads());
+        let (recipe, scan) =
+            featurizer(scan, (wishes, &errors), control, watch.as_ref(), &mut notes)?;
         let mut found = Self {
             names: Vec::new(),
             block: ROWS,
