@@ -1326,6 +1326,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     reference: Mapping[str, Any] | None
     drop_first: bool
     na: Sequence[str] | None
+    keep_default_na: bool
     sparse_output: Literal["auto"] | bool
     feature_names_in_: _Labels
     n_features_in_: int
@@ -1348,6 +1349,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         reference: Mapping[str, Any] | None = ...,
         drop_first: bool = ...,
         na: Sequence[str] | None = ...,
+        keep_default_na: bool = ...,
         sparse_output: Literal["auto"] | bool = ...,
     ) -> None: ...
     def fit(
