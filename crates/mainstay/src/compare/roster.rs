@@ -125,11 +125,12 @@ pub fn on_request(name: &str) -> Result<(MethodInfo, Entrant)> {
 /// defines them and for methods that are not in the roster.
 pub(super) fn calibrated(name: &str, p: usize) -> Result<Option<Box<dyn Estimator>>> {
     let all = recipes(p).into_iter().chain(guests());
-    let Some(mut recipe) = all.filter(|r| r.no_probabilities).find(|r| r.name == name) else {
+    let Some(recipe) = all.filter(|r| r.no_probabilities).find(|r| r.name == name) else {
         return Ok(None);
     };
-    recipe.settings["calibrate"] = json!(true);
-    let estimator = methods::find(recipe.method)?.estimator(&recipe.settings)?;
+    // Tuned once: the held-out parts are scored with what was chosen on all training rows.
+    let tuned = Tuned::new(recipe.method, recipe.settings.clone(), recipe.choice)?;
+    let estimator = methods::find(recipe.method)?.calibrated(&recipe.settings, Box::new(tuned))?;
     Ok(Some(Box::new(Prepared { first: recipe.first, estimator })))
 }
 

@@ -38,7 +38,7 @@ pub(super) fn asked_for(params: &mut Value) -> Result<bool> {
 
 impl Method {
     /// The estimator with probabilities learned on held-out rows.
-    pub(super) fn calibrated(
+    pub(crate) fn calibrated(
         &self,
         params: &Value,
         inner: Box<dyn Estimator>,
@@ -81,7 +81,10 @@ impl Estimator for Calibrate {
         let merged = (!self.precomputed).then(|| Merged::new(data));
         let rows = merged.as_ref().map_or(data, |m| &m.data);
         let folds = fold_count(rows)?;
-        let scores = self.held_out(data, merged.as_ref(), folds, control)?;
+        // Where the estimator can fix what it chose on these rows, the parts are fitted with that.
+        let settled = self.inner.settled(&fitted, rows.len());
+        let scoring = settled.as_deref().unwrap_or(self.inner.as_ref());
+        let scores = self.held_out(scoring, (data, merged.as_ref()), folds, control)?;
         let counted = self.class_weight.applied(rows)?;
         let isotonic = rows.len() >= ISOTONIC_FROM;
         let (maps, rises): (Vec<ScoreMap>, Vec<bool>) = (0..scores.ncols())
@@ -111,8 +114,8 @@ impl Calibrate {
     /// The score of every row from a fit that did not see it.
     fn held_out(
         &self,
-        data: &Dataset,
-        merged: Option<&Merged>,
+        scoring: &dyn Estimator,
+        (data, merged): (&Dataset, Option<&Merged>),
         folds: usize,
         control: &Control,
     ) -> Result<Dense> {
@@ -122,7 +125,7 @@ impl Calibrate {
         let parts: Vec<Dense> = control.install(|| {
             splits
                 .par_iter()
-                .map(|split| self.score(data, merged, split, &quiet))
+                .map(|split| self.score(scoring, (data, merged), split, &quiet))
                 .collect::<Result<_>>()
         })?;
         let width = parts.first().map_or(1, Dense::ncols);
@@ -137,8 +140,8 @@ impl Calibrate {
 
     fn score(
         &self,
-        data: &Dataset,
-        merged: Option<&Merged>,
+        scoring: &dyn Estimator,
+        (data, merged): (&Dataset, Option<&Merged>),
         split: &Split,
         control: &Control,
     ) -> Result<Dense> {
@@ -166,7 +169,7 @@ impl Calibrate {
             }
         };
         let features: Matrix = self.nan.apply(holdout.features().clone());
-        self.inner.fit(&train, control)?.model.decision(&features)
+        scoring.fit(&train, control)?.model.decision(&features)
     }
 }
 
@@ -223,4 +226,50 @@ fn fold_count(rows: &Dataset) -> Result<usize> {
 fn scored(rows: &Dataset, scores: &Dense, column: usize, class: usize) -> Vec<Scored> {
     let weight = |i: usize| rows.weights().map_or(1.0, |w| w[i]);
     (0..rows.len()).map(|i| (scores[(i, column)], rows.labels()[i] == class, weight(i))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::model::{Linear, Link, Model};
+
+    /// Counts its fits; what it would choose can be fixed once.
+    struct Counts(&'static AtomicUsize, Option<&'static AtomicUsize>);
+
+    impl Estimator for Counts {
+        fn fit(&self, data: &Dataset, _: &Control) -> Result<Fitted> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let coef = vec![vec![1.0; data.n_features()]];
+            let linear = Linear { coef, intercept: vec![0.0], link: Link::None };
+            Ok(Fitted::new(Model::Linear(linear), 1))
+        }
+
+        fn settled(&self, _: &Fitted, _: usize) -> Option<Box<dyn Estimator>> {
+            self.1.map(|fits| Box::new(Counts(fits, None)) as Box<dyn Estimator>)
+        }
+    }
+
+    /// All rows are fitted first, then every part; the parts with what was chosen on all rows, where that can be fixed.
+    #[test]
+    fn the_parts_are_fitted_with_what_was_chosen_on_all_rows() {
+        static TUNED: AtomicUsize = AtomicUsize::new(0);
+        static SETTLED: AtomicUsize = AtomicUsize::new(0);
+        let x = Dense::from_fn(40, 2, |i, j| ((i * (5 + 2 * j) + j) % 11) as f64 / 5.0 - 1.0);
+        let labels = (0..40).map(|i| usize::from(x[(i, 0)] + 0.1 * (i % 7) as f64 > 0.2)).collect();
+        let data = Dataset::new(x.into(), labels, 2).unwrap();
+        for (settled, fits) in [(None, (1 + FOLDS, 0)), (Some(&SETTLED), (1, FOLDS))] {
+            let calibrate = Calibrate {
+                inner: Box::new(Counts(&TUNED, settled)),
+                class_weight: ClassWeight::None,
+                nan: NanRule::Refuse,
+                precomputed: false,
+            };
+            let fitted = calibrate.fit(&data, &Control::new()).unwrap();
+            assert!(fitted.model.gives_probabilities());
+            let made = (TUNED.swap(0, Ordering::Relaxed), SETTLED.swap(0, Ordering::Relaxed));
+            assert_eq!(made, fits);
+        }
+    }
 }
