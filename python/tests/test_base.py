@@ -303,7 +303,7 @@ FORKED = {
 @pytest.mark.parametrize("work", FORKED.values(), ids=FORKED)
 def test_a_forked_child_can_do_what_its_parent_did(work):
     if "array" in work:
-        pytest.importorskip("dask.array")
+        pytest.importorskip("dask.array", reason="dask is optional")
     code = """
     import os, numpy as np, mainstay, mainstay.threats
     from sklearn.pipeline import make_pipeline

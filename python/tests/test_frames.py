@@ -3,12 +3,11 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mainstay
 from mainstay import MissingFeaturePerceptron, PenalizedClassifier, ReGEC
-
-pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture
