@@ -134,7 +134,18 @@ impl Standardize {
 
     /// (x - mean) / scale, dense.
     pub fn apply(&self, x: &Matrix) -> Dense {
-        let mut out = x.to_dense();
+        self.apply_in_place(x.to_dense())
+    }
+
+    /// [`Standardize::apply`] to rows that nobody else needs.
+    pub(crate) fn apply_own(&self, x: Matrix) -> Dense {
+        match x {
+            Matrix::Dense(x) => self.apply_in_place(x),
+            x @ Matrix::Sparse(_) => self.apply(&x),
+        }
+    }
+
+    fn apply_in_place(&self, mut out: Dense) -> Dense {
         let p = out.ncols();
         for i in 0..out.nrows() {
             vectorized!(self.apply_to(0..p, out.row_mut(i)));

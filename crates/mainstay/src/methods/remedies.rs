@@ -1,5 +1,6 @@
 //! What helps against a constant model, tried on the rows at hand.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::{Value, json};
@@ -33,13 +34,13 @@ enum Remedy {
 
 impl Remedy {
     /// The rows for the fit.
-    fn rows(&self, data: &Dataset) -> Dataset {
+    fn rows<'d>(&self, data: &'d Dataset) -> Cow<'d, Dataset> {
         match self {
             Self::UnitDeviations => {
                 let scaling = Standardize::learn_stored(data.features(), data.weights());
-                data.replace_features(scaling.apply_stored(data.features()))
+                Cow::Owned(data.replace_features(scaling.apply_stored(data.features())))
             }
-            Self::Parameters(_) => data.clone(),
+            Self::Parameters(_) => Cow::Borrowed(data),
         }
     }
 

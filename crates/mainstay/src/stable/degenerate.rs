@@ -7,7 +7,7 @@ use super::interior;
 use super::problem::{Hyperplanes, Problem, RowLoss, Target};
 use super::row_loss::expand;
 use super::row_space::Reduced;
-use super::smallest_k::{ENOUGH, SmallestK, negligible_ridge, normalised_columns};
+use super::smallest_k::{ENOUGH, SmallestK, negligible_ridge};
 use super::solution::{Found, Iterate, Solution};
 use crate::certificate::Certificate;
 use crate::control::Control;
@@ -108,7 +108,7 @@ pub(super) fn zero_weights(
     budget: &mut Budget<'_>,
 ) -> Result<Option<Found>> {
     let Target::Signs(y) = &problem.target else { return Ok(None) };
-    let Some(known) = SmallestK::of(problem, smallest_k, budget)? else { return Ok(None) };
+    let Some(known) = SmallestK::of(problem, reduced, smallest_k, budget)? else { return Ok(None) };
     let total: f64 = known.share.iter().sum();
     if problem.k >= known.lower.min(total) {
         return Ok(None);
@@ -161,7 +161,7 @@ pub(super) fn report_zero_weights(
     }
     let useless = match &problem.target {
         Target::Signs(_) => useless_two_classes(problem, reduced, solution, smallest_k, budget)?,
-        Target::Classes { .. } => useless_classes(problem, budget)?,
+        Target::Classes { .. } => useless_classes(problem, reduced, budget)?,
     };
     let Some(useless) = useless else { return Ok(None) };
     solution.certificate.primal = objective;
@@ -169,7 +169,7 @@ pub(super) fn report_zero_weights(
     let strength = if problem.loss == RowLoss::Logistic { "alpha" } else { "C" };
     let advice = if useless.1 < problem.total() * (1.0 - NEARLY_ALL) {
         advice(useless, problem.total())
-    } else if means_are_equal(problem) {
+    } else if means_are_equal(problem, reduced.normalised_columns()) {
         "no k helps, and no other linear fit: every feature has the same mean in the classes".into()
     } else {
         let other = match problem.loss {
@@ -205,18 +205,22 @@ fn useless_two_classes(
             solution.dual = dual;
         }
     }
-    let Some(known) = SmallestK::of(problem, smallest_k, budget)? else { return Ok(None) };
-    if no_k_helps(problem, known, budget.control())? {
+    let Some(known) = SmallestK::of(problem, reduced, smallest_k, budget)? else { return Ok(None) };
+    if no_k_helps(problem, reduced, known, budget.control())? {
         return Ok(Some((problem.total(), problem.total())));
     }
     Ok((problem.k <= known.lower).then_some((known.lower, known.upper)))
 }
 
 /// Bounds on the largest useless `k` if that of a joint `problem` is.
-fn useless_classes(problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Option<(f64, f64)>> {
-    let x = normalised_columns(problem);
-    let reduced = Reduced::new(&x, problem.fit_intercept)?;
-    let same = Problem { x: &x, ..problem.clone() };
+fn useless_classes(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    budget: &mut Budget<'_>,
+) -> Result<Option<(f64, f64)>> {
+    let x = reduced.normalised_columns();
+    let reduced = Reduced::new(x, problem.fit_intercept)?;
+    let same = Problem { x, ..problem.clone() };
     let helps = weights_help(&same, &reduced, problem.k, budget)?;
     if helps || budget.left() == 0 {
         return Ok(None);
@@ -244,7 +248,12 @@ fn advice((low, high): (f64, f64), total: f64) -> String {
 /// Whether even the classical fit does nothing with the features.
 ///
 /// At the best constant curved losses have one slope per row: weights help unless these cancel out in every column.
-fn no_k_helps(problem: &Problem<'_>, known: &SmallestK, control: &Control) -> Result<bool> {
+fn no_k_helps(
+    problem: &Problem<'_>,
+    reduced: &Reduced<'_>,
+    known: &SmallestK,
+    control: &Control,
+) -> Result<bool> {
     if problem.loss == RowLoss::Hinge {
         return Ok(known.no_k_helps(problem));
     }
@@ -256,14 +265,13 @@ fn no_k_helps(problem: &Problem<'_>, known: &SmallestK, control: &Control) -> Re
         expand(problem, i, &constant.intercept, 0.0, slope, &mut [0.0]);
         *alpha *= c;
     }
-    let sums = normalised_columns(problem).tr_mul_vec(&alpha);
+    let sums = reduced.normalised_columns().tr_mul_vec(&alpha);
     Ok(vector::norm_inf(&sums) <= CANCELS * vector::norm_1(&alpha))
 }
 
 /// Whether every feature has the same mean in all classes: then no weights for the classes make weights of the features
 /// better than none.
-fn means_are_equal(problem: &Problem<'_>) -> bool {
-    let x = normalised_columns(problem);
+fn means_are_equal(problem: &Problem<'_>, x: &Matrix) -> bool {
     let mut totals = vec![0.0; problem.q().max(2)];
     for (i, c) in problem.weights.iter().enumerate() {
         totals[problem.target.label(i)] += c;

@@ -1,9 +1,12 @@
 //! The features as the solvers see them: few columns, moderate numbers, a column for the intercept.
 
+use std::sync::OnceLock;
+
 use super::certificate::{Dual, bound};
 use super::problem::{Hyperplanes, Problem, worst_sum};
+use crate::data::Standardize;
 use crate::error::{Error, Result};
-use crate::linalg::{Compensated, Dense, Matrix, SymmetricEigen, vector};
+use crate::linalg::{Compensated, Dense, Matrix, Row, SymmetricEigen, vector};
 use crate::optim::design::unit_if_extreme;
 
 /// Rows as the solvers see them.
@@ -81,6 +84,25 @@ pub(super) struct Reduced<'a> {
     centre: Vec<f64>,
     /// Columns without spread, which a free intercept makes useless.
     constant: Vec<usize>,
+    /// Whether the intercept is free.
+    intercept: bool,
+    /// What [`Reduced::normalised_columns`] gave.
+    normalised: OnceLock<Matrix>,
+}
+
+/// Columns whose largest entry, and for dense ones beside a free intercept deviation, is 1; these have mean 0 as well.
+fn normalised_columns(x: &Matrix, intercept: bool) -> Matrix {
+    let mut largest = vec![0.0_f64; x.ncols()];
+    for (j, v) in x.rows().flat_map(Row::entries) {
+        largest[j] = largest[j].max(v.abs());
+    }
+    let scale = |top: &f64| if *top > f64::MIN_POSITIVE { 1.0 / top } else { 1.0 };
+    match x.scale_columns(&largest.iter().map(scale).collect::<Vec<_>>()) {
+        scaled @ Matrix::Dense(_) if intercept => {
+            Standardize::learn(&scaled, None).apply_own(scaled).into()
+        }
+        scaled => scaled,
+    }
 }
 
 /// Part of the largest eigenvalue of `$XX^\top$` below which others are rounding: squaring halves the digits.
@@ -113,12 +135,20 @@ impl<'a> Reduced<'a> {
         if x.ncols() > x.nrows() {
             let centred = (!centre.is_empty()).then(|| without(&centre, rows.clone()));
             let (features, basis) = in_row_space(centred.as_ref().unwrap_or(rows), intercept)?;
-            return Ok(Self { features, unit, x, basis: Some(basis), centre, constant });
+            let (basis, normalised) = (Some(basis), OnceLock::new());
+            return Ok(Self { features, unit, x, basis, centre, constant, intercept, normalised });
         }
         let z = if intercept { rows.with_ones() } else { Some(rows.clone()) };
         let z = z.ok_or_else(|| Error::BadData(format!("{} features are too many", x.ncols())))?;
         let features = Features { z: without(&centre, z), m: x.ncols(), intercept };
-        Ok(Self { features, unit, x, basis: None, centre, constant })
+        let (basis, normalised) = (None, OnceLock::new());
+        Ok(Self { features, unit, x, basis, centre, constant, intercept, normalised })
+    }
+
+    /// The features in units in which a negligible ridge is negligible for all of them. What hyperplanes can do at all does not
+    /// depend on the units, nor on the origin where the intercept is free. Made once: every constant fit asks for them twice.
+    pub(super) fn normalised_columns(&self) -> &Matrix {
+        self.normalised.get_or_init(|| normalised_columns(self.x, self.intercept))
     }
 
     /// The ridge of the reduced weights when that of the given ones is `ridge`.

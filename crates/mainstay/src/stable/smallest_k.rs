@@ -19,11 +19,11 @@ use super::problem::{Problem, RowLoss, Target};
 use super::row_space::{Features, Reduced};
 use super::solution::{Iterate, Start};
 use crate::control::Control;
-use crate::data::{Standardize, sampled_rows};
+use crate::data::sampled_rows;
 use crate::error::Result;
 use crate::linalg::elementary::{exponential, log_one_plus};
 use crate::linalg::vector::vectorized;
-use crate::linalg::{ARMIJO, Matrix, Row, vector};
+use crate::linalg::{ARMIJO, Matrix, vector};
 use crate::optim::Budget;
 
 /// Relative gap asked here where a fit asks for less.
@@ -85,11 +85,12 @@ impl SmallestK {
     /// where the budget ends first.
     pub(super) fn of<'l>(
         problem: &Problem<'_>,
+        reduced: &Reduced<'_>,
         known: &'l mut Option<Self>,
         budget: &mut Budget<'_>,
     ) -> Result<Option<&'l Self>> {
         if !known.as_ref().is_some_and(|known| known.decides(problem)) {
-            *known = Self::find(problem, budget)?;
+            *known = Self::find(problem, reduced.normalised_columns(), budget)?;
         }
         Ok(known.as_ref())
     }
@@ -104,16 +105,15 @@ impl SmallestK {
         self.exact || (outside && !self.no_k_helps(problem))
     }
 
-    fn find(problem: &Problem<'_>, budget: &mut Budget<'_>) -> Result<Option<Self>> {
-        let x = normalised_columns(problem);
-        let reduced = Reduced::new(&x, problem.fit_intercept)?;
+    fn find(problem: &Problem<'_>, x: &Matrix, budget: &mut Budget<'_>) -> Result<Option<Self>> {
+        let reduced = Reduced::new(x, problem.fit_intercept)?;
         let enclosed = budget
             .stage(budget.tol(), STEPS, |budget| enclose(problem, &reduced.features, budget))?;
         if let Some(found) = enclosed.filter(|found| found.decides(problem)) {
             return Ok(Some(found));
         }
         let (tol, left) = (budget.tol().min(ENOUGH), budget.left());
-        budget.stage(tol, left, |budget| solve(problem, &x, &reduced, budget))
+        budget.stage(tol, left, |budget| solve(problem, x, &reduced, budget))
     }
 }
 
@@ -351,21 +351,6 @@ impl<'r> Smoothed<'r> {
             }
         }
         Ok((best <= BALANCED).then_some(share))
-    }
-}
-
-/// The features in units in which a negligible ridge is negligible for all of them. What hyperplanes can do at all does not
-/// depend on the units, nor on the origin where the intercept is free.
-pub(super) fn normalised_columns(problem: &Problem<'_>) -> Matrix {
-    let mut largest = vec![0.0_f64; problem.x.ncols()];
-    for (j, v) in problem.x.rows().flat_map(Row::entries) {
-        largest[j] = largest[j].max(v.abs());
-    }
-    let scale = |top: &f64| if *top > f64::MIN_POSITIVE { 1.0 / top } else { 1.0 };
-    let x = problem.x.scale_columns(&largest.iter().map(scale).collect::<Vec<_>>());
-    match x {
-        Matrix::Dense(_) if problem.fit_intercept => Standardize::learn(&x, None).apply(&x).into(),
-        x => x,
     }
 }
 
