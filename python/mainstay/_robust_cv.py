@@ -14,7 +14,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from mainstay import _core
 from mainstay._forward import Forwarding
 from mainstay._suspects import SuspiciousLabels
-from mainstay._weighted import check_scoring_weights, first_of_equals, fit_weights
+from mainstay._weighted import (
+    check_scoring_weights,
+    first_of_equals,
+    fit_weights,
+    parts_of_kinds,
+)
 
 
 class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
@@ -35,7 +40,8 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
     cv : str, int, splitter or iterable, default="5x5"
         ``"5x5"`` is five times stratified 5-fold with a fixed seed; otherwise as for
         ``GridSearchCV``. Folds are dealt over distinct rows: copies of a row are on one side, and
-        there are no more folds than the largest class has distinct rows.
+        there are no more folds than the largest class has distinct rows. In tables of few
+        categories, where rows with equal features have several classes, every row is its own.
     scoring : "loss" or callable, default="loss"
         ``"loss"``: log loss (base 2) of ``predict_proba``, or hinge loss of ``decision_function``
         where there are no probabilities. A callable ``scorer(estimator, X, y)``, the higher the
@@ -187,7 +193,7 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
 
     def _tables(self, settings, X, y, weights):
         """Judge all settings on all splits: what counts, training losses, held-out losses."""
-        splits = self._splits(X, y, weights)
+        X, y, weights, splits = self._dealt(X, y, weights)
         jobs = (
             delayed(_losses)(self.estimator, setting, X, y, weights, split, self.scoring)
             for setting in settings
@@ -197,10 +203,23 @@ class RobustCV(SuspiciousLabels, Forwarding, BaseEstimator):
         tables = losses.reshape(len(settings), len(splits), 3)
         return [np.ascontiguousarray(tables[:, :, i]) for i in range(3)]
 
-    def _splits(self, X, y, weights):
+    def _dealt(self, X, y, weights):
+        """Give the rows as they are dealt, with their splits."""
+        own = isinstance(self.cv, (str, numbers.Integral))
+        first = first_of_equals(X, y) if own else None
+        parts = parts_of_kinds(X, y, first, weights) if own else None
+        if parts is None:
+            return X, y, weights, self._splits(X, y, weights, first)
+        if weights is not None:
+            rows, weights = parts
+            X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
+        most = np.unique(y, return_counts=True)[1].max()
+        splits = self._splitter(y, max(2, most)).split(np.zeros((len(y), 1)), y)
+        return X, y, weights, [[np.asarray(p) for p in sides] for sides in splits]
+
+    def _splits(self, X, y, weights, first):
         splitter = self._splitter(y)
-        if isinstance(self.cv, (str, numbers.Integral)):
-            first = first_of_equals(X, y)
+        if first is not None:
             counted = slice(None) if weights is None else weights > 0
             kept = np.unique(first[counted])
             labels = np.asarray(_safe_indexing(y, kept))

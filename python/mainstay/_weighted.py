@@ -34,6 +34,29 @@ def first_of_equals(X, y):
     return np.array([seen.setdefault(pair, place) for place, pair in enumerate(pairs)])
 
 
+#: Parts of a distinct row, at most, and the shares of the weight that tell kinds from copies.
+MOST_PARTS, FEW, MIXED = 50, 0.5, 0.5
+
+
+def parts_of_kinds(X, y, first, weights):
+    """Parts of distinct rows where rows are of few kinds: (rows, their weights); None elsewhere.
+
+    In a table of few categories equal rows are no copies. Of a kind that has both classes each
+    class is one distinct row, and held out as one it would leave rows that say the opposite.
+    """
+    weights = np.ones(len(first)) if weights is None else weights
+    own = np.bincount(first, weights, minlength=len(first))
+    kept = np.flatnonzero(own > 0)
+    if len(kept) >= FEW * own.sum():
+        return None
+    kinds = first_of_equals(X, np.zeros(len(first)))[kept]
+    several = np.bincount(kinds, minlength=len(first))[kinds] > 1
+    if own[kept][several].sum() < MIXED * own.sum():
+        return None
+    counts = np.clip(np.ceil(own[kept]), 1, MOST_PARTS).astype(int)
+    return np.repeat(kept, counts), np.repeat(own[kept] / counts, counts)
+
+
 def check_scoring_weights(scoring):
     """Refuse a scorer that takes no weights."""
     known = inspect.signature(scoring).parameters.values()

@@ -1,5 +1,7 @@
 //! The share of wrong labels by cross-validation.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::estimator::{ConicParams, ConicSvc, Gamma, GammaRule, KernelKind, check_kappa};
@@ -8,7 +10,7 @@ use super::strategy::is_crowded;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
 use crate::error::{Error, Result, require};
-use crate::folds::{Cv, Split, linear_grid};
+use crate::folds::{Cv, Dealt, Split, linear_grid};
 use crate::linalg::Dense;
 use crate::model::{Estimator, Fitted, Model};
 use crate::optim::choice::nothing_scored;
@@ -225,14 +227,20 @@ impl Estimator for ConicSvcCv {
             // A wrong shape is reported for the whole matrix, not for the first fold.
             super::estimator::check_precomputed(data.features())?;
         }
-        let splits = self.params.cv.splits(data, self.params.random_state.unwrap_or(0))?;
+        let seed = self.params.random_state.unwrap_or(0);
+        let Dealt { data: rows, splits } = if self.params.kernel == KernelKind::Precomputed {
+            // Columns are rows, too: they stay as they are.
+            Dealt { data: Cow::Borrowed(data), splits: self.params.cv.splits(data, seed)? }
+        } else {
+            self.params.cv.deal(data, seed)?
+        };
         let class_weight = self.params.class_weight.settled(data)?;
         let one = ConicParams { class_weight, ..self.one.params().clone() }.check()?;
         let collapsed = Collapsed::new(kappas.len());
-        let guide = self.guide(&one, data, &splits, control)?;
+        let guide = self.guide(&one, &rows, &splits, control)?;
         let scores = Scores::cross_validate(&splits, control, |split| {
             let split = (split, guide.as_ref());
-            let (models, holdout) = self.models(&one, data, split, control)?;
+            let (models, holdout) = self.models(&one, &rows, split, control)?;
             self.judge(&models, &holdout, &one, &collapsed).map(Some)
         })?;
         let lively = |k: usize| collapsed.is_lively(k, splits.len());
@@ -242,7 +250,7 @@ impl Estimator for ConicSvcCv {
                 scores.take(Rule::OneSe, lively, |a, b| kappas[a].total_cmp(&kappas[b]))?
             }
         };
-        let known = match &guide {
+        let known = match guide.as_ref().filter(|_| matches!(rows, Cow::Borrowed(_))) {
             Some(guide) => guide.fitted((best, kappas[best]), data, control)?,
             None => None,
         };

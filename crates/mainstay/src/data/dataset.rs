@@ -239,7 +239,7 @@ impl Dataset {
         Self { labels: Arc::new(labels), ..self.clone() }
     }
 
-    pub(super) fn replace_weights(self, weights: Vec<f64>) -> Self {
+    pub(crate) fn replace_weights(self, weights: Vec<f64>) -> Self {
         Self { weights: Some(weights), columns: None, ..self }
     }
 }

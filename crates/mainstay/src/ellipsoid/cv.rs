@@ -8,7 +8,7 @@ use super::estimator::EllipsoidParams;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged, Shape};
 use crate::error::{Error, Result, require};
-use crate::folds::{Cv, Split, generator};
+use crate::folds::{Cv, Dealt, Split, generator};
 use crate::model::{Estimator, Fitted, PathPoint};
 use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
 use crate::uncertainty::ellipsoid::Ellipsoids;
@@ -116,9 +116,10 @@ pub struct EllipsoidSvcCv(EllipsoidCvParams);
 impl Estimator for EllipsoidSvcCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let class_weight = self.0.class_weight.settled(data)?;
-        let weights = class_weight.weights_of(data)?;
-        let splits = self.0.cv.splits(data, self.0.random_state.unwrap_or(0))?;
-        let usual = || Scoring::usual(data, weights.as_deref(), &splits);
+        let Dealt { data: rows, splits } =
+            self.0.cv.deal(data, self.0.random_state.unwrap_or(0))?;
+        let weights = class_weight.weights_of(&rows)?;
+        let usual = || Scoring::usual(&rows, weights.as_deref(), &splits);
         let scoring = Some(self.0.scoring.unwrap_or_else(usual));
         let params = &EllipsoidCvParams { scoring, class_weight, ..self.0.clone() };
         let points = params.points();
@@ -128,8 +129,8 @@ impl Estimator for EllipsoidSvcCv {
         let judge = |split: &Split| {
             let mut noise =
                 generator(params.random_state.unwrap_or(0) ^ (number(split) as u64) << 20);
-            let fits = params.fits(data, split, &points, &quiet)?;
-            params.judge(&fits, &data.select_rows(&split.holdout), &mut noise, &collapsed).map(Some)
+            let fits = params.fits(&rows, split, &points, &quiet)?;
+            params.judge(&fits, &rows.select_rows(&split.holdout), &mut noise, &collapsed).map(Some)
         };
         let scores = Scores::cross_validate(&splits, control, judge)?;
         let lively = |k: usize| collapsed.is_lively(k, splits.len());

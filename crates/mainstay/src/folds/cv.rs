@@ -1,9 +1,12 @@
 //! The splits of a cross-validated fit: dealt out, or as the user gives them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
+use super::parts::{Dealt, FEW};
 use super::{Split, stratified};
-use crate::data::{Dataset, distinct_rows};
+use crate::data::{Dataset, Merged, distinct_rows};
 use crate::error::{Error, Result, require};
 
 /// How rows are split.
@@ -29,15 +32,23 @@ impl Cv {
         }
     }
 
+    /// The rows as they are dealt, and their splits: those of [`Cv::splits`], or, where rows are of few kinds, folds of their
+    /// parts ([`super::Parts`]).
+    pub fn deal<'d>(&self, data: &'d Dataset, seed: u64) -> Result<Dealt<'d>> {
+        if let Self::Folds(folds) = self {
+            if let Some(Dealt { data, mut splits }) = in_parts(data, *folds, 1, seed) {
+                splits.retain(|split| two_classes(&data, split));
+                return Ok(Dealt { data, splits });
+            }
+        }
+        Ok(Dealt { data: Cow::Borrowed(data), splits: self.splits(data, seed)? })
+    }
+
     /// The splits of `data`; rows of weight 0 are in none of them.
     ///
     /// Folds whose training rows are all of one class are left out. Of splits that were given such a one is an error.
     pub fn splits(&self, data: &Dataset, seed: u64) -> Result<Vec<Split>> {
-        let two_classes = |split: &Split| {
-            let mut labels = split.train.iter().map(|&i| data.labels()[i]);
-            let first = labels.next();
-            labels.any(|label| Some(label) != first)
-        };
+        let two_classes = |split: &Split| two_classes(data, split);
         let bad = |what: &str| Err(Error::BadData(format!("cv: {what}")));
         match self {
             Self::Folds(folds) => {
@@ -63,6 +74,36 @@ impl Cv {
             }
         }
     }
+}
+
+/// Whether a split's training rows are of more than one class.
+fn two_classes(data: &Dataset, split: &Split) -> bool {
+    let mut labels = split.train.iter().map(|&i| data.labels()[i]);
+    let first = labels.next();
+    labels.any(|label| Some(label) != first)
+}
+
+/// Folds of parts of the distinct rows; none where rows are not of few kinds.
+fn in_parts(data: &Dataset, folds: usize, repeats: usize, seed: u64) -> Option<Dealt<'static>> {
+    let total = data.weights().map_or(data.len() as f64, |weights| weights.iter().sum());
+    let distinct = distinct_rows(data).into_iter().flatten().max().map_or(0, |last| last + 1);
+    if distinct as f64 >= FEW * total {
+        return None;
+    }
+    let distinct = Merged::new(data).data;
+    let Dealt { data, splits } = Dealt::new(&distinct, folds, repeats, seed);
+    match data {
+        Cow::Owned(parts) => Some(Dealt { data: Cow::Owned(parts), splits }),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+/// [`stratified_distinct`] folds of the rows, or of their parts where rows are of few kinds.
+pub fn deal_distinct(data: &Dataset, folds: usize, repeats: usize, seed: u64) -> Dealt<'_> {
+    in_parts(data, folds, repeats, seed).unwrap_or_else(|| Dealt {
+        data: Cow::Borrowed(data),
+        splits: stratified_distinct(data, folds, repeats, seed),
+    })
 }
 
 /// A split that was given, without rows of weight 0.

@@ -2,13 +2,10 @@
 
 use rand::seq::SliceRandom;
 
+use super::parts::FEW;
 use super::{Split, generator};
 use crate::data::{Dataset, Merged, Positions};
 use crate::error::{Error, Result};
-
-/// Equal rows are held together as long as at least this share of the rows is distinct: in tables of few
-/// categories equal rows are the rule and no sign of copying.
-const DISTINCT: f64 = 0.5;
 
 /// Rows that must be on one side of every split.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,7 +28,8 @@ impl Together {
         let distinct = merged.data.len();
         let copies = n - distinct;
         let rows = |count: usize| if count == 1 { "row is" } else { "rows are" };
-        let bound = copies > 0 && distinct as f64 >= DISTINCT * n as f64;
+        // In tables of few categories equal rows are the rule and no sign of copying.
+        let bound = copies > 0 && distinct as f64 >= FEW * n as f64;
         let note = (copies > 0).then(|| {
             if bound {
                 format!(

@@ -2,15 +2,17 @@
 
 mod cv;
 mod groups;
+mod parts;
 
-pub use cv::{Cv, stratified_distinct};
+pub use cv::{Cv, deal_distinct, stratified_distinct};
 pub use groups::{Together, members_of, stratified_groups};
+pub use parts::{Dealt, Parts};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::data::Dataset;
+use crate::data::{Dataset, Merged};
 
 /// Rows to fit on and rows to judge on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,13 +58,15 @@ pub fn stratified(labels: &[usize], folds: usize, repeats: usize, seed: u64) -> 
     splits
 }
 
-/// Stratified folds need a row of every class each: says so where a class has fewer rows than that.
+/// Stratified folds need a row, or a part of one, of every class each: says so where a class has fewer than that.
 pub fn fold_warning(data: &Dataset, folds: usize) -> Option<String> {
-    let mut counts = vec![0_usize; data.n_classes()];
-    for &label in data.labels() {
-        counts[label] += 1;
+    let fewest = |counts: Vec<usize>| counts.into_iter().filter(|c| *c > 0).min();
+    let mut smallest = fewest(data.label_counts())?;
+    if smallest < folds {
+        let distinct = Merged::new(data).data;
+        let parts = Parts::of(&distinct).map(|parts| parts.dataset(&distinct));
+        smallest = parts.map_or(Some(smallest), |parts| fewest(parts.label_counts()))?;
     }
-    let smallest = counts.into_iter().filter(|c| *c > 0).min()?;
     (smallest < folds).then(|| {
         let rows = if smallest == 1 { "row" } else { "rows" };
         format!(

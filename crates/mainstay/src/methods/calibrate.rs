@@ -9,7 +9,7 @@ use super::Method;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged, NanRule};
 use crate::error::{Error, Result};
-use crate::folds::{Split, stratified};
+use crate::folds::{Parts, Split, stratified};
 use crate::linalg::{Dense, Matrix};
 use crate::model::{Estimator, Fitted, Output, PathPoint, ScoreMap, Scored, calibrated};
 
@@ -79,14 +79,24 @@ impl Estimator for Calibrate {
         }
         // Equal rows stay together and a weight of 2 is the row twice, here as in the fits.
         let merged = (!self.precomputed).then(|| Merged::new(data));
-        let rows = merged.as_ref().map_or(data, |m| &m.data);
+        let distinct = merged.as_ref().map_or(data.len(), |m| m.data.len());
+        let parts = merged.as_ref().and_then(|m| Some(Parts::of(&m.data)?.dataset(&m.data)));
+        let deck = match (&merged, &parts) {
+            (Some(_), Some(parts)) => Deck::Weighted(parts),
+            // Rows that came without weights are fitted as they came.
+            (Some(merged), None) if data.weights().is_none() => Deck::Lines(data, merged),
+            (Some(merged), None) => Deck::Weighted(&merged.data),
+            (None, _) => Deck::Kernel(data),
+        };
+        let rows = deck.rows();
         let folds = fold_count(rows)?;
-        // Where the estimator can fix what it chose on these rows, the parts are fitted with that.
-        let settled = self.inner.settled(&fitted, rows.len());
+        // Where the estimator can fix what it chose on these rows, the folds are fitted with that.
+        let given = if matches!(deck, Deck::Lines(..)) { data.len() } else { rows.len() };
+        let settled = self.inner.settled(&fitted, given);
         let scoring = settled.as_deref().unwrap_or(self.inner.as_ref());
-        let scores = self.held_out(scoring, (data, merged.as_ref()), folds, control)?;
+        let scores = self.held_out(scoring, &deck, folds, control)?;
         let counted = self.class_weight.applied(rows)?;
-        let isotonic = rows.len() >= ISOTONIC_FROM;
+        let isotonic = distinct >= ISOTONIC_FROM;
         let (maps, rises): (Vec<ScoreMap>, Vec<bool>) = (0..scores.ncols())
             .map(|k| {
                 let class = if scores.ncols() == 1 { 1 } else { k };
@@ -98,7 +108,7 @@ impl Estimator for Calibrate {
                 }
             })
             .unzip();
-        Ok(put_on(fitted, maps, &rises, (rows.len(), folds)))
+        Ok(put_on(fitted, maps, &rises, (distinct, folds)))
     }
 
     fn fit_path(&self, _: &[PathPoint], _: &Dataset, _: &Control) -> Result<Vec<Fitted>> {
@@ -115,17 +125,17 @@ impl Calibrate {
     fn held_out(
         &self,
         scoring: &dyn Estimator,
-        (data, merged): (&Dataset, Option<&Merged>),
+        deck: &Deck<'_>,
         folds: usize,
         control: &Control,
     ) -> Result<Dense> {
-        let rows = merged.map_or(data, |m| &m.data);
+        let rows = deck.rows();
         let splits = stratified(rows.labels(), folds, 1, 0);
         let quiet = control.without_progress();
         let parts: Vec<Dense> = control.install(|| {
             splits
                 .par_iter()
-                .map(|split| self.score(scoring, (data, merged), split, &quiet))
+                .map(|split| self.score(scoring, deck.sides(split), &quiet))
                 .collect::<Result<_>>()
         })?;
         let width = parts.first().map_or(1, Dense::ncols);
@@ -141,13 +151,37 @@ impl Calibrate {
     fn score(
         &self,
         scoring: &dyn Estimator,
-        (data, merged): (&Dataset, Option<&Merged>),
-        split: &Split,
+        (train, holdout): (Dataset, Dataset),
         control: &Control,
     ) -> Result<Dense> {
-        let (train, holdout) = match merged {
-            // Not every method takes weights: rows that came without any are fitted as they came.
-            Some(Merged { data: rows, position }) if data.weights().is_none() => {
+        let features: Matrix = self.nan.apply(holdout.features().clone());
+        scoring.fit(&train, control)?.model.decision(&features)
+    }
+}
+
+/// Rows as they are dealt to folds.
+enum Deck<'a> {
+    /// The rows as given, dealt by what is distinct among them.
+    Lines(&'a Dataset, &'a Merged),
+    /// Distinct rows with their weights, or parts of them.
+    Weighted(&'a Dataset),
+    /// Rows of a precomputed kernel.
+    Kernel(&'a Dataset),
+}
+
+impl Deck<'_> {
+    /// What is dealt.
+    fn rows(&self) -> &Dataset {
+        match self {
+            Self::Lines(_, merged) => &merged.data,
+            Self::Weighted(rows) | Self::Kernel(rows) => rows,
+        }
+    }
+
+    /// Rows to fit on and rows to score.
+    fn sides(&self, split: &Split) -> (Dataset, Dataset) {
+        match self {
+            Self::Lines(data, Merged { data: rows, position }) => {
                 let mut taken = vec![false; rows.len()];
                 for &i in &split.train {
                     taken[i] = true;
@@ -156,20 +190,18 @@ impl Calibrate {
                 let train: Vec<usize> = (0..data.len()).filter(of).collect();
                 (data.select_rows(&train), rows.select_rows(&split.holdout))
             }
-            Some(Merged { data: rows, .. }) => {
+            Self::Weighted(rows) => {
                 (rows.select_rows(&split.train), rows.select_rows(&split.holdout))
             }
-            // A precomputed kernel: columns are rows too.
-            None => {
+            // Columns are rows too.
+            Self::Kernel(data) => {
                 let part = |chosen: &[usize]| {
                     let kernel = data.features().select_rows(chosen).select_columns(&split.train);
                     data.select_rows(chosen).replace_features(kernel)
                 };
                 (part(&split.train), part(&split.holdout))
             }
-        };
-        let features: Matrix = self.nan.apply(holdout.features().clone());
-        scoring.fit(&train, control)?.model.decision(&features)
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::params::{Alpha, PenalizedParams};
 use crate::control::Control;
 use crate::data::{Dataset, Normalize, deviations};
 use crate::error::Result;
-use crate::folds::{Split, geometric_grid, stratified};
+use crate::folds::{Dealt, Split, geometric_grid};
 use crate::linalg::vector;
 use crate::model::Output;
 use crate::optim::grid::usable_top;
@@ -37,7 +37,7 @@ struct Path {
 /// Chooses the candidate with the smallest mean held-out loss; ties go to the larger `alpha`, then
 /// to the data as they are.
 ///
-/// Folds are dealt from the merged rows, so that a weight and repetition give the same folds. In
+/// Folds are dealt from the merged rows or parts of them, so that a weight and repetition give the same folds. In
 /// every fold the strengths are passed from the largest to the smallest, each fit starting from
 /// the last. With more than two classes the loss is the mean over the one-versus-rest problems. A fold
 /// whose training rows lack a class that it holds out does not count.
@@ -54,11 +54,11 @@ pub(super) fn choose(
     let path = |&normalize: &bool| Path { normalize, alphas: grid(params, data, normalize) };
     let paths: Vec<Path> = scalings.iter().map(path).collect();
     let seed = params.random_state.unwrap_or(0);
-    let splits = stratified(data.labels(), params.n_folds, params.n_repeats, seed);
+    let Dealt { data: dealt, splits } = Dealt::new(data, params.n_folds, params.n_repeats, seed);
     let rows: Vec<(f64, bool)> =
         paths.iter().flat_map(|path| path.alphas.iter().map(|a| (*a, path.normalize))).collect();
     let judge = |split: &Split, wanted: &[usize]| {
-        let Some(fold) = Fold::new(params, data, split) else { return Ok(None) };
+        let Some(fold) = Fold::new(params, &dealt, split) else { return Ok(None) };
         let part = |path: &Path| {
             let own = wanted.iter().map(|&k| rows[k]).filter(|row| row.1 == path.normalize);
             Path { normalize: path.normalize, alphas: own.map(|row| row.0).collect() }

@@ -19,11 +19,11 @@ use rayon::prelude::*;
 
 use super::average::Blurred;
 use super::calibration::{Calibration, Judged, calibrate, forward_loss};
-use super::estimator::Training;
 use super::labels::Correction;
 use super::newton::{Hyperplane, minimise};
 use super::priors::{Coordinates, Directions, Prior, by_leverage};
 use super::problem::Problem;
+use super::training::{Training, effective_rows};
 use super::tuning::{PATH_TOL, REPEATS, strengths, usable};
 use crate::control::Control;
 use crate::error::Result;
@@ -88,7 +88,8 @@ struct Verdict {
 
 /// Fits.
 pub(super) fn fit(training: &Training<'_>, control: &Control) -> Result<Averaged> {
-    let grid = strengths(training.params, &training.rows.mean, training.shares);
+    let count = effective_rows(training.shares, training.copies);
+    let grid = strengths(training.params, &training.rows.mean, training.shares, count);
     let seed = training.params.random_state.unwrap_or(0);
     let splits = stratified(training.labels, training.params.n_folds, REPEATS, seed);
     along_splits(training, &grid, &splits, control)
@@ -265,7 +266,7 @@ impl Work<'_> {
 
     /// `$\exp(-n \ell / 2)$`, adding up to 1, with as many rows as count: those of equal weight all do.
     fn weights(&self, losses: &[f64]) -> Vec<f64> {
-        let count = 1.0 / vector::norm_sq(self.training.shares);
+        let count = effective_rows(self.training.shares, self.training.copies);
         let least = losses.iter().fold(f64::INFINITY, |least, loss| least.min(*loss));
         let raw: Vec<f64> =
             losses.iter().map(|loss| (-SHARPNESS * count * (loss - least)).exp()).collect();

@@ -12,6 +12,7 @@ mod params;
 mod partitioned;
 mod priors;
 mod problem;
+mod training;
 mod tuning;
 mod worst;
 mod worst_problem;

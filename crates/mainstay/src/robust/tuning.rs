@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::estimator::Training;
 use super::labels::{Correction, Rates};
 use super::newton::{Hyperplane, minimise};
 use super::params::RobustLogisticParams;
 use super::problem::Problem;
+use super::training::{Training, effective_rows};
 use crate::control::Control;
 use crate::error::Result;
 use crate::folds::{Split, geometric_grid, stratified};
@@ -33,7 +33,8 @@ pub(super) const REPEATS: usize = 3;
 /// The loss is the one that is minimised: expected under the stated damage, on the labels as observed (`after`,
 /// `forward`) or corrected (`backward`).
 pub(super) fn choose(training: &Training<'_>, control: &Control) -> Result<(f64, Output)> {
-    let grid = strengths(training.params, &training.rows.mean, training.shares);
+    let count = effective_rows(training.shares, training.copies);
+    let grid = strengths(training.params, &training.rows.mean, training.shares, count);
     let judge = |split: &Split, grid: &[f64]| held_out(training, split, grid, control);
     by_judge(training.params, training.labels, &grid, judge, control)
 }
@@ -61,14 +62,17 @@ pub(super) fn by_judge(
 }
 
 /// From the mean squared length of a centred row, with which the model is all but constant, downwards; where labels are
-/// wrong not as far.
-pub(super) fn strengths(params: &RobustLogisticParams, rows: &Dense, shares: &[f64]) -> Vec<f64> {
+/// wrong not as far; `count` says as how many rows they count.
+pub(super) fn strengths(
+    params: &RobustLogisticParams,
+    rows: &Dense,
+    shares: &[f64],
+    count: f64,
+) -> Vec<f64> {
     let length: f64 = (0..rows.nrows()).map(|i| shares[i] * vector::norm_sq(rows.row(i))).sum();
     let top = usable_top(length);
     let mut least = DEPTH * top;
     if !params.wrong_labels.none() || params.correction == Correction::Averaged {
-        // As many rows as count: those of equal weight all do.
-        let count = 1.0 / vector::norm_sq(shares);
         let variance = length / rows.ncols() as f64;
         least = least.max(LEAST_WITH_WRONG_LABELS * variance / count);
     }

@@ -4,19 +4,20 @@ use std::ops::Range;
 
 use super::average::{Blurred, Met};
 use super::certificate::{certify, certify_worst};
-use super::estimator::{Learnt, Stated, finish, shares};
+use super::estimator::{Learnt, Stated, finish};
 use super::interior;
 use super::labels::{Correction, Rates};
 use super::newton::{Hyperplane, minimise};
 use super::params::{RobustLogisticParams, Strength};
 use super::problem::Problem;
+use super::training::{counts, effective_rows, shares};
 use super::tuning;
 use super::worst_problem::{HalfAxes, Losable, Multipliers, Plane, WorstCase};
 use crate::certificate::Certificate;
 use crate::control::Control;
 use crate::data::{Dataset, Merged};
 use crate::error::{Error, Result};
-use crate::folds::Split;
+use crate::folds::{Parts, Split};
 use crate::linalg::{Dense, vector};
 use crate::loss::CERTAIN;
 use crate::model::{BinaryFit, Fitted, WorstRows, each_class};
@@ -83,7 +84,8 @@ pub(super) fn fit(
     let (alpha, table) = match params.alpha {
         Strength::Fixed(alpha) => (alpha, None),
         Strength::Rule(_) => {
-            let found = control.install(|| threats.choose(&x, &merged.data, &shares, control))?;
+            let rows = (&x, shares.as_slice(), counts(data, &merged));
+            let found = control.install(|| threats.choose(rows, &merged.data, control))?;
             (found.0, Some(found.1))
         }
     };
@@ -225,13 +227,14 @@ impl Threats<'_> {
     /// The strength with the least held-out worst-case loss.
     fn choose(
         &self,
-        x: &Dense,
+        (x, shares, copies): (&Dense, &[f64], Vec<f64>),
         data: &Dataset,
-        shares: &[f64],
         control: &Control,
     ) -> Result<(f64, crate::model::Output)> {
-        let grid = tuning::strengths(self.params, x, shares);
-        let labels = data.labels();
+        let grid = tuning::strengths(self.params, x, shares, effective_rows(shares, &copies));
+        let parts = Parts::or_whole(data);
+        let labels: Vec<usize> = parts.rows.iter().map(|&i| data.labels()[i]).collect();
+        let (labels, shares) = (labels.as_slice(), parts.divided(shares, data));
         let positives: Range<usize> =
             if data.n_classes() == 2 { 1..2 } else { 0..data.n_classes() };
         let judge = |split: &Split, grid: &[f64]| {
@@ -241,7 +244,11 @@ impl Threats<'_> {
             let mut scores = vec![0.0; grid.len()];
             for class in positives.clone().filter(|c| split.train.iter().any(|&i| labels[i] == *c))
             {
-                let part = |rows: &[usize]| SplitRows::new(self, x, (labels, shares), class, rows);
+                let part = |of: &[usize]| {
+                    let rows: Vec<usize> = of.iter().map(|&k| parts.rows[k]).collect();
+                    let y = of.iter().map(|&k| if labels[k] == class { 1.0 } else { -1.0 });
+                    SplitRows::new(self, x, y.collect(), of.iter().map(|&k| shares[k]), &rows)
+                };
                 let (train, test) = (part(&split.train), part(&split.holdout));
                 for (k, &alpha) in grid.iter().enumerate() {
                     let tol = self.params.tol.max(PATH_TOL);
@@ -271,15 +278,15 @@ impl SplitRows {
     fn new(
         threats: &Threats<'_>,
         x: &Dense,
-        (labels, shares): (&[usize], &[f64]),
-        class: usize,
+        y: Vec<f64>,
+        shares: impl Iterator<Item = f64> + Clone,
         rows: &[usize],
     ) -> Self {
-        let total: f64 = rows.iter().map(|&i| shares[i]).sum();
+        let total: f64 = shares.clone().sum();
         Self {
             x: x.select_rows(rows),
-            y: rows.iter().map(|&i| if labels[i] == class { 1.0 } else { -1.0 }).collect(),
-            shares: rows.iter().map(|&i| shares[i] / total).collect(),
+            y,
+            shares: shares.map(|share| share / total).collect(),
             axes: threats.axes.as_ref().map(|axes| axes.select(rows)),
         }
     }

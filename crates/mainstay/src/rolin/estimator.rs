@@ -172,6 +172,7 @@ impl RolinParams {
             folds: self.n_folds,
             repeats: self.n_repeats,
             seed: self.random_state.unwrap_or(0),
+            in_parts: false,
         }
     }
 
@@ -270,6 +271,7 @@ impl TopPcsParams {
             folds: self.n_folds,
             repeats: self.n_repeats,
             seed: self.random_state.unwrap_or(0),
+            in_parts: false,
         }
     }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::folds::{Split, stratified_distinct};
+use crate::folds::{Dealt, Split, deal_distinct};
 use crate::loss::Loss;
 use crate::model::{Estimator, Fitted, Model};
 use crate::rolin::rules::{Choice, Judgement, Thresholds};
@@ -59,9 +59,10 @@ impl RobustCv {
         control: &Control,
     ) -> Result<Selection> {
         let rules = self.rules.check()?;
-        let splits = stratified_distinct(data, self.n_folds, self.n_repeats, self.random_state);
+        let Dealt { data: rows, splits } =
+            deal_distinct(data, self.n_folds, self.n_repeats, self.random_state);
         let judge = |estimators: &[&dyn Estimator]| -> Result<Vec<Judgement>> {
-            estimators.iter().map(|e| self.judge(*e, &splits, data, control)).collect()
+            estimators.iter().map(|e| self.judge(*e, &splits, &rows, control)).collect()
         };
         let (judged, base) = (judge(candidates)?, judge(baseline)?);
         let choice = rules.choose_against(&judged, &base).ok_or_else(|| {

@@ -5,7 +5,7 @@ use super::path::{PathSpec, Setting};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::Result;
-use crate::folds::{Split, stratified};
+use crate::folds::{Dealt, Split};
 use crate::model::Fitted;
 use crate::optim::{Candidates, Rule, Scores};
 use crate::uncertainty::K;
@@ -33,16 +33,16 @@ pub(super) fn fit(
     let rough = PathSpec { tol: spec.tol.max(PATH_TOL), ..plain };
     let settings = FRACTIONS.map(|k| Setting { k: K::Fraction(k), strength });
     let quiet = control.without_progress();
+    let Dealt { data: rows, splits } = Dealt::new(&merged, FOLDS, 1, 0);
     let judge = |split: &Split| {
-        let train = merged.select_rows(&split.train);
+        let train = rows.select_rows(&split.train);
         if train.labels().iter().all(|label| *label == train.labels()[0]) {
             return Ok(None);
         }
         let path = rough.fit(&settings, &train, &quiet)?;
-        let holdout = merged.select_rows(&split.holdout);
+        let holdout = rows.select_rows(&split.holdout);
         path.iter().map(|fitted| score(fitted, &holdout)).collect::<Result<_>>().map(Some)
     };
-    let splits = stratified(merged.labels(), FOLDS, 1, 0);
     let scores = Scores::cross_validate(&splits, control, judge)?;
     // Nothing can be scored where no fraction tells the classes apart: the classical fit then says so.
     let mut chosen = scores.take(Rule::OneSe, |_| true, |a, b| a.cmp(&b)).unwrap_or(0);

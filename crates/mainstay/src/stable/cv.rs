@@ -10,7 +10,7 @@ use super::problem::RowLoss;
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset};
 use crate::error::{Result, require};
-use crate::folds::{Cv, Split};
+use crate::folds::{Cv, Dealt};
 use crate::metrics::{Judged, Metric, Predictions};
 use crate::model::{Estimator, Fitted};
 use crate::optim::{Candidates, Collapsed, Rule, Scores, Scoring};
@@ -99,7 +99,7 @@ impl Estimator for StableSvcCv {
             strongest_last: false,
             rule: p.rule,
         };
-        search.fit(data, &p.cv.splits(data, p.random_state.unwrap_or(0))?, control)
+        search.fit(data, &p.cv.deal(data, p.random_state.unwrap_or(0))?, control)
     }
 }
 
@@ -183,7 +183,7 @@ impl Estimator for StableLogisticCv {
             strongest_last: true,
             rule: p.rule,
         };
-        search.fit(data, &p.cv.splits(data, p.random_state.unwrap_or(0))?, control)
+        search.fit(data, &p.cv.deal(data, p.random_state.unwrap_or(0))?, control)
     }
 }
 
@@ -209,16 +209,17 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn fit(&self, data: &Dataset, splits: &[Split], control: &Control) -> Result<Fitted> {
+    fn fit(&self, data: &Dataset, dealt: &Dealt<'_>, control: &Control) -> Result<Fitted> {
+        let Dealt { data: rows, splits } = dealt;
         let grid = self.grid();
         let settings: Vec<Setting> =
             grid.iter().map(|&(k, strength)| Setting { k: K::Fraction(k), strength }).collect();
         let (quiet, collapsed) = (control.without_progress(), Collapsed::new(grid.len()));
-        let all = self.path_spec.class_weight.weights_of(data)?;
-        let scoring = Scoring::usual(data, all.as_deref(), splits);
+        let all = self.path_spec.class_weight.weights_of(rows)?;
+        let scoring = Scoring::usual(rows, all.as_deref(), splits);
         let scores = Scores::cross_validate(splits, control, |split| {
-            let path = self.path_spec.fit(&settings, &data.select_rows(&split.train), &quiet)?;
-            let holdout = data.select_rows(&split.holdout);
+            let path = self.path_spec.fit(&settings, &rows.select_rows(&split.train), &quiet)?;
+            let holdout = rows.select_rows(&split.holdout);
             let weights = self.path_spec.class_weight.weights_of(&holdout)?;
             let score = |(k, fitted): (usize, &Fitted)| {
                 let made = Predictions::of(&fitted.model, holdout.features())?;

@@ -7,7 +7,7 @@ use super::damage::{Damage, Replacement, column_ranges};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result, require};
-use crate::folds::{Cv, Split};
+use crate::folds::{Cv, Dealt, Split};
 use crate::missing::estimator::{MissingFeatureSvcParams, check_shared, side_by_side};
 use crate::missing::values::Values;
 use crate::model::{Estimator, Fitted};
@@ -142,17 +142,18 @@ impl Estimator for MissingFeatureCv {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         // The factors of all rows hold in every part.
         let class_weight = self.0.class_weight.settled(data)?;
-        let weights = class_weight.weights_of(data)?;
-        let splits = self.0.cv.splits(data, self.0.random_state.unwrap_or(0))?;
-        let usual = || Scoring::usual(data, weights.as_deref(), &splits);
+        let dealt = self.0.cv.deal(data, self.0.random_state.unwrap_or(0))?;
+        let weights = class_weight.weights_of(&dealt.data)?;
+        let usual = || Scoring::usual(&dealt.data, weights.as_deref(), &dealt.splits);
         let scoring = Some(self.0.scoring.unwrap_or_else(usual));
         let settled = Self(MissingFeatureCvParams { scoring, class_weight, ..self.0.clone() });
-        control.install(|| settled.fit_here(data, &splits, &control.clone().with_threads(0)))
+        control.install(|| settled.fit_here(data, &dealt, &control.clone().with_threads(0)))
     }
 }
 
 impl MissingFeatureCv {
-    fn fit_here(&self, data: &Dataset, splits: &[Split], control: &Control) -> Result<Fitted> {
+    fn fit_here(&self, data: &Dataset, dealt: &Dealt<'_>, control: &Control) -> Result<Fitted> {
+        let Dealt { data: rows, splits } = dealt;
         let params = &self.0;
         let candidates = params.candidates();
         let paths: Vec<&[Candidate]> = candidates.chunk_by(|a, b| a.budget == b.budget).collect();
@@ -166,15 +167,15 @@ impl MissingFeatureCv {
             all.map(note).collect::<Vec<f64>>()
         };
         // One fit after the other where several at once would multiply the memory.
-        let scores = if side_by_side(data) {
+        let scores = if side_by_side(rows) {
             Scores::cross_validate(splits, control, |split| {
-                let fold = Fold::new(params, data, split)?;
+                let fold = Fold::new(params, rows, split)?;
                 let found = paths.par_iter().map(|path| fold.path(path, control));
                 Ok(Some(noted(found.collect::<Result<_>>()?, fold.holdout.labels())))
             })?
         } else {
             let one = |split: &Split| {
-                let fold = Fold::new(params, data, split)?;
+                let fold = Fold::new(params, rows, split)?;
                 let found = paths.iter().map(|path| fold.path(path, control));
                 Ok(noted(found.collect::<Result<_>>()?, fold.holdout.labels()))
             };

@@ -33,8 +33,16 @@ fn params() -> RobustLogisticParams {
 fn averaged(x: &Dense, labels: &[usize], rates: Rates, splits: &[Split]) -> Averaged {
     let (params, rows) = (params(), Blurred::known(x.clone()));
     let shares = vec![1.0 / labels.len() as f64; labels.len()];
-    let training =
-        Training { params: &params, rows: &rows, labels, shares: &shares, rates, n_classes: 2 };
+    let copies = vec![1.0; labels.len()];
+    let training = Training {
+        params: &params,
+        rows: &rows,
+        labels,
+        shares: &shares,
+        copies: &copies,
+        rates,
+        n_classes: 2,
+    };
     let grid = [10.0, 1.0, 0.1, 0.02];
     along_splits(&training, &grid, splits, &Control::new()).unwrap()
 }
@@ -154,6 +162,7 @@ fn the_covariance_prior_is_the_penalty_by_its_inverse() {
         rows: &rows,
         labels: &labels,
         shares: &shares,
+        copies: &vec![1.0; labels.len()],
         rates,
         n_classes: 2,
     };

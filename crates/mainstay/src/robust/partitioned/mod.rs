@@ -14,11 +14,11 @@ use crate::partitioned::kernels::expected::{ExpectedAsk, ExpectedQuestion};
 use crate::partitioned::{FirstLook, KernelAsk, KernelSums, Place, RowUnits, Task};
 use crate::robust::average::{Blurred, Expected, Met};
 use crate::robust::certificate::Reach;
-use crate::robust::estimator::moved;
 use crate::robust::labels::{Correction, Rates, no_minimum};
 use crate::robust::newton::{Hyperplane, minimise};
 use crate::robust::params::{PerFeature, Protect, RobustLogisticParams, Strength};
 use crate::robust::problem::{Problem, growth_of};
+use crate::robust::training::moved;
 use crate::uncertainty::feature_model::{FeatureModel, Rows, Shrinkage};
 
 /// Gap to which a sample is solved.

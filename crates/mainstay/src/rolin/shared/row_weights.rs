@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::{ClassWeight, Dataset, Merged};
 use crate::error::{Error, Result};
-use crate::folds::{Cv, Split, stratified_distinct};
+use crate::folds::{Cv, Parts, Split, stratified, stratified_distinct};
 use crate::linalg::Dense;
 use crate::model::{Fitted, Model};
 use crate::rolin::KernelKind;
@@ -74,14 +74,18 @@ pub(in crate::rolin) struct Plan {
     pub(in crate::rolin) folds: usize,
     pub(in crate::rolin) repeats: usize,
     pub(in crate::rolin) seed: u64,
+    /// Whether rows are parts of rows ([`Parts`]), each dealt for itself.
+    pub(in crate::rolin) in_parts: bool,
 }
 
 impl Plan {
     /// The splits of `data`, all of whose rows count; copies of a row are on one side of each.
     pub(in crate::rolin) fn splits(&self, data: &Dataset) -> Result<Vec<Split>> {
-        match &self.given {
-            Some(given) => Cv::Splits(given.clone()).splits(data, self.seed),
-            None => Ok(stratified_distinct(data, self.folds, self.repeats, self.seed)),
+        let Self { given, folds, repeats, seed, in_parts } = self;
+        match given {
+            Some(given) => Cv::Splits(given.clone()).splits(data, *seed),
+            None if *in_parts => Ok(stratified(data.labels(), *folds, *repeats, *seed)),
+            None => Ok(stratified_distinct(data, *folds, *repeats, *seed)),
         }
     }
 }
@@ -116,6 +120,9 @@ impl<'a> Counted<'a> {
             }
             return Ok(Self { data, plan: plan.clone(), first: None, given });
         }
+        if let Some(parted) = Self::in_parts(&data, plan, kernel) {
+            return Ok(parted);
+        }
         let mut alike: Alike = BTreeMap::new();
         for (i, sides) in sides(plan, given)?.into_iter().enumerate() {
             if let Some(kind) = position.at(i) {
@@ -135,6 +142,17 @@ impl<'a> Counted<'a> {
             Plan { given: plan.given.as_ref().map(|g| regrouped(&alike, g.len())), ..plan.clone() };
         let data = Cow::Owned(data.select_rows(&first).with_weights(weights)?);
         Ok(Self { data, plan, first: Some(first), given })
+    }
+
+    /// Rows of few kinds in parts, where folds are dealt and no weights of rows are asked for.
+    fn in_parts(data: &Dataset, plan: &Plan, kernel: KernelKind) -> Option<Self> {
+        if plan.given.is_some() || kernel != KernelKind::Linear {
+            return None;
+        }
+        let distinct = Merged::new(data).data;
+        let parts = Parts::of(&distinct)?.dataset(&distinct);
+        let plan = Plan { in_parts: true, ..plan.clone() };
+        Some(Self { given: data.len(), data: Cow::Owned(parts), plan, first: None })
     }
 
     /// Weights of the training rows as results of the given rows: the first copy holds them.
