@@ -254,7 +254,8 @@ class ConicSVCCV(CrossValidated, _Suspicious, WeightedClassifier):
     cv : int, splitter or iterable, default=5
         Number of stratified folds, a scikit-learn splitter (``PredefinedSplit``, say), or pairs
         of (rows to fit on, rows to judge on). Folds are dealt over distinct rows: copies of a row
-        are never on both sides.
+        are never on both sides, but rows of one kind in a table of few categories are rows of
+        their own.
     scoring : {"accuracy", "balanced_accuracy", "roc_auc"}, default="accuracy"
         What is measured on held-out rows.
     rule : {"min", "one_se"}, default="min"

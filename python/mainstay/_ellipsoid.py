@@ -167,7 +167,8 @@ class EllipsoidSVCCV(CrossValidated, UncertainClassifier):
         Weights of the losses to try.
     cv : int, splitter or iterable, default=5
         Number of folds, stratified, a scikit-learn splitter, or pairs of (rows to fit on, rows to
-        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides.
+        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides,
+        but rows of one kind in a table of few categories are rows of their own.
     scoring : {"accuracy", "balanced_accuracy", "roc_auc"} or None, default=None
         What is measured on the noisy held-out rows. None: the accuracy, but the balanced
         accuracy where one class has 65 % of the weight or more, since there a constant answer has

@@ -497,7 +497,8 @@ class MissingFeatureCV(CrossValidated, _Missing, WeightedClassifier):
         standard error of it.
     cv : int, splitter or iterable, default=5
         Number of stratified folds, a scikit-learn splitter, or pairs of row positions. Folds are
-        dealt over distinct rows: copies of a row are never on both sides.
+        dealt over distinct rows: copies of a row are never on both sides,
+        but rows of one kind in a table of few categories are rows of their own.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     class_weight : dict, "balanced" or None, default=None

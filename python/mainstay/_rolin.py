@@ -81,7 +81,8 @@ class RolinClassifier(_FewSamples):
         Folds of the stratified cross-validation. A class with fewer rows than folds is missing
         from some folds; a warning says so.
     n_repeats : int, default=5
-        How often the cross-validation is repeated. Copies of a row are held out together.
+        How often the cross-validation is repeated. Copies of a row are held out together,
+        but rows of one kind in a table of few categories are rows of their own.
     sigma_ratios : sequence of float, default=None
         Paper: grid of bounds on the unreliable variance; None means 1, 2, ..., 10.
     b_maxs : sequence of float, default=None
@@ -232,7 +233,8 @@ class TopPCsClassifier(_FewSamples):
     n_folds : int, default=5
         Folds of the stratified cross-validation.
     n_repeats : int, default=5
-        How often the cross-validation is repeated. Copies of a row are held out together.
+        How often the cross-validation is repeated. Copies of a row are held out together,
+        but rows of one kind in a table of few categories are rows of their own.
     k : int, default=None
         Number of components, instead of choosing it.
     s0_ridge : float, default=1e-6

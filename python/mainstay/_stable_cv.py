@@ -20,7 +20,8 @@ class StableSVCCV(CrossValidated, WeightedClassifier):
         Values of ``C`` to try.
     cv : int, splitter or iterable, default=5
         Number of folds, stratified, a scikit-learn splitter, or pairs of (rows to fit on, rows to
-        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides.
+        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides,
+        but rows of one kind in a table of few categories are rows of their own.
     rule : {"min", "one_se"}, default="min"
         The best setting, or the simplest (largest ``k``, then most regularised) within one standard
         error of it.
@@ -119,7 +120,8 @@ class StableLogisticRegressionCV(CrossValidated, WeightedClassifier):
         Values of ``alpha`` to try.
     cv : int, splitter or iterable, default=5
         Number of folds, stratified, a scikit-learn splitter, or pairs of (rows to fit on, rows to
-        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides.
+        judge on). Folds are dealt over distinct rows: copies of a row are never on both sides,
+        but rows of one kind in a table of few categories are rows of their own.
     rule : {"min", "one_se"}, default="min"
         The best setting, or the simplest (largest ``k``, then most regularised) within one standard
         error of it.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result, require};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cv {
-    /// Stratified folds of the distinct rows.
+    /// Stratified folds of the distinct rows, or of parts of them ([`super::Parts`]).
     Folds(usize),
     /// Pairs of (rows to fit on, rows to judge on).
     Splits(Vec<(Vec<usize>, Vec<usize>)>),
