@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::outcome::{MethodInfo, Role};
-use super::tuning::{Choice, Tuned};
+use super::tuning::Tuned;
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -42,8 +42,6 @@ struct Recipe {
     no_probabilities: bool,
     /// The recipe whose fits are part of this one's.
     same_fits_as: Option<&'static str>,
-    /// What it chooses by cross-validation.
-    choice: Choice,
 }
 
 /// A method and what happens to the rows first.
@@ -96,7 +94,7 @@ pub fn roster(p: usize) -> Result<(Vec<MethodInfo>, Vec<Entrant>)> {
             memo.clone()
         } else {
             let settings = recipe.settings.clone();
-            let memo = Memo::new(Box::new(Tuned::new(recipe.method, settings, recipe.choice)?));
+            let memo = Memo::new(Box::new(Tuned::new(recipe.method, settings)?));
             shared.push((recipe.name, memo.clone()));
             memo
         };
@@ -129,7 +127,7 @@ pub(super) fn calibrated(name: &str, p: usize) -> Result<Option<Box<dyn Estimato
         return Ok(None);
     };
     // Tuned once: the held-out parts are scored with what was chosen on all training rows.
-    let tuned = Tuned::new(recipe.method, recipe.settings.clone(), recipe.choice)?;
+    let tuned = Tuned::new(recipe.method, recipe.settings.clone())?;
     let estimator = methods::find(recipe.method)?.calibrated(&recipe.settings, Box::new(tuned))?;
     Ok(Some(Box::new(Prepared { first: recipe.first, estimator })))
 }
@@ -170,7 +168,6 @@ fn robust(
         first: First::Nothing,
         no_probabilities: true,
         same_fits_as: None,
-        choice: Choice::Nothing,
     }
 }
 
@@ -190,7 +187,6 @@ fn baselines() -> Vec<Recipe> {
         role: Role::Baseline,
         method,
         no_probabilities: name == "linear-svm",
-        choice: Choice::Alpha,
         ..robust(
             name,
             title,
@@ -220,7 +216,6 @@ fn few_rows_and_wrong_labels() -> Vec<Recipe> {
             )
         },
         Recipe {
-            choice: Choice::Kappa,
             ..robust(
                 "conic-cv",
                 "conic-loss SVM",
@@ -245,7 +240,6 @@ fn stable() -> Vec<Recipe> {
     vec![
         Recipe {
             no_probabilities: false,
-            choice: Choice::WorstAndAlpha,
             ..robust(
                 "stable-logistic-cv",
                 "stable logistic regression",
@@ -254,7 +248,6 @@ fn stable() -> Vec<Recipe> {
             )
         },
         Recipe {
-            choice: Choice::WorstAndC,
             ..robust(
                 "stable-svm-cv",
                 "stable SVM",
@@ -272,7 +265,6 @@ fn for_lost_features(p: usize) -> Vec<Recipe> {
     let percent = 100.0 * LOST;
     vec![
         Recipe {
-            choice: Choice::BoxAndBudget,
             ..robust(
                 "missing-cv",
                 "missing-feature SVM",
@@ -285,7 +277,6 @@ fn for_lost_features(p: usize) -> Vec<Recipe> {
         },
         Recipe {
             no_probabilities: false,
-            choice: Choice::Alpha,
             ..robust(
                 "robust-logistic",
                 "robust logistic regression",
@@ -301,7 +292,6 @@ fn for_lost_features(p: usize) -> Vec<Recipe> {
 
 fn for_errors() -> Vec<Recipe> {
     vec![Recipe {
-        choice: Choice::C,
         ..robust(
             "ellipsoid-svm-cv",
             "ellipsoid SVM",
@@ -322,7 +312,6 @@ fn recipes_of_two() -> Vec<Recipe> {
             method: "l2",
             first: First::Gaussian,
             no_probabilities: false,
-            choice: Choice::Alpha,
             same_fits_as: Some("l2"),
             ..robust(
                 "l2-gaussian",
@@ -334,7 +323,6 @@ fn recipes_of_two() -> Vec<Recipe> {
         Recipe {
             method: "conic-cv",
             first: First::DropFar,
-            choice: Choice::Kappa,
             same_fits_as: Some("conic-cv"),
             ..robust(
                 "far-conic-cv",

@@ -1,6 +1,6 @@
 //! Methods of the roster that fix what they chose once, for fits that need not be tuned again.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::control::Control;
 use crate::data::Dataset;
@@ -8,70 +8,17 @@ use crate::error::Result;
 use crate::methods;
 use crate::model::{Estimator, Fitted, Output, Retuning};
 
-/// What a method chooses by cross-validation, and the method that takes it as given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// Nothing that could be fixed.
-    Nothing,
-    /// The strength of the penalty beside a mean loss.
-    Alpha,
-    /// The share of wrong labels of the conic-loss SVM.
-    Kappa,
-    /// The share of worst rows and the penalty of the stable logistic regression.
-    WorstAndAlpha,
-    /// The share of worst rows and the weight of the losses of the stable SVM.
-    WorstAndC,
-    /// The box and the budget of the missing-feature SVM.
-    BoxAndBudget,
-    /// The weight of the losses of the ellipsoid SVM.
-    C,
-}
-
 /// A method with its settings; knows what it chooses.
 pub(super) struct Tuned {
     method: &'static str,
     settings: Value,
-    choice: Choice,
     estimator: Box<dyn Estimator>,
 }
 
 impl Tuned {
-    pub(super) fn new(method: &'static str, settings: Value, choice: Choice) -> Result<Self> {
+    pub(super) fn new(method: &'static str, settings: Value) -> Result<Self> {
         let estimator = methods::find(method)?.estimator(&settings)?;
-        Ok(Self { method, settings, choice, estimator })
-    }
-
-    /// The method that takes the choice as given, and its parameters.
-    fn fixed(&self, fitted: &Fitted) -> Option<(&'static str, Value)> {
-        let number = |name: &str| match fitted.outputs.get(name) {
-            Some(Output::Number(value)) if value.is_finite() => Some(*value),
-            _ => None,
-        };
-        let tol = &self.settings["tol"];
-        Some(match self.choice {
-            Choice::Nothing => return None,
-            Choice::Alpha => {
-                let mut same = self.settings.clone();
-                same["alpha"] = json!(number("alpha")?);
-                (self.method, same)
-            }
-            Choice::Kappa => ("conic", json!({"kappa": number("kappa")?, "tol": tol})),
-            Choice::WorstAndAlpha => (
-                "stable-logistic",
-                json!({"k": number("k")?, "alpha": number("alpha")?, "tol": tol}),
-            ),
-            Choice::WorstAndC => {
-                ("stable-svm", json!({"k": number("k")?, "C": number("C")?, "tol": tol}))
-            }
-            Choice::BoxAndBudget => {
-                ("missing-lp", json!({"budget": number("budget")?, "C": number("C")?, "tol": tol}))
-            }
-            Choice::C => (
-                "ellipsoid-svm",
-                json!({"uncertainty": self.settings["uncertainty"], "C": number("C")?, "tol": tol,
-                       "max_iter": self.settings["max_iter"]}),
-            ),
-        })
+        Ok(Self { method, settings, estimator })
     }
 }
 
@@ -81,11 +28,7 @@ impl Estimator for Tuned {
     }
 
     fn settled(&self, fitted: &Fitted, rows: usize) -> Option<Box<dyn Estimator>> {
-        let (method, params) = self.fixed(fitted)?;
-        // The penalty beside a mean loss, as a prior on the weights, counts for less the more rows there are.
-        let shrinks = matches!(self.choice, Choice::Alpha | Choice::WorstAndAlpha);
-        let total = params["alpha"].as_f64().filter(|_| shrinks).map(|alpha| alpha * rows as f64);
-        Some(Box::new(Settled { method, params, total }))
+        methods::settled(self.method, &self.settings, fitted, rows)
     }
 
     fn retuning(&self, fitted: &Fitted) -> Retuning {
@@ -99,30 +42,14 @@ impl Estimator for Tuned {
     }
 
     fn retunes(&self) -> bool {
-        self.choice == Choice::Alpha
-    }
-}
-
-/// A method with nothing left to choose.
-struct Settled {
-    method: &'static str,
-    params: Value,
-    /// The penalty times the number of rows, where it depends on them.
-    total: Option<f64>,
-}
-
-impl Estimator for Settled {
-    fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let mut params = self.params.clone();
-        if let Some(total) = self.total {
-            params["alpha"] = json!(total / data.len() as f64);
-        }
-        methods::find(self.method)?.estimator(&params)?.fit(data, control)
+        ["l2", "l1", "robust-logistic"].contains(&self.method)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::linalg::Dense;
 
@@ -133,7 +60,7 @@ mod tests {
     }
 
     /// Every kind of choice with small settings.
-    fn cases() -> Vec<(&'static str, Value, Choice)> {
+    fn cases() -> Vec<(&'static str, Value)> {
         let kappas = json!({"kappas": [0.05, 0.2], "cv": 3, "tol": 1e-6});
         let ks = json!({"ks": [0.5, 1.0], "alphas": [1e-3, 1e-1], "cv": 3, "tol": 1e-7});
         let cs = json!({"ks": [0.5, 1.0], "Cs": [1e-2, 1e-1], "cv": 3, "tol": 1e-7});
@@ -142,31 +69,14 @@ mod tests {
         let ellipsoid = json!({"uncertainty": 0.1, "scales": [1.0], "Cs": [0.1, 1.0], "cv": 3,
                                "tol": 1e-7, "max_iter": 200});
         vec![
-            ("l2", json!({"alpha": "cv", "tol": 1e-8}), Choice::Alpha),
-            ("conic-cv", kappas, Choice::Kappa),
-            ("stable-logistic-cv", ks, Choice::WorstAndAlpha),
-            ("stable-svm-cv", cs, Choice::WorstAndC),
-            ("missing-cv", budget, Choice::BoxAndBudget),
-            ("ellipsoid-svm-cv", ellipsoid, Choice::C),
-            ("robust-logistic", json!({"missing": 0.1, "n_alphas": 4, "tol": 1e-8}), Choice::Alpha),
+            ("l2", json!({"alpha": "cv", "tol": 1e-8})),
+            ("conic-cv", kappas),
+            ("stable-logistic-cv", ks),
+            ("stable-svm-cv", cs),
+            ("missing-cv", budget),
+            ("ellipsoid-svm-cv", ellipsoid),
+            ("robust-logistic", json!({"missing": 0.1, "n_alphas": 4, "tol": 1e-8})),
         ]
-    }
-
-    /// On the rows it was tuned on a settled method is what the tuned one is.
-    #[test]
-    fn settled_methods_are_the_tuned_ones() {
-        let rows = data(90);
-        for (method, settings, choice) in cases() {
-            let tuned = Tuned::new(method, settings, choice).unwrap();
-            let fitted = tuned.fit(&rows, &Control::new()).unwrap();
-            let settled = tuned.settled(&fitted, rows.len()).expect(method);
-            let again = settled.fit(&rows, &Control::new()).unwrap();
-            let (a, b) = (fitted.model.weights().unwrap(), again.model.weights().unwrap());
-            let scale = a.coef[0].iter().fold(0.0_f64, |m, w| m.max(w.abs()));
-            for (x, y) in a.coef[0].iter().zip(&b.coef[0]) {
-                assert!((x - y).abs() <= 0.02 * scale, "{method}: {:?} {:?}", a.coef, b.coef);
-            }
-        }
     }
 
     /// How many candidates a search judged, and how many there are.
@@ -181,10 +91,10 @@ mod tests {
     #[test]
     fn searches_near_the_answer_find_it() {
         let rows = data(90);
-        for (method, settings, choice) in cases() {
-            let tuned = Tuned::new(method, settings, choice).unwrap();
+        for (method, settings) in cases() {
+            let tuned = Tuned::new(method, settings).unwrap();
             let fitted = tuned.fit(&rows, &Control::new()).unwrap();
-            assert_eq!(tuned.retunes(), choice == Choice::Alpha, "{method}");
+            assert_eq!(tuned.retunes(), !method.ends_with("-cv"), "{method}");
             let Retuning::Near(chosen) = tuned.retuning(&fitted) else {
                 assert!(!tuned.retunes(), "{method}");
                 continue;
@@ -208,7 +118,7 @@ mod tests {
         let rows = data(90);
         for method in ["l2", "robust-logistic"] {
             let settings = json!({"alpha": "cv", "n_alphas": 8, "tol": 1e-8});
-            let tuned = Tuned::new(method, settings, Choice::Alpha).unwrap();
+            let tuned = Tuned::new(method, settings).unwrap();
             let full = tuned.retuning(&tuned.fit(&rows, &Control::new()).unwrap());
             assert!(matches!(full, Retuning::Near(_)), "{method}");
             for start in [1e-9, 1e9] {
@@ -216,16 +126,5 @@ mod tests {
                 assert_eq!(tuned.retuning(&tuned.fit(&rows, &near).unwrap()), full, "{method}");
             }
         }
-    }
-
-    /// Half the rows, twice the penalty beside a mean loss: the same prior.
-    #[test]
-    fn penalties_follow_the_number_of_rows() {
-        let tuned = Tuned::new("l2", json!({"alpha": "cv", "tol": 1e-8}), Choice::Alpha).unwrap();
-        let fitted = tuned.fit(&data(80), &Control::new()).unwrap();
-        let Some(Output::Number(alpha)) = fitted.outputs.get("alpha") else { unreachable!() };
-        let settled = tuned.settled(&fitted, 80).unwrap();
-        let half = settled.fit(&data(40), &Control::new()).unwrap();
-        assert_eq!(half.outputs.get("alpha"), Some(&Output::Number(2.0 * alpha)));
     }
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::Method;
+use super::{Method, settled};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged, NanRule};
 use crate::error::{Error, Result};
@@ -20,6 +20,9 @@ const ISOTONIC_FROM: usize = 1000;
 
 /// A method's estimator with calibrated probabilities.
 pub(super) struct Calibrate {
+    /// The method's name and parameters.
+    pub(super) method: &'static str,
+    pub(super) params: Value,
     pub(super) inner: Box<dyn Estimator>,
     pub(super) class_weight: ClassWeight,
     pub(super) nan: NanRule,
@@ -58,7 +61,8 @@ impl Method {
         };
         let precomputed = params.get("kernel").and_then(Value::as_str) == Some("precomputed");
         let nan = self.nan_rule(params);
-        Ok(Box::new(Calibrate { inner, class_weight, nan, precomputed }))
+        let (method, params) = (self.name, params.clone());
+        Ok(Box::new(Calibrate { method, params, inner, class_weight, nan, precomputed }))
     }
 
     /// Whether the method takes `calibrate`: its loss defines no probabilities, or not always.
@@ -90,10 +94,12 @@ impl Estimator for Calibrate {
         };
         let rows = deck.rows();
         let folds = fold_count(rows)?;
-        // Where the estimator can fix what it chose on these rows, the folds are fitted with that.
+        // Where the estimator can fix what it chose on these rows, the folds are fitted with that: scores of other choices have other
+        // scales, and no map of one kind onto the others.
         let given = if matches!(deck, Deck::Lines(..)) { data.len() } else { rows.len() };
-        let settled = self.inner.settled(&fitted, given);
-        let scoring = settled.as_deref().unwrap_or(self.inner.as_ref());
+        let chosen = self.inner.settled(&fitted, given);
+        let chosen = chosen.or_else(|| settled(self.method, &self.params, &fitted, given));
+        let scoring = chosen.as_deref().unwrap_or(self.inner.as_ref());
         let scores = self.held_out(scoring, &deck, folds, control)?;
         let counted = self.class_weight.applied(rows)?;
         let isotonic = distinct >= ISOTONIC_FROM;
@@ -264,6 +270,8 @@ fn scored(rows: &Dataset, scores: &Dense, column: usize, class: usize) -> Vec<Sc
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use serde_json::json;
+
     use super::*;
     use crate::model::{Linear, Link, Model};
 
@@ -293,6 +301,8 @@ mod tests {
         let data = Dataset::new(x.into(), labels, 2).unwrap();
         for (settled, fits) in [(None, (1 + FOLDS, 0)), (Some(&SETTLED), (1, FOLDS))] {
             let calibrate = Calibrate {
+                method: "l2",
+                params: Value::Null,
                 inner: Box::new(Counts(&TUNED, settled)),
                 class_weight: ClassWeight::None,
                 nan: NanRule::Refuse,
@@ -302,6 +312,31 @@ mod tests {
             assert!(fitted.model.gives_probabilities());
             let made = (TUNED.swap(0, Ordering::Relaxed), SETTLED.swap(0, Ordering::Relaxed));
             assert_eq!(made, fits);
+        }
+    }
+
+    /// A search and the method that takes what it chose are calibrated alike.
+    #[test]
+    fn probabilities_of_a_search_are_those_of_what_it_chose() {
+        let x = Dense::from_fn(60, 2, |i, j| ((i * (5 + 2 * j) + j) % 11) as f64 / 5.0 - 1.0);
+        let labels = (0..60).map(|i| usize::from(x[(i, 0)] + 0.2 * (i % 7) as f64 > 0.5)).collect();
+        let data = Dataset::new(x.into(), labels, 2).unwrap();
+        let fit = |name: &str, params: Value| {
+            let estimator = super::super::find(name).unwrap().estimator(&params).unwrap();
+            estimator.fit(&data, &Control::new()).unwrap()
+        };
+        let grid =
+            json!({"ks": [0.6, 1.0], "Cs": [1e-3, 1e-1, 10.0], "tol": 1e-8, "calibrate": true});
+        let search = fit("stable-svm-cv", grid);
+        let chosen = |name: &str| match search.outputs.get(name) {
+            Some(Output::Number(value)) => *value,
+            _ => f64::NAN,
+        };
+        let (k, c) = (chosen("k"), chosen("C"));
+        let single = fit("stable-svm", json!({"k": k, "C": c, "tol": 1e-8, "calibrate": true}));
+        let p = |fitted: &Fitted| fitted.model.probabilities(data.features()).unwrap().unwrap();
+        for (a, b) in p(&search).data().iter().zip(p(&single).data()) {
+            assert!((a - b).abs() < 1e-6, "{a} {b}");
         }
     }
 }

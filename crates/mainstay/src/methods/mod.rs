@@ -5,12 +5,14 @@ mod guarded;
 mod one_sided;
 mod partitioned;
 mod remedies;
+mod settled;
 
 use guarded::Guarded;
 pub use partitioned::driver;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+pub(crate) use settled::settled;
 
 use crate::conic::{ConicCvParams, ConicParams};
 use crate::data::NanRule;
