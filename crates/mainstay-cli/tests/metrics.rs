@@ -106,6 +106,10 @@ fn groups_stay_in_one_fold_and_are_no_feature() {
     let args = ["fit", &data, "--target", "y", "--groups", "patient", "--cv", "5", "--json"];
     let found = json(&args);
     assert_eq!(found["features"], 2);
+    // Nor where rows are read in passes, which hold nothing out.
+    let streamed = ["fit", &data, "--target", "y", "--groups", "patient", "--stream", "--json"];
+    assert_eq!(json(&streamed)["features"], 2);
+    fails(&["fit", &data, "--target", "y", "--groups", "ward", "--stream"], "ward");
     let base = ["fit", &data, "--target", "y", "--cv", "30", "--groups", "patient"];
     fails(&base, "only 20 groups");
     fails(&["fit", &data, "--target", "y", "--cv", "5", "--groups", "y"], "y");
