@@ -42,7 +42,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) reading: &'a Reading,
 }
 
-/// Labelled rows as the model was fitted on; rows without a label are left out with a note.
+/// Labelled rows as the model was fitted on; rows without a label are left out where the fit left out incomplete rows.
 pub(crate) fn training_rows(
     file: &ModelFile,
     asked: &Asked<'_>,

@@ -280,6 +280,7 @@ fn sparse_files_go_through_the_same_door() {
     assert_eq!(mainstay(&["fit", &data, "-o", &model]).status.code(), Some(0));
     let output = mainstay(&["predict", &model, &data]);
     assert_eq!(out(&output), "predicted\n1\n-1\n1\n-1\n");
+    fails(&mainstay(&["evaluate", &model, &data, "--id", "x"]), "a LIBSVM file has none");
 }
 
 #[test]

@@ -110,6 +110,7 @@ fn groups_stay_in_one_fold_and_are_no_feature() {
     let streamed = ["fit", &data, "--target", "y", "--groups", "patient", "--stream", "--json"];
     assert_eq!(json(&streamed)["features"], 2);
     fails(&["fit", &data, "--target", "y", "--groups", "ward", "--stream"], "ward");
+    fails(&["audit", &data, "--target", "y", "--groups", "patient"], "--id patient");
     let base = ["fit", &data, "--target", "y", "--cv", "30", "--groups", "patient"];
     fails(&base, "only 20 groups");
     fails(&["fit", &data, "--target", "y", "--cv", "5", "--groups", "y"], "y");

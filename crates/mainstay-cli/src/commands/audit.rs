@@ -11,11 +11,17 @@ use serde_json::{Value, json};
 use crate::args::ImputeRule;
 use crate::audit_args::AuditArgs;
 use crate::console::Console;
-use crate::failure::{Ending, Outcome};
+use crate::failure::{Ending, Failure, Outcome};
 use crate::input::{self, Labelled, Wanted};
 use crate::{measurement, settings, table};
 
 pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
+    if let Some(name) = &args.input.groups {
+        return Err(Failure::say(format!(
+            "--groups {name}: an audit holds out single rows; --id {name} shows the column beside every row, --drop {name} \
+            leaves it out"
+        )));
+    }
     let method = args.method.as_deref().map(methods::find).transpose()?;
     let params = method.map(|m| settings::parse(m, &args.set, console.seed)).transpose()?;
     if let (Some(method), Some(params)) = (method, &params) {
