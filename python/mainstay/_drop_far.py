@@ -11,6 +11,7 @@ from mainstay._forward import Forwarding
 from mainstay._state import PlainState
 from mainstay._suspects import SuspiciousLabels
 from mainstay._tables import index_of
+from mainstay._uncertainty import GroupedUncertainty
 
 
 class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
@@ -120,13 +121,7 @@ class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
         )
         self.kept_ = self.distances_ <= 1.0
         self.far_rows_ = self._listed(far, index)
-        n = len(y)
-        cut = {
-            name: np.asarray(value)[self.kept_]
-            if value is not None and np.ndim(value) > 0 and _num_samples(value) == n
-            else value
-            for name, value in fit_params.items()
-        }
+        cut = {name: _cut(value, self.kept_) for name, value in fit_params.items()}
         self.estimator_ = clone(self.estimator).fit(X[self.kept_], y[self.kept_], **cut)
         self._remember(*given)
         return self
@@ -157,3 +152,14 @@ class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
         except ImportError:
             return columns
         return pd.DataFrame(columns, index=None if index is None else index[columns["row"]])
+
+
+def _cut(value, kept):
+    """Entries of the rows that are kept, of what has one for each row; all else as it is."""
+    if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1:
+        value = GroupedUncertainty(*value)
+    if isinstance(value, GroupedUncertainty):
+        return value[kept]
+    if value is None or np.ndim(value) == 0 or _num_samples(value) != len(kept):
+        return value
+    return np.asarray(value)[kept]

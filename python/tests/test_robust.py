@@ -13,7 +13,9 @@ from sklearn.preprocessing import StandardScaler
 import mainstay
 from mainstay import (
     DropFarRows,
+    EllipsoidSVC,
     GaussianImputer,
+    GroupedUncertainty,
     PenalizedClassifier,
     RobustLogisticRegression,
 )
@@ -285,6 +287,21 @@ def test_an_average_is_one_hyperplane_that_claims_nothing(tmp_path):
         wrong_labels=(0.0, 0.2), correction="averaged", n_alphas=6, n_jobs=2
     )
     assert np.array_equal(threads.fit(X, y).coef_, model.coef_)
+
+
+def test_what_belongs_to_rows_is_cut_with_them():
+    rng = np.random.default_rng(3)
+    X = rng.normal(5, 1, size=(60, 3))
+    y = (X[:, 0] > 5).astype(int)
+    X[7, 1] *= 100
+    group, shapes = np.arange(60) % 2, [0.1, [0.2, 0.1, 0.1]]
+    tuned = EllipsoidSVC(C=0.1)
+    kept = DropFarRows(tuned).fit(X, y).kept_
+    assert not kept[7]
+    coef = EllipsoidSVC(C=0.1).fit(X[kept], y[kept], uncertainty=(group[kept], shapes)).coef_
+    for uncertainty in ((group, shapes), GroupedUncertainty(group, shapes)):
+        found = DropFarRows(tuned).fit(X, y, uncertainty=uncertainty)
+        assert (found.estimator_.coef_ == coef).all()
 
 
 def test_far_rows_are_named_with_feature_and_unit():
