@@ -73,7 +73,7 @@ impl Judged {
         target: Option<&str>,
     ) -> Outcome<SelectedRows> {
         rows::set_ids(&mut chunk.rows, &args.id)?;
-        let Input::Table(table) = &mut chunk.rows else {
+        let Input::Table(table) = &chunk.rows else {
             return Ok(SelectedRows::new(chunk, None));
         };
         let drops = args.drop_unlabelled || rows::drops(file);
