@@ -104,8 +104,8 @@ pub enum Metric {
     F1,
     /// Matthews' correlation of label and prediction; 0 where all rows are called the same.
     Mcc,
-    /// `$\mathrm{TP}/n - \mathrm{FP}/n \cdot t/(1-t)$` for rows called positive from probability `$t$` on (the threshold of
-    /// [`Judged::with_threshold`]). Two classes only.
+    /// `$\mathrm{TP}/n - \mathrm{FP}/n \cdot t/(1-t)$` for the rows that are called positive, `$t$` being the threshold of
+    /// [`Judged::with_threshold`] (1/2 without one). Two classes only; for the negative one `$t$` is `$1 - t$`.
     NetBenefit,
     /// Mean cost of a row under the [`Costs`] of [`Judged::with_costs`]. Two classes only.
     Cost,
