@@ -19,6 +19,7 @@
 //! rows, a threshold and costs), [`Undefined`] why it has no value, [`intervals`] how far it would move with other rows,
 //! [`Evaluation`] everything at once.
 
+mod between_edges;
 mod calibration;
 mod counts;
 mod curves;
