@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from mainstay import _core
 from mainstay._compat import validate_data
@@ -30,7 +30,8 @@ class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
 
     Does not help against wrong labels (use :class:`RobustLogisticRegression` or
     :class:`ConicSVC`), nor where outliers lie within the range of the others. Far rows of new data
-    are predicted like all others. Features of which more than half of the values are equal (rare
+    are predicted like all others. Training rows of weight 0 (``sample_weight``) are not looked at:
+    they have the distance 0. Features of which more than half of the values are equal (rare
     indicators) say nothing about distance.
 
     Parameters
@@ -112,12 +113,14 @@ class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weight = fit_params.get("sample_weight")
-        if weight is not None and len(np.unique(y[np.asarray(weight) > 0])) < 2:
-            raise ValueError(
-                "sample_weight: after dropping rows of weight 0 only one class is left"
-            )
+        if weight is not None:
+            weight = _check_sample_weight(weight, X, dtype=np.float64)
+            if len(np.unique(y[weight > 0])) < 2:
+                raise ValueError(
+                    "sample_weight: after dropping rows of weight 0 only one class is left"
+                )
         self.distances_, far = _core.far_rows(
-            X, codes.astype(np.int64), len(self.classes_), self.share
+            X, codes.astype(np.int64), len(self.classes_), self.share, weight
         )
         self.kept_ = self.distances_ <= 1.0
         self.far_rows_ = self._listed(far, index)

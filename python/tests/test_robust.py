@@ -304,6 +304,25 @@ def test_what_belongs_to_rows_is_cut_with_them():
         assert (found.estimator_.coef_ == coef).all()
 
 
+def test_far_rows_do_not_see_rows_of_weight_zero():
+    rng = np.random.default_rng(3)
+    X = rng.normal(5, 1, size=(200, 3))
+    y = (X[:, 0] + rng.normal(size=200) > 5).astype(int)
+    X[::3] *= 50
+    X[1, 2] *= 100
+    here = np.arange(200) % 3 > 0
+    weighted = DropFarRows(PenalizedClassifier()).fit(X, y, sample_weight=here.astype(float))
+    without = DropFarRows(PenalizedClassifier()).fit(X[here], y[here])
+    np.testing.assert_array_equal(weighted.distances_[here], without.distances_)
+    assert (weighted.distances_[~here] == 0).all()
+    rows = np.flatnonzero(here)[np.asarray(without.far_rows_["row"])]
+    np.testing.assert_array_equal(weighted.far_rows_["row"], rows)
+    assert 1 in rows
+    np.testing.assert_allclose(weighted.estimator_.coef_, without.estimator_.coef_, rtol=1e-4)
+    with pytest.raises(ValueError, match="sample_weight"):
+        DropFarRows(PenalizedClassifier()).fit(X, y, sample_weight=here[1:])
+
+
 def test_far_rows_are_named_with_feature_and_unit():
     rng = np.random.default_rng(0)
     X = rng.normal(5, 1, size=(300, 3))
