@@ -110,7 +110,11 @@ fn groups_stay_in_one_fold_and_are_no_feature() {
     let streamed = ["fit", &data, "--target", "y", "--groups", "patient", "--stream", "--json"];
     assert_eq!(json(&streamed)["features"], 2);
     fails(&["fit", &data, "--target", "y", "--groups", "ward", "--stream"], "ward");
-    fails(&["audit", &data, "--target", "y", "--groups", "patient"], "--id patient");
+    let audit = ["audit", &data, "--target", "y", "--repeats", "1", "--planted", "2", "--json"];
+    let grouped = json(&[&audit[..], &["--groups", "patient"]].concat());
+    assert_eq!(grouped["rows"].as_array().unwrap().len(), 60);
+    assert_ne!(grouped, json(&[&audit[..], &["--drop", "patient"]].concat()));
+    fails(&[&audit[..], &["--groups", "ward"]].concat(), "ward");
     let base = ["fit", &data, "--target", "y", "--cv", "30", "--groups", "patient"];
     fails(&base, "only 20 groups");
     fails(&["fit", &data, "--target", "y", "--cv", "5", "--groups", "y"], "y");

@@ -4,7 +4,7 @@ mod cv;
 mod groups;
 
 pub use cv::{Cv, stratified_distinct};
-pub use groups::{Together, members_of, stratified_groups};
+pub use groups::{Together, learnable_groups, members_of, stratified_groups};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
