@@ -179,8 +179,8 @@ fn the_training_line_counts_rows_by_their_weights() {
     let mut text = String::from("x,y,w\n");
     for i in 0..60 {
         let (x, wrong) = (f64::from(i) - 29.5, i % 20 == 7);
-        let class = if (x > 0.0) != wrong { "ill" } else { "well" };
-        text.push_str(&format!("{x},{class},{}\n", if wrong { 0 } else { 1 + i % 2 }));
+        let class = if (x > 0.0) == wrong { "well" } else { "ill" };
+        let _ = writeln!(text, "{x},{class},{}", if wrong { 0 } else { 1 + i % 2 });
     }
     let data = folder.path().join("w.csv");
     fs::write(&data, text).unwrap();

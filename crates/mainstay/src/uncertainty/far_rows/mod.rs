@@ -155,7 +155,7 @@ mod tests {
     fn rows_of_weight_zero_are_absent_from_distances() {
         for width in [2, 30] {
             let cell = |i: usize, j: usize| ((i * 7 + j * 5 + i * j) as f64 * 0.9).sin();
-            let gross = |i: usize| i % 3 == 0;
+            let gross = |i: usize| i.is_multiple_of(3);
             let x =
                 Dense::from_fn(90, width, |i, j| cell(i, j) * if gross(i) { 100.0 } else { 1.0 });
             let labels: Vec<usize> = (0..90).map(|i| i % 2).collect();
