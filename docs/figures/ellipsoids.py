@@ -20,7 +20,7 @@ COLOURS = ("#d1702c", "#2a78b5")
 
 
 def rows():
-    """Twelve readings a class: the first feature is measured well or badly, the second always well."""
+    """Twelve readings per class: the first feature is measured well or badly, the second always well."""
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1], 12)
     centres = np.array([[-1.3, -0.7], [1.3, 0.7]])

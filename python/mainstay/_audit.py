@@ -11,6 +11,7 @@ from mainstay import _core
 from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core_matrix
 from mainstay._compat import validate_data
 from mainstay._plot import axes
+from mainstay._stress import group_codes
 from mainstay._suspects import _frame
 from mainstay._tables import cells_by_name
 
@@ -139,6 +140,7 @@ def audit_labels(
     y,
     *,
     estimator=None,
+    groups=None,
     repeats=10,
     planted=10,
     precision=0.5,
@@ -174,6 +176,8 @@ def audit_labels(
     estimator : classifier of mainstay, default=None
         What scores the rows; it is not changed. None is logistic regression on standardised
         features, its penalty chosen by cross-validation.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Rows of one group (several of a patient, say) are held out together.
     repeats : int, default=10
         Repeats of the five-fold cross-validation behind the held-out scores.
     planted : int, default=10
@@ -229,6 +233,7 @@ def audit_labels(
             planted=int(planted),
             precision=float(precision),
             seed=0 if random_state is None else _seed(random_state),
+            groups=group_codes(groups, len(codes)),
             n_jobs=n_jobs,
             progress=progress,
         )

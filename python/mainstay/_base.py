@@ -271,21 +271,25 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         return models
 
     def _set_fitted(self, core):
-        """Make the results of a fit public."""
+        """Make the results of a fit public, and only its own: nothing stays of an earlier one."""
+        # Its rows, its proof over partitions, and the columns of a file that was loaded, too.
+        for name in [*self.__dict__.get("_found", ()), "_training", "_pass_proof", "_column_names"]:
+            self.__dict__.pop(name, None)
         self._model = core
-        # That of an earlier fit over partitions, and the columns of a file that was loaded.
-        self.__dict__.pop("_pass_proof", None)
-        self.__dict__.pop("_column_names", None)
         self.certificate_claimed_ = False
         self.n_iter_ = core.n_iter
+        found = {}
         if core.coef is not None:
-            self.coef_, self.intercept_ = core.coef, core.intercept
+            found |= {"coef_": core.coef, "intercept_": core.intercept}
         if core.dual_gap is not None:
             objectives = core.objectives
-            self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
-            self.dual_gap_ = core.dual_gap
+            found["objective_"] = float(objectives[0]) if len(objectives) == 1 else objectives
+            found["dual_gap_"] = core.dual_gap
         for name, value in core.outputs().items():
-            setattr(self, f"{name}_", _with_params(value) if name == "cv_results" else value)
+            found[f"{name}_"] = _with_params(value) if name == "cv_results" else value
+        for name, value in found.items():
+            setattr(self, name, value)
+        self._found = list(found)
 
     @classmethod
     def _restore(cls, method, params, classes, feature_names, fitted):

@@ -231,7 +231,7 @@ def _linear(model, X):
     if isinstance(classes, list) or coef.shape != (rows, X.shape[1]):
         raise ValueError(
             f"{name}: coef_ of shape {np.shape(model.coef_)} is not one row of weights "
-            f"{'for two classes' if rows == 1 else 'a class'}"
+            f"{'for two classes' if rows == 1 else 'per class'}"
         )
     _check_agreement(model, coef, intercept, X)
     return coef, intercept

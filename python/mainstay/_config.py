@@ -121,11 +121,16 @@ class Checkpoint:
         if self.path is None or content is None:
             return
         draft = f"{self.path}.{os.getpid()}.tmp"
-        with open(draft, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, self.path)
+        try:
+            with open(draft, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, self.path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(draft)
+            raise
 
     def remove(self):
         """Forget a fit that is done."""

@@ -140,7 +140,11 @@ class FeatureModel:
     def from_json(text: str) -> FeatureModel: ...
 
 def far_rows(
-    x: _Floats, y: _Integers, n_classes: int, share: float | str
+    x: _Floats,
+    y: _Integers,
+    n_classes: int,
+    share: float | str,
+    weights: _Floats | None = None,
 ) -> tuple[_Floats, list[tuple[int, float, int, float | None]]]: ...
 def fills_cells(fitted: Fitted) -> bool: ...
 def fitted_features(fitted: Fitted) -> FeatureModel | None: ...
@@ -297,6 +301,7 @@ def audit(
     planted: int,
     precision: float,
     seed: int,
+    groups: _Integers | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> str: ...

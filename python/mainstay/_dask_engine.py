@@ -59,7 +59,8 @@ class Engine:
         many, total = len(self.parts) - seen, self._bytes()
         tasks = _TASKS_PER_THREAD * self.threads
         size, self.depth = _bundle(many, tasks, total * many / len(self.parts))
-        while seen % FAN**self.depth:
+        # The first tasks hold fewer partitions: what the others merge is no larger a branch.
+        while seen % FAN**self.depth or (first and FAN**self.depth > first[0][1]):
             self.depth -= 1
         rest = [self._unit(at, size) for at in range(seen, len(self.parts), size)]
         if self.kept:

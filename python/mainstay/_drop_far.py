@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from mainstay import _core
 from mainstay._compat import validate_data
@@ -11,6 +11,7 @@ from mainstay._forward import Forwarding
 from mainstay._state import PlainState
 from mainstay._suspects import SuspiciousLabels
 from mainstay._tables import index_of
+from mainstay._uncertainty import GroupedUncertainty
 
 
 class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
@@ -29,7 +30,8 @@ class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
 
     Does not help against wrong labels (use :class:`RobustLogisticRegression` or
     :class:`ConicSVC`), nor where outliers lie within the range of the others. Far rows of new data
-    are predicted like all others. Features of which more than half of the values are equal (rare
+    are predicted like all others. Training rows of weight 0 (``sample_weight``) are not looked at:
+    they have the distance 0. Features of which more than half of the values are equal (rare
     indicators) say nothing about distance.
 
     Parameters
@@ -111,22 +113,18 @@ class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weight = fit_params.get("sample_weight")
-        if weight is not None and len(np.unique(y[np.asarray(weight) > 0])) < 2:
-            raise ValueError(
-                "sample_weight: after dropping rows of weight 0 only one class is left"
-            )
+        if weight is not None:
+            weight = _check_sample_weight(weight, X, dtype=np.float64)
+            if len(np.unique(y[weight > 0])) < 2:
+                raise ValueError(
+                    "sample_weight: after dropping rows of weight 0 only one class is left"
+                )
         self.distances_, far = _core.far_rows(
-            X, codes.astype(np.int64), len(self.classes_), self.share
+            X, codes.astype(np.int64), len(self.classes_), self.share, weight
         )
         self.kept_ = self.distances_ <= 1.0
         self.far_rows_ = self._listed(far, index)
-        n = len(y)
-        cut = {
-            name: np.asarray(value)[self.kept_]
-            if value is not None and np.ndim(value) > 0 and _num_samples(value) == n
-            else value
-            for name, value in fit_params.items()
-        }
+        cut = {name: _cut(value, self.kept_) for name, value in fit_params.items()}
         self.estimator_ = clone(self.estimator).fit(X[self.kept_], y[self.kept_], **cut)
         self._remember(*given)
         return self
@@ -157,3 +155,14 @@ class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
         except ImportError:
             return columns
         return pd.DataFrame(columns, index=None if index is None else index[columns["row"]])
+
+
+def _cut(value, kept):
+    """Entries of the rows that are kept, of what has one for each row; all else as it is."""
+    if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1:
+        value = GroupedUncertainty(*value)
+    if isinstance(value, GroupedUncertainty):
+        return value[kept]
+    if value is None or np.ndim(value) == 0 or _num_samples(value) != len(kept):
+        return value
+    return np.asarray(value)[kept]

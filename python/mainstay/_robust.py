@@ -5,7 +5,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mainstay import _core
 from mainstay._base import WeightedClassifier
-from mainstay._dask import is_dask
+from mainstay._dask import is_dask, lazy
 from mainstay._imputer import core_errors
 from mainstay._scan import is_scan
 
@@ -275,9 +275,9 @@ class RobustLogisticRegression(WeightedClassifier):
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        rows = self._check_rows(X)
         if errors is None:
-            return self._model.decision(rows, self._n_jobs())
+            return super().decision_function(X)
+        rows = self._check_rows(X)
         errors = core_errors(errors, *rows.shape)
         scores = _core.inexact_scores(self._model, rows, errors, False, self._n_jobs())
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -296,6 +296,8 @@ class RobustLogisticRegression(WeightedClassifier):
         -------
         labels : ndarray of shape (n_samples,)
         """
+        if errors is None and is_dask(X):
+            return lazy(self, "predict", X)
         scores = self.decision_function(X, errors)
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]
@@ -316,6 +318,8 @@ class RobustLogisticRegression(WeightedClassifier):
         probabilities : ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
+        if errors is None and is_dask(X):
+            return lazy(self, "predict_proba", X)
         rows = self._check_rows(X)
         if errors is None:
             return self._model.probabilities(rows, self._n_jobs())

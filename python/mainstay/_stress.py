@@ -367,16 +367,20 @@ def _together(rows, codes, n_classes, groups):
 
 def rows_together(rows, codes, n_classes, groups):
     """Numbers of rows that stay together, groups and rows that are the same; and a note or None."""
-    grouped = None
-    if groups is not None:
-        groups = np.asarray(groups)
-        if groups.shape != (len(codes),):
-            raise ValueError(f"`groups` has shape {groups.shape}, y has {len(codes)} entries")
-        names, grouped = np.unique(groups, return_inverse=True)
-        if len(names) < 2:
-            raise ValueError("`groups`: all rows are of one group, nothing can be held out")
-        grouped = grouped.astype(np.int64)
-    return _core.together(rows, codes, n_classes, grouped)
+    return _core.together(rows, codes, n_classes, group_codes(groups, len(codes)))
+
+
+def group_codes(groups, n):
+    """Return the number of each of ``n`` rows' group; None without groups."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"`groups` has shape {groups.shape}, y has {n} entries")
+    names, grouped = np.unique(groups, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("`groups`: all rows are of one group, nothing can be held out")
+    return grouped.astype(np.int64)
 
 
 class _Bar:

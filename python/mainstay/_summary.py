@@ -203,6 +203,8 @@ def training_rows(model, X, y, sample_weight=None):
     if (X is None) != (y is None):
         raise ValueError("rows and classes go together: give both or neither")
     if X is None:
+        if sample_weight is not None:
+            raise ValueError("`sample_weight` has no rows to weigh: give them and their classes")
         return None
     X = model._check_rows(X)
     y = np.asarray(y)

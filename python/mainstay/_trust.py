@@ -15,6 +15,7 @@ def trust(
     *,
     X_train=None,
     y_train=None,
+    sample_weight=None,
     y=None,
     errors=None,
     n_refits=100,
@@ -42,6 +43,8 @@ def trust(
         The training rows: adds refits and conformal p-values.
     y_train : array-like, default=None
         Their classes.
+    sample_weight : array-like of shape (n_train_samples,), default=None
+        Their weights, as the fit had them: refits take them, and rows of weight 0 are absent.
     y : array-like of shape (n_samples,), default=None
         True classes of ``X``, where known: adds the accuracy to ``attrs``.
     errors : float or array-like of shape (n_features,), default=None
@@ -82,7 +85,7 @@ def trust(
     index = getattr(X, "index", None)
     last, X, X_train = _last_step(model, X, X_train)
     rows = last._check_rows(X)
-    training = training_rows(last, X_train, y_train)
+    training = training_rows(last, X_train, y_train, sample_weight)
     if training is not None and not 20 <= n_refits <= 100_000:
         raise ValueError(f"`n_refits` = {n_refits}: must be between 20 and 100000")
     found = _core.trust(

@@ -261,6 +261,6 @@ def _predictions(model, X, classes):
         scores = probabilities if len(classes) > 2 else np.ascontiguousarray(probabilities[:, 1:])
     wanted = 1 if len(classes) == 2 else len(classes)
     if scores is not None and scores.shape[1] != wanted:
-        # One score a pair of classes, say: nothing to rank the rows of a class by.
+        # One score per pair of classes, say: nothing to rank the rows of a class by.
         scores = probabilities if len(classes) > 2 else None
     return predicted, scores, probabilities

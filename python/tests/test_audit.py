@@ -144,6 +144,23 @@ def test_an_audit_takes_an_estimator_and_leaves_it_alone():
     assert same.to_json() == audit.to_json()
 
 
+def test_rows_of_a_group_are_held_out_together():
+    X, y, _ = planted(n=150)
+    X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
+    names = np.repeat([f"p{i}" for i in range(150)], 2)
+    quick = {"repeats": 1, "planted": 2}
+    grouped = audit_labels(X, y, groups=names, **quick)
+    plain = audit_labels(X, y, **quick)
+    assert grouped.to_json() != plain.to_json()
+    # What groups are called does not matter.
+    codes = np.unique(names, return_inverse=True)[1]
+    assert grouped.to_json() == audit_labels(X, y, groups=codes, **quick).to_json()
+    with pytest.raises(ValueError, match="only 2 groups"):
+        audit_labels(X, y, groups=np.arange(300) % 2, **quick)
+    with pytest.raises(ValueError, match="`groups` has shape"):
+        audit_labels(X, y, groups=names[1:])
+
+
 def test_bad_calls_are_named():
     X, y, _ = planted()
     with pytest.raises(ValueError, match="`estimator`"):

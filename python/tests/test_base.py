@@ -558,3 +558,21 @@ def test_the_table_of_a_cross_validation_speaks_scikit_learns_words(blobs):
 def test_verbose_names_the_stages_of_the_fit(blobs, capsys):
     PenalizedClassifier(loss="hinge", verbose=1).fit(*blobs)
     assert "(interior point)" in capsys.readouterr().err
+
+
+def test_a_fit_leaves_nothing_of_the_one_before(blobs):
+    """What another fit has proved, or its rows, would be taken for those of this one."""
+    X, y = blobs
+    model = PenalizedClassifier(alpha="cv", n_alphas=3).fit(X, y)
+    assert not hasattr(model.set_params(alpha=0.1).fit(X, y), "cv_results_")
+    robust = mainstay.RobustLogisticRegression(alpha=0.1).fit(X, y)
+    assert robust.dual_gap_ <= robust.tol
+    robust.set_params(correction="averaged", alpha="cv", n_alphas=3).fit(X, y)
+    assert not hasattr(robust, "dual_gap_")
+    assert not hasattr(robust, "objective_")
+    conic = mainstay.ConicSVC().fit(X, y)
+    assert not hasattr(conic.set_params(kernel="rbf").fit(X, y), "coef_")
+    planes = mainstay.ReGEC().fit(X, y)
+    assert len(planes.suspicious_labels()["row"]) == len(y)
+    with pytest.raises(ValueError, match="no longer has its training rows"):
+        planes.partial_fit(X, y).suspicious_labels()

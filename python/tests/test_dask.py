@@ -24,6 +24,7 @@ from mainstay import (
     NormRobustReGEC,
     PenalizedClassifier,
     ReGEC,
+    RobustLogisticRegression,
     RobustReGEC,
     RolinClassifier,
     StableLogisticRegression,
@@ -107,6 +108,10 @@ def test_predictions_of_dask_data_are_lazy_and_the_same():
     assert (proba.compute().to_numpy() == model.predict_proba(memory)).all()
     scores = model.decision_function(ddf[NAMES])
     assert (scores.compute().to_numpy() == model.decision_function(memory)).all()
+    robust = RobustLogisticRegression(alpha=1e-2).fit(ddf, "label")
+    for method in ("predict", "predict_proba", "decision_function"):
+        found = getattr(robust, method)(ddf).compute().to_numpy()
+        assert (found == getattr(robust, method)(memory)).all()
     X = da.from_array(memory.to_numpy(), chunks=(700, 2))
     plain = PenalizedClassifier(alpha=1e-2).fit(memory.to_numpy(), data.label)
     assert (plain.predict(X).compute() == plain.predict(memory.to_numpy())).all()
@@ -330,11 +335,8 @@ def _tree(leaves):
     return leaves[0]
 
 
-@pytest.mark.parametrize("many", [1, 7, 8, 9, 40, 129, 1000, 5000])
-@pytest.mark.parametrize("tasks", [2, 4, 16])
-@pytest.mark.parametrize("gathered", [0, np.inf], ids=["workers", "client"])
-def test_partitions_are_shared_out_in_one_tree(many, tasks, gathered, monkeypatch):
-    """However many partitions a task takes, the tree of merges is that of one for each."""
+def _show_trees(monkeypatch):
+    """Let the answer to an ask be the tree by which it was merged."""
 
     def look(ask, blocks, names, size):
         leaves = [index for index, _ in blocks]
@@ -343,6 +345,14 @@ def test_partitions_are_shared_out_in_one_tree(many, tasks, gathered, monkeypatc
     monkeypatch.setattr(_partitioned, "look", look)
     monkeypatch.setattr(_partitioned, "merge", _tree)
     monkeypatch.setattr(_partitioned, "in_sequence", lambda ask: False)
+
+
+@pytest.mark.parametrize("many", [1, 7, 8, 9, 40, 129, 1000, 5000])
+@pytest.mark.parametrize("tasks", [2, 4, 16])
+@pytest.mark.parametrize("gathered", [0, np.inf], ids=["workers", "client"])
+def test_partitions_are_shared_out_in_one_tree(many, tasks, gathered, monkeypatch):
+    """However many partitions a task takes, the tree of merges is that of one for each."""
+    _show_trees(monkeypatch)
     monkeypatch.setattr(_dask_engine, "_GATHERED", gathered)
     size, depth = _dask_engine._bundle(many, tasks, 0)
     assert -(-many // size) <= tasks
@@ -355,6 +365,22 @@ def test_partitions_are_shared_out_in_one_tree(many, tasks, gathered, monkeypatc
         assert engine.run(b"", None) == _tree(list(range(many)))
     # Rows that are too many for a task are not put into one.
     assert _dask_engine._bundle(many, tasks, many * 256e6) == (1, 0)
+
+
+@pytest.mark.parametrize("many", [40, 200, 5000, 9000])
+@pytest.mark.parametrize("threads", [1, 4, 8, 16])
+def test_partitions_that_are_read_first_are_leaves_of_the_same_tree(many, threads, monkeypatch):
+    """Some partitions are read to find out how many rows there are, fewer for each task."""
+    _show_trees(monkeypatch)
+    monkeypatch.setattr(_dask_engine, "_client", lambda: None)
+    monkeypatch.setattr(_dask_engine, "_threads", lambda client: threads)
+    blocks = lambda first, parts: [(first + i, None) for i in range(len(parts))]  # noqa: E731
+    monkeypatch.setattr(_dask_engine, "_blocks", blocks)
+    monkeypatch.setattr(_dask_engine, "_count", len)
+    engine = _dask.Engine([None] * many, 1)
+    with dask.config.set(scheduler="synchronous"), mainstay.config(keep=False):
+        engine.open()
+        assert engine.run(b"", None) == _tree(list(range(many)))
 
 
 def test_a_frame_is_read_once_where_its_rows_are_kept(tmp_path):

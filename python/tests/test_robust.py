@@ -13,7 +13,9 @@ from sklearn.preprocessing import StandardScaler
 import mainstay
 from mainstay import (
     DropFarRows,
+    EllipsoidSVC,
     GaussianImputer,
+    GroupedUncertainty,
     PenalizedClassifier,
     RobustLogisticRegression,
 )
@@ -285,6 +287,40 @@ def test_an_average_is_one_hyperplane_that_claims_nothing(tmp_path):
         wrong_labels=(0.0, 0.2), correction="averaged", n_alphas=6, n_jobs=2
     )
     assert np.array_equal(threads.fit(X, y).coef_, model.coef_)
+
+
+def test_what_belongs_to_rows_is_cut_with_them():
+    rng = np.random.default_rng(3)
+    X = rng.normal(5, 1, size=(60, 3))
+    y = (X[:, 0] > 5).astype(int)
+    X[7, 1] *= 100
+    group, shapes = np.arange(60) % 2, [0.1, [0.2, 0.1, 0.1]]
+    tuned = EllipsoidSVC(C=0.1)
+    kept = DropFarRows(tuned).fit(X, y).kept_
+    assert not kept[7]
+    coef = EllipsoidSVC(C=0.1).fit(X[kept], y[kept], uncertainty=(group[kept], shapes)).coef_
+    for uncertainty in ((group, shapes), GroupedUncertainty(group, shapes)):
+        found = DropFarRows(tuned).fit(X, y, uncertainty=uncertainty)
+        assert (found.estimator_.coef_ == coef).all()
+
+
+def test_far_rows_do_not_see_rows_of_weight_zero():
+    rng = np.random.default_rng(3)
+    X = rng.normal(5, 1, size=(200, 3))
+    y = (X[:, 0] + rng.normal(size=200) > 5).astype(int)
+    X[::3] *= 50
+    X[1, 2] *= 100
+    here = np.arange(200) % 3 > 0
+    weighted = DropFarRows(PenalizedClassifier()).fit(X, y, sample_weight=here.astype(float))
+    without = DropFarRows(PenalizedClassifier()).fit(X[here], y[here])
+    np.testing.assert_array_equal(weighted.distances_[here], without.distances_)
+    assert (weighted.distances_[~here] == 0).all()
+    rows = np.flatnonzero(here)[np.asarray(without.far_rows_["row"])]
+    np.testing.assert_array_equal(weighted.far_rows_["row"], rows)
+    assert 1 in rows
+    np.testing.assert_allclose(weighted.estimator_.coef_, without.estimator_.coef_, rtol=1e-4)
+    with pytest.raises(ValueError, match="sample_weight"):
+        DropFarRows(PenalizedClassifier()).fit(X, y, sample_weight=here[1:])
 
 
 def test_far_rows_are_named_with_feature_and_unit():

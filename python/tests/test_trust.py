@@ -114,6 +114,26 @@ def test_training_rows_add_refits_and_p_values(demo, model):
     assert found.equals(again)
 
 
+def test_refits_take_the_weights_of_the_training_rows(demo):
+    X, y = demo
+    weight = np.arange(300) % 3
+    model = PenalizedClassifier(normalize=True).fit(X[:300], y[:300], weight)
+    known = {"X_train": X[:300], "y_train": y[:300], "n_refits": 20}
+    found = mainstay.trust(model, X[400:], **known, sample_weight=weight)
+    plain = mainstay.trust(model, X[400:], **known)
+    assert not found["probability_low"].equals(plain["probability_low"])
+    # Rows of weight 0 are as good as absent, to the last bit.
+    here = weight > 0
+    known = {"X_train": X[:300][here], "y_train": y[:300][here], "n_refits": 20}
+    without = mainstay.trust(model, X[400:], **known, sample_weight=weight[here])
+    assert found.equals(without)
+    summary = model.summary(X[:300], y[:300], sample_weight=weight, n_bootstrap=20)
+    again = model.summary(X[:300][here], y[:300][here], sample_weight=weight[here], n_bootstrap=20)
+    assert summary.coefficients.equals(again.coefficients)
+    with pytest.raises(ValueError, match="no rows to weigh"):
+        mainstay.trust(model, X[400:], sample_weight=weight)
+
+
 def test_abstaining_leaves_answers_empty(demo, model):
     X, _ = demo
     found = mainstay.trust(model, X[400:], abstain=True)

@@ -11,6 +11,7 @@ use crate::args::Labels;
   mainstay audit patients.csv --target outcome                how many labels look wrong, and which
   mainstay audit patients.csv --target outcome --id patient -o suspects.csv
   mainstay audit patients.csv --target outcome --precision 0.8 --json | jq .estimate
+  mainstay audit visits.csv --target outcome --groups patient   several rows of a patient are held out together
   mainstay audit                                              the embedded breast cancer data
 
 Every row gets the probability that its label is wrong, from refits that have and have not seen it; classes that

@@ -38,7 +38,7 @@ impl From<mainstay::Error> for Failure {
 }
 
 /// The library counts rows from 0, as arrays do; people count those of a table from 1.
-fn said(error: &mainstay::Error) -> String {
+pub(crate) fn said(error: &mainstay::Error) -> String {
     match error {
         mainstay::Error::BadCell { row, column, problem } => {
             format!("row {} of the data, column {column}: {problem}", row + 1)

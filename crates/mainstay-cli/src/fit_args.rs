@@ -49,7 +49,7 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "COL")]
     pub(crate) weights: Option<String>,
     /// Known errors of the features (robust-regec, ellipsoid-svm): the ending of their columns (`_err`
-    /// for x1_err beside x1), FEATURE=COLUMN, or a file with a column a feature (may be repeated)
+    /// for x1_err beside x1), FEATURE=COLUMN, or a file with one column for each feature (may be repeated)
     #[arg(long, value_name = "SPEC")]
     pub(crate) error_columns: Vec<String>,
     /// Half-axes of the error ellipsoids in units of the error columns

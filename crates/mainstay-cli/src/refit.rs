@@ -42,7 +42,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) reading: &'a Reading,
 }
 
-/// Labelled rows as the model was fitted on; rows without a label are left out with a note.
+/// Labelled rows as the model was fitted on; rows without a label are left out where the fit left out incomplete rows.
 pub(crate) fn training_rows(
     file: &ModelFile,
     asked: &Asked<'_>,
@@ -66,15 +66,8 @@ pub(crate) fn training_rows(
     if let Some(weights) = weights {
         data = data.with_weights(weights)?;
     }
-    if let Some(training) = &file.fitted.training
-        && training.rows != data.len()
-    {
-        console.note(&format!(
-            "the model was fitted on {} rows, {} has {}",
-            training.rows,
-            path.display(),
-            data.len()
-        ));
+    if let Some(text) = file.fitted.training.as_ref().and_then(|t| t.differs_from(&data)) {
+        console.note(&format!("{}: {text}", path.display()));
     }
     Ok(data)
 }

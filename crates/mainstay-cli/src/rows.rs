@@ -126,7 +126,7 @@ pub(crate) fn choose(mut rows: Input, wanted: &Rows) -> Outcome<SelectedRows> {
 }
 
 /// Sets the columns of identifiers apart from the features.
-fn set_ids(rows: &mut Input, ids: &[String]) -> Outcome<()> {
+pub(crate) fn set_ids(rows: &mut Input, ids: &[String]) -> Outcome<()> {
     match rows {
         Input::Table(table) => Ok(table.set_ids(ids)?),
         Input::Sparse(_) if ids.is_empty() => Ok(()),

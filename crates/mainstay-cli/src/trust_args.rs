@@ -41,6 +41,9 @@ pub(crate) struct Show {
     /// The rows that the model was fitted on, for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
     pub(crate) data: Option<PathBuf>,
+    /// Column of row weights of --data, if the fit had one
+    #[arg(long, value_name = "COL", requires = "data")]
+    pub(crate) weights: Option<String>,
     /// Column that holds the class (default: the one the model was fitted with)
     #[arg(long, short, value_name = "COL")]
     pub(crate) target: Option<String>,
@@ -89,6 +92,9 @@ pub(crate) struct Trust {
     /// The rows that the model was fitted on: adds refits and conformal p-values
     #[arg(long, value_name = "FILE")]
     pub(crate) train: Option<PathBuf>,
+    /// Column of row weights of --train, if the fit had one
+    #[arg(long, value_name = "COL", requires = "train")]
+    pub(crate) weights: Option<String>,
     /// Refits to rows of --train drawn with replacement
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) refits: usize,
@@ -98,7 +104,7 @@ pub(crate) struct Trust {
     /// Leave the prediction blank where it does not stand
     #[arg(long)]
     pub(crate) abstain: bool,
-    /// Column that holds the class, if the rows have one (default: the one the model was fitted with)
+    /// Column that holds the class, of the rows and of --train (default: the one the model was fitted with)
     #[arg(long, short, value_name = "COL")]
     pub(crate) target: Option<String>,
     #[command(flatten)]

@@ -280,6 +280,7 @@ fn sparse_files_go_through_the_same_door() {
     assert_eq!(mainstay(&["fit", &data, "-o", &model]).status.code(), Some(0));
     let output = mainstay(&["predict", &model, &data]);
     assert_eq!(out(&output), "predicted\n1\n-1\n1\n-1\n");
+    fails(&mainstay(&["evaluate", &model, &data, "--id", "x"]), "a LIBSVM file has none");
 }
 
 #[test]
@@ -324,6 +325,22 @@ fn a_certificate_comes_with_a_witness_that_flips() {
     let flipped = with_input(&["predict", &model, "-"], format!("x\n{witness}\n").as_bytes());
     assert_eq!(out(&flipped), "predicted\na\n");
     fails(&mainstay(&["certify", &model, &data, "--value", "z=1"]), "`z`");
+}
+
+/// The model takes gaps, its certificate does not; rows count from 1 here too.
+#[test]
+fn a_gap_that_cannot_be_certified_is_named_as_the_file_has_it() {
+    let folder = Folder::new();
+    let data = folder.write("line.csv", "a,x,y\n0,-3,n\n1,-1,n\n0,1,p\n1,3,p\n");
+    let gaps = folder.write("gaps.csv", "a,x\n0,1\n1,2\n0,\n");
+    let model = folder.text("model.json");
+    let fit = ["fit", &data, "--target", "y", "-m", "robust-logistic", "--set", "alpha=0.1"];
+    mainstay(&[&fit[..], &["-o", &model]].concat());
+    fails(&mainstay(&["certify", &model, &gaps]), "row 3 of the data, column `x`: NaN");
+    fails(
+        &mainstay(&["certify", &model, &gaps, "--row", "3"]),
+        "row 3 of the data, column `x`: NaN",
+    );
 }
 
 /// Two planes on standardised features, certified in raw units; three are refused by name.

@@ -106,6 +106,15 @@ fn groups_stay_in_one_fold_and_are_no_feature() {
     let args = ["fit", &data, "--target", "y", "--groups", "patient", "--cv", "5", "--json"];
     let found = json(&args);
     assert_eq!(found["features"], 2);
+    // Nor where rows are read in passes, which hold nothing out.
+    let streamed = ["fit", &data, "--target", "y", "--groups", "patient", "--stream", "--json"];
+    assert_eq!(json(&streamed)["features"], 2);
+    fails(&["fit", &data, "--target", "y", "--groups", "ward", "--stream"], "ward");
+    let audit = ["audit", &data, "--target", "y", "--repeats", "1", "--planted", "2", "--json"];
+    let grouped = json(&[&audit[..], &["--groups", "patient"]].concat());
+    assert_eq!(grouped["rows"].as_array().unwrap().len(), 60);
+    assert_ne!(grouped, json(&[&audit[..], &["--drop", "patient"]].concat()));
+    fails(&[&audit[..], &["--groups", "ward"]].concat(), "ward");
     let base = ["fit", &data, "--target", "y", "--cv", "30", "--groups", "patient"];
     fails(&base, "only 20 groups");
     fails(&["fit", &data, "--target", "y", "--cv", "5", "--groups", "y"], "y");
@@ -161,4 +170,28 @@ fn a_comparison_is_judged_by_the_metric_that_suits_or_is_asked_for() {
     fails(&wrong, "cannot be ranked");
     fails(&["compare", &data, "--target", "y", "--metric", "acuracy"], "accuracy");
     fails(&["compare", &data, "--target", "y", "--threat", "rain"], "no threat `rain`");
+}
+
+/// The sign of x is the class, apart from three rows of weight 0: by weight every row is right.
+#[test]
+fn the_training_line_counts_rows_by_their_weights() {
+    let folder = TempDir::new().unwrap();
+    let mut text = String::from("x,y,w\n");
+    for i in 0..60 {
+        let (x, wrong) = (f64::from(i) - 29.5, i % 20 == 7);
+        let class = if (x > 0.0) == wrong { "well" } else { "ill" };
+        let _ = writeln!(text, "{x},{class},{}", if wrong { 0 } else { 1 + i % 2 });
+    }
+    let data = folder.path().join("w.csv");
+    fs::write(&data, text).unwrap();
+    let fit = ["fit", data.to_str().unwrap(), "-t", "y", "--weights", "w", "--json"];
+    for more in [&[][..], &["--stream"][..]] {
+        let training = &json(&[&fit, more].concat())["training"];
+        assert_eq!(
+            (training["accuracy"].as_f64(), training["auc"].as_f64()),
+            (Some(1.0), Some(1.0))
+        );
+        // Counts stay counts of rows.
+        assert_eq!((&training["rows"], &training["confusion"][0][1]), (&60.into(), &2.into()));
+    }
 }

@@ -94,6 +94,69 @@ fn a_model_shows_weights_odds_ratios_and_what_it_holds() {
     assert!(out(&["show", &silent]).contains("nothing about single ones"));
 }
 
+/// The patients with a weight of 0, 1 or 2, and the same rows as often as their weight says, none of weight 0.
+fn weighted_patients() -> (String, String) {
+    let text = patients();
+    let (head, rows) = text.split_once('\n').unwrap();
+    let (mut weighted, mut present) = (format!("{head},w\n"), format!("{head},w\n"));
+    for (i, row) in rows.lines().enumerate() {
+        let weight = [1, 0, 2, 1][i % 4];
+        weighted.push_str(&format!("{row},{weight}\n"));
+        if weight > 0 {
+            present.push_str(&format!("{row},{weight}\n"));
+        }
+    }
+    (weighted, present)
+}
+
+#[test]
+fn refits_take_the_weights_of_the_rows() {
+    let folder = Folder::new();
+    let (weighted, present) = weighted_patients();
+    let (data, present) = (folder.write("w.csv", &weighted), folder.write("p.csv", &present));
+    let model = folder.path("m.json");
+    out(&["fit", &data, "-t", "ill", "--weights", "w", "-o", &model]);
+    let shown = |args: &[&str]| {
+        let given = ["show", &model, "--bootstrap", "20", "--json"];
+        let output = mainstay(&[&given, args].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (found["coefficients"][0]["features"][0]["steadiness"].clone(), said)
+    };
+    let (with, quiet) = shown(&["--data", &data, "--weights", "w"]);
+    let (without, told) = shown(&["--data", &data]);
+    assert!(!quiet.contains("rows"), "{quiet}");
+    assert!(told.contains("rows count, the model was fitted on 45"), "{told}");
+    assert_ne!(with, without);
+    // A row of weight 0 is never drawn.
+    assert_eq!(shown(&["--data", &present, "--weights", "w"]).0, with);
+    let (_, told) = shown(&["--data", &present]);
+    assert!(told.contains("other row weights"), "{told}");
+    let trusted = |train: &str, weights: &[&str]| {
+        let given = ["trust", &model, &data, "--refits", "20", "--train", train];
+        json(&[&given, weights].concat())
+    };
+    let with = trusted(&data, &["--weights", "w"]);
+    assert_eq!(trusted(&present, &["--weights", "w"])["probability_low"], with["probability_low"]);
+    assert_eq!(trusted(&present, &["--weights", "w"])["p_yes"], with["p_yes"]);
+    assert_ne!(trusted(&data, &[])["probability_low"], with["probability_low"]);
+    fails(&["trust", &model, &data, "--weights", "w"], "--train");
+    fails(&["show", &model, "--weights", "w"], "--data");
+}
+
+#[test]
+fn a_target_that_the_rows_lack_is_an_error_of_trust() {
+    let folder = Folder::new();
+    let data = folder.write("p.csv", &patients());
+    let new = folder.write("new.csv", "weight,ward\n125,east\n103,west\n");
+    let model = folder.path("m.json");
+    out(&["fit", &data, "-t", "ill", "-o", &model]);
+    fails(&["trust", &model, &data, "--target", "sick"], "sick");
+    // Rows without a class need none, and --target may be meant for the training rows.
+    out(&["trust", &model, &new]);
+    out(&["trust", &model, &new, "--target", "ill", "--train", &data, "--refits", "20"]);
+}
+
 #[test]
 fn a_machine_without_probabilities_has_them_after_calibration() {
     let folder = Folder::new();

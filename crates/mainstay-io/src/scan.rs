@@ -10,9 +10,22 @@ use crate::reading::Input;
 use crate::source::Source;
 
 /// Endings of the files that a folder is searched for.
-const ENDINGS: [&str; 10] = [
-    ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arrow", ".feather", ".ipc", ".libsvm",
+const ENDINGS: [&str; 15] = [
+    ".parquet",
+    ".csv",
+    ".csv.gz",
+    ".tsv",
+    ".tsv.gz",
+    ".arrow",
+    ".arrows",
+    ".feather",
+    ".ipc",
+    ".libsvm",
+    ".libsvm.gz",
     ".svm",
+    ".svm.gz",
+    ".svmlight",
+    ".svmlight.gz",
 ];
 
 /// Files whose rows, one file after the other, are one table.

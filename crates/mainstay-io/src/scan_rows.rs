@@ -207,7 +207,7 @@ impl ScanRows {
         self.fit_as_read(driver, after).map(|fitted| self.in_raw_units(fitted))
     }
 
-    /// The same, and how well the model does on all rows. It is judged on the rows as they are fitted, so that those which
+    /// The same, and how well the model does on all rows, by their weights. It is judged on the rows as they are fitted, so that those which
     /// stay in memory are not read again; `judging` is called when that begins. The fit holds where the judging fails.
     pub fn fit_and_judge(
         &self,
@@ -245,7 +245,8 @@ impl ScanRows {
         let (mut judge, mut index) = (Judge::new(self.names.len()), 0);
         while let Some(block) = self.block_to_fit(index)? {
             self.control().check()?;
-            judge.add(&block.labels, &Predictions::of(model, &block.x)?)?;
+            let made = Predictions::of(model, &block.x)?;
+            judge.add_weighted(&block.labels, &made, block.weights.as_deref())?;
             index += 1;
         }
         Ok(judge.finish()?.0)
@@ -271,12 +272,13 @@ impl ScanRows {
         outcome
     }
 
-    /// Judges a model of raw features on all rows, in one pass.
+    /// Judges a model of raw features on all rows, by their weights, in one pass.
     pub fn judge(&self, model: &Model) -> Result<Evaluation> {
         let (mut judge, mut index) = (Judge::new(self.names.len()), 0);
         self.counter.restart();
         while let Some((rows, _)) = self.raw_block(index)? {
-            judge.add(&rows.labels, &Predictions::of(model, &rows.features)?)?;
+            let made = Predictions::of(model, &rows.features)?;
+            judge.add_weighted(&rows.labels, &made, rows.weights.as_deref())?;
             index += 1;
         }
         Ok(judge.finish()?.0)

@@ -90,8 +90,10 @@ fn sparse_rows_are_fitted_in_passes_too() {
         let label = if wave(3) - wave(7) > 0.1 { "+1" } else { "-1" };
         format!("{label} {}:{:.3} 4:{:.3}\n", 1 + i % 3, wave(3), wave(7))
     };
-    let path = folder.path().join("rows.svm");
-    fs::write(&path, (0..400).map(row).collect::<String>()).unwrap();
+    // Every ending that tells LIBSVM rows is looked for in a folder.
+    fs::write(folder.path().join("a.svm"), (0..200).map(row).collect::<String>()).unwrap();
+    fs::write(folder.path().join("b.svmlight"), (200..400).map(row).collect::<String>()).unwrap();
+    let path = folder.path().to_path_buf();
     let control = Control::new();
     let rows =
         ScanRows::learn(scan(&[path], 500), &Preparation::default(), None, &control, None).unwrap();

@@ -33,7 +33,7 @@ pub(crate) fn wrong_labels<'py>(
 
 /// A whole audit as JSON. Without a method: tuned logistic regression on standardised features.
 #[pyfunction]
-#[pyo3(signature = (method, params, x, y, n_classes, *, repeats, planted, precision, seed, n_jobs=None, progress=None))]
+#[pyo3(signature = (method, params, x, y, n_classes, *, repeats, planted, precision, seed, groups=None, n_jobs=None, progress=None))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -50,6 +50,7 @@ pub(crate) fn audit(
     planted: usize,
     precision: f64,
     seed: u64,
+    groups: Option<PyReadonlyArray1<'_, i64>>,
     n_jobs: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
@@ -58,7 +59,8 @@ pub(crate) fn audit(
     let own = method.map(|m| m.estimator(&params)).transpose().map_err(|e| to_python(&e))?;
     let nan = method.map_or(NanRule::Refuse, |m| m.nan_rule(&params));
     let rows = Rows::new(x, &y, n_classes, None, None)?.with_nan(nan);
-    let plan = AuditPlan { repeats, planted, precision, seed, ..AuditPlan::default() };
+    let groups = groups.as_ref().map(class_indices).transpose()?;
+    let plan = AuditPlan { repeats, planted, precision, seed, groups, ..AuditPlan::default() };
     let found = run(py, threads(n_jobs)?, progress, move |control| {
         let data = rows.dataset()?;
         if let Some(own) = own {

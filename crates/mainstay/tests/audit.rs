@@ -1,10 +1,12 @@
 //! Audits of labels: planted flips are found, counted and ranked.
 #![cfg(test)]
 
+use std::collections::BTreeMap;
+
 use mainstay::audit::{AuditPlan, flip_aware, tuned_logistic};
 use mainstay::data::Dataset;
 use mainstay::linalg::Dense;
-use mainstay::model::StandardizeFirst;
+use mainstay::model::{Estimator, Fitted, StandardizeFirst};
 use mainstay::{Control, folds, methods};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -104,6 +106,38 @@ fn the_rates_of_the_classes_are_told_apart() {
     let found = audit(&data);
     let expected: Vec<f64> = found.classes.iter().map(|c| c.expected_wrong).collect();
     assert!(expected[1] > 4.0 * expected[0], "{expected:?}");
+}
+
+/// Looks at the rows of every fit: the first feature is the number of their group, of which there are three rows each.
+struct Watched<'a>(&'a dyn Estimator);
+
+impl Estimator for Watched<'_> {
+    fn fit(&self, data: &Dataset, control: &Control) -> mainstay::Result<Fitted> {
+        let mut seen = BTreeMap::new();
+        for row in data.features().to_dense().column(0) {
+            *seen.entry(row.to_bits()).or_insert(0) += 1;
+        }
+        assert!(seen.values().all(|rows| *rows == 3), "a group is on both sides");
+        self.0.fit(data, control)
+    }
+}
+
+#[test]
+fn rows_of_one_group_are_held_out_together() {
+    let (data, _) = sample(120, 2, 2.0, 0.1, 1);
+    let x = data.features().to_dense();
+    let x = Dense::from_fn(120, 5, |i, j| if j == 0 { (i / 3) as f64 } else { x[(i, j - 1)] });
+    let data = Dataset::new(x.into(), data.labels().to_vec(), 2).unwrap();
+    let groups: Vec<usize> = (0..120).map(|i| i / 3).collect();
+    let estimator = methods::find("l2").unwrap().estimator(&serde_json::json!({})).unwrap();
+    let run = |groups: Option<Vec<usize>>| {
+        let plan = AuditPlan { repeats: 2, planted: 2, groups, ..AuditPlan::default() };
+        plan.run(&Watched(estimator.as_ref()), &data, &Control::new())
+    };
+    assert_eq!(run(Some(groups.clone())).unwrap().rows.len(), 120);
+    let told = |groups: Vec<usize>| run(Some(groups)).unwrap_err().to_string();
+    assert!(told(groups[1..].to_vec()).contains("119 groups for 120 rows"));
+    assert!(told((0..120).map(|i| i / 60).collect()).contains("only 2 groups"));
 }
 
 #[test]

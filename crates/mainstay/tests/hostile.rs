@@ -281,6 +281,36 @@ fn features_without_a_finite_square_are_refused_by_stable_fits() {
     }
 }
 
+#[test]
+fn features_without_a_finite_square_are_refused_by_planes_and_the_conic_machine() {
+    let rows = [0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 8.5].map(|v| v * 1e160);
+    let data = plain(&rows, 1, &[0, 1, 0, 1, 0, 1, 0, 1]);
+    let kernel = json!({"kernel": "rbf"});
+    let none = json!({});
+    let cases = [("regec", &none), ("robust-regec", &none), ("norm-robust-regec", &none)];
+    for (method, params) in cases.into_iter().chain([("conic", &none), ("conic", &kernel)]) {
+        let text = fit(method, params, &data).unwrap_err().to_string();
+        assert!(text.contains("8.5e160") && text.contains("rescale"), "{method}: {text}");
+    }
+    // A row of weight 0 is absent, whatever it holds.
+    let rows = [0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 1e160];
+    let lone = plain(&rows, 1, &[0, 1, 0, 1, 0, 1, 0]);
+    let lone = lone.with_weights(vec![1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]).unwrap();
+    for method in ["regec", "robust-regec", "norm-robust-regec", "conic"] {
+        assert!(fit(method, &none, &lone).is_ok(), "{method}");
+    }
+}
+
+/// The norms of the errors are lengths in the units of the features: divided by squares that vanish they are not numbers.
+#[test]
+fn features_whose_square_vanishes_are_refused_by_norm_robust_planes() {
+    let x = [0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 8.5];
+    let rows: Vec<f64> = x.iter().flat_map(|v| [v * 1e-200, *v, 0.0]).collect();
+    let data = plain(&rows, 3, &[0, 1, 0, 1, 0, 1, 0, 1]);
+    let text = fit("norm-robust-regec", &json!({}), &data).unwrap_err().to_string();
+    assert!(text.contains("8.5e-200") && text.contains("rescale"), "{text}");
+}
+
 /// Weights of 1e310 would be needed: an error says so, and no model holds infinities.
 #[test]
 fn denormal_features_give_no_infinite_weights() {

@@ -76,6 +76,22 @@ fn options(missing: Missing) -> EncoderOptions {
     EncoderOptions { missing, min_count: 1, ..EncoderOptions::default() }
 }
 
+/// Numbers that differ in the first 270,000 rows and come again in the last 30,000 are no identifier, however they are read;
+/// those that differ in all rows are one.
+#[test]
+fn numbers_that_repeat_far_down_a_file_are_a_feature_in_chunks_too() {
+    let rows = 300_000;
+    let table = Table::new(vec![
+        Column::numbers("visit", (0..rows).map(|i| ((i % 270_000) * 7) as f64).collect()),
+        Column::numbers("number", (0..rows).map(|i| (3 * i) as f64).collect()),
+        Column::numbers("x", (0..rows).map(|i| wave(i, 3)).collect()),
+    ])
+    .unwrap();
+    let whole = Encoder::learn_with(&table, &options(Missing::Refuse)).unwrap();
+    assert_eq!(whole.feature_names(), ["visit", "x"]);
+    assert_eq!(learned(&table, 65_536, &options(Missing::Refuse)).unwrap().0, whole);
+}
+
 #[test]
 fn chunks_teach_the_same_encoder() {
     let table = table();

@@ -13,7 +13,7 @@ use crate::audit_args::AuditArgs;
 use crate::console::Console;
 use crate::failure::{Ending, Outcome};
 use crate::input::{self, Labelled, Wanted};
-use crate::{measurement, settings, table};
+use crate::{groups, measurement, settings, table};
 
 pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
     let method = args.method.as_deref().map(methods::find).transpose()?;
@@ -28,6 +28,7 @@ pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
     });
     let gaussian = args.input.impute == Some(ImputeRule::Gaussian);
     let mut labelled = rows(args, if gaussian { NanRule::Keep } else { own_rule })?;
+    let groups = groups::take(&mut labelled, args.input.groups.as_deref(), &args.input.encoding)?;
     let control = console.control("fits");
     if gaussian {
         // Once for all refits: the features' model does not see a label.
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
         planted: args.planted,
         precision: args.precision,
         seed: console.seed.unwrap_or(0),
+        groups,
         ..AuditPlan::default()
     };
     let found = plan.run(&StandardizeFirst(estimator.as_ref()), &labelled.data, &control)?;
@@ -58,10 +60,11 @@ pub(crate) fn run(args: &AuditArgs, console: &Console) -> Outcome {
 
 fn rows(args: &AuditArgs, nan: NanRule) -> Outcome<Labelled> {
     let loaded = input::read(args.data.as_deref(), &args.input.reading, std::iter::empty())?;
+    let encoding = groups::set_aside(&args.input.encoding, args.input.groups.as_deref());
     let wanted = Wanted {
         target: args.input.target.as_deref(),
         weights: None,
-        encoding: &args.input.encoding,
+        encoding: &encoding,
         impute: args.input.impute,
         nan,
         standardise: true,

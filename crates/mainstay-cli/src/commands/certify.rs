@@ -6,7 +6,7 @@ use mainstay_io::ModelFile;
 
 use crate::args::{Certify, WitnessKind};
 use crate::console::Console;
-use crate::failure::{Ending, Failure, Outcome};
+use crate::failure::{Ending, Failure, Outcome, said};
 use crate::rows::{self, Chosen, SelectedRows};
 use crate::stream::{Ask, Stream};
 use crate::table::Sink;
@@ -63,7 +63,7 @@ fn attack(kind: WitnessKind) -> Attack {
     }
 }
 
-/// Why the model cannot be certified; a row is named by its place in the file.
+/// Why the model cannot be certified; a cell is named by its row in the file and its feature.
 fn refused(
     args: &Certify,
     file: &ModelFile,
@@ -71,10 +71,15 @@ fn refused(
     rows: &Encoded,
     mut error: mainstay::Error,
 ) -> Failure {
-    if let mainstay::Error::BadCell { row, .. } = &mut error {
+    if let mainstay::Error::BadCell { row, column, .. } = &mut error {
         *row = part.place(rows.kept.as_ref().map_or(*row, |kept| kept[*row]));
+        let feature =
+            column.parse().ok().and_then(|j: usize| file.names_of_features().get(j).cloned());
+        if let Some(feature) = feature {
+            *column = format!("`{feature}`");
+        }
     }
-    Failure::say(format!("{} ({}): {error}", args.model.display(), file.method))
+    Failure::say(format!("{} ({}): {}", args.model.display(), file.method, said(&error)))
 }
 
 /// What is written about some rows.

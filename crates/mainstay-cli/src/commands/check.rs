@@ -117,8 +117,10 @@ fn command(args: &Check, survey: &Survey) -> String {
     let spares = !survey.columns.iter().all(useless);
     let dropped = survey.columns.iter().filter(|c| if spares { useless(c) } else { stops(c) });
     let dropped: Vec<&str> = dropped.map(|c| c.name.as_str()).collect();
-    if !dropped.is_empty() {
-        words.extend(["--drop".into(), dropped.join(",")]);
+    // One list where no name holds what separates them, otherwise one flag for each.
+    let apart = if dropped.iter().any(|name| name.contains(',')) { 1 } else { dropped.len() };
+    for names in dropped.chunks(apart.max(1)) {
+        words.extend(["--drop".into(), names.join(",")]);
     }
     let kept =
         |c: &&ColumnSurvey| c.plan.as_ref().is_some_and(|p| p.treatment != Treatment::LeftOut);

@@ -72,10 +72,10 @@ impl Judged {
         args: &Evaluate,
         target: Option<&str>,
     ) -> Outcome<SelectedRows> {
-        let Input::Table(table) = &mut chunk.rows else {
+        rows::set_ids(&mut chunk.rows, &args.id)?;
+        let Input::Table(table) = &chunk.rows else {
             return Ok(SelectedRows::new(chunk, None));
         };
-        table.set_ids(&args.id)?;
         let drops = args.drop_unlabelled || rows::drops(file);
         let Some(name) = target.or(file.target.as_deref()).filter(|_| drops) else {
             return Ok(SelectedRows::new(chunk, None));

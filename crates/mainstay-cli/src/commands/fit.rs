@@ -256,8 +256,12 @@ fn left_out(fitted: &Fitted, labelled: &Labelled) -> Option<String> {
     })
 }
 
-/// How well the model does on `data`.
+/// How well the model does on `data`, by its weights.
 pub(crate) fn judge(fitted: &Fitted, data: &Dataset) -> Outcome<Evaluation> {
     let made = Predictions::of(&fitted.model, data.features())?;
-    Ok(Evaluation::of(&Judged::new(data.labels(), data.n_classes(), &made)?))
+    let mut judged = Judged::new(data.labels(), data.n_classes(), &made)?;
+    if let Some(weights) = data.weights() {
+        judged = judged.with_weights(weights)?;
+    }
+    Ok(Evaluation::of(&judged))
 }

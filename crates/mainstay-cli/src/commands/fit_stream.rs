@@ -16,7 +16,7 @@ use crate::commands::fit::{Names, Told, finish};
 use crate::console::{Console, RowBar};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Wanted};
-use crate::{measurement, settings};
+use crate::{groups, measurement, settings};
 
 /// The files to read in passes, if the rows are to be fitted so: on demand, for folders and patterns, and for files
 /// larger than a third of the memory that is free.
@@ -155,10 +155,11 @@ fn learn(
     console: &Console,
     progress: &Progress,
 ) -> Outcome<ScanRows> {
+    let encoding = groups::set_aside(&args.encoding, args.groups.as_deref());
     let wanted = Wanted {
         target: args.target.as_deref(),
         weights: args.weights.as_deref(),
-        encoding: &args.encoding,
+        encoding: &encoding,
         impute: args.impute,
         nan: method.nan,
         standardise: !args.raw,

@@ -15,7 +15,8 @@ pub(crate) fn run(args: &Show, console: &Console) -> Outcome {
     if let (Some(count), Some(path)) = (args.bootstrap, &args.data) {
         let count = refit::check_count("--bootstrap", count)?;
         let target = args.target.as_deref();
-        let asked = Asked { path, target, weights: None, reading: &args.reading };
+        let weights = args.weights.as_deref();
+        let asked = Asked { path, target, weights, reading: &args.reading };
         let data = refit::training_rows(&file, &asked, console)?;
         let control = console.control("fitting again");
         refits =

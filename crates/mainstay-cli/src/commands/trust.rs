@@ -24,11 +24,11 @@ pub(crate) fn run(args: &Trust, console: &Console) -> Outcome {
     }
     let classes: Vec<String> = file.classes.names().iter().map(ToString::to_string).collect();
     let features = file.names_of_features();
+    let truth = truth(args, &file, &part.rows, &encoded)?;
     let found = judge(args, &file, &encoded.features, (&features, &classes), console)?;
     for note in &found.notes {
         console.note(note);
     }
-    let truth = truth(&file, &part.rows, &encoded, args.target.as_deref());
     tell(&found, truth.as_deref(), console);
     let mut columns =
         rows::names(&part, &encoded, rows::drops(&file) || !args.rows.row.is_empty(), &[])?;
@@ -71,7 +71,8 @@ fn judge(
     let train = match &args.train {
         Some(path) => {
             let target = args.target.as_deref();
-            let asked = Asked { path, target, weights: None, reading: &args.reading };
+            let weights = args.weights.as_deref();
+            let asked = Asked { path, target, weights, reading: &args.reading };
             Some(refit::training_rows(file, &asked, console)?)
         }
         None => None,
@@ -91,16 +92,21 @@ fn judge(
 
 /// The true classes, if the rows have them.
 fn truth(
+    args: &Trust,
     file: &ModelFile,
     loaded: &Input,
     encoded: &mainstay::data::Encoded,
-    target: Option<&str>,
-) -> Option<Vec<usize>> {
-    let labels = file.labels(loaded, target).ok()?;
-    Some(match &encoded.kept {
+) -> Outcome<Option<Vec<usize>>> {
+    let labels = match file.labels(loaded, args.target.as_deref()) {
+        Ok(labels) => labels,
+        // Named for these rows alone, a column that is not there is a slip; beside --train it may be that of those rows.
+        Err(problem) if args.target.is_some() && args.train.is_none() => return Err(problem.into()),
+        Err(_) => return Ok(None),
+    };
+    Ok(Some(match &encoded.kept {
         Some(kept) => kept.iter().map(|&i| labels[i]).collect(),
         None => labels,
-    })
+    }))
 }
 
 /// How many rows stand and how right they are, on standard error.

@@ -60,6 +60,19 @@ fn check_says_what_becomes_of_every_column_and_what_to_type() {
 }
 
 #[test]
+fn a_column_with_a_comma_in_its_name_is_dropped_by_itself() {
+    let folder = Folder::new();
+    let (same, other) = (|_: usize| "4".to_owned(), |i: usize| format!("{}.5", i * 5 % 7));
+    let columns: [(&str, &dyn Fn(usize) -> String); 4] =
+        [("\"a,b\"", &same), ("c", &same), ("z", &other), ("y", &label)];
+    let path = folder.write("data.csv", table(",", &columns));
+    let text = out(&mainstay(&["check", &path, "--target", "y"]));
+    assert!(text.contains("--target y --drop a,b --drop c -o model.json"), "{text}");
+    let weights = folder.weights(&["fit", &path, "-t", "y", "--drop", "a,b", "--drop", "c"]);
+    assert!(weights.len() == 2 && weights.contains_key("z"), "{weights:?}");
+}
+
+#[test]
 fn the_positive_class_is_the_one_that_was_named() {
     let folder = Folder::new();
     let path = folder.write("data.csv", table(",", &[("x", &measure), ("y", &label)]));

@@ -26,7 +26,7 @@ pub(super) fn plant(
     estimator: &dyn Estimator,
     data: &Dataset,
     (rounds, level): (usize, f64),
-    splits: Splits,
+    splits: Splits<'_>,
     control: &Control,
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Round>> {

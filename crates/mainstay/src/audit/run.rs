@@ -36,11 +36,21 @@ pub struct AuditPlan {
     pub precision: f64,
     /// Seed of splits and flips.
     pub seed: u64,
+    /// Rows with the same entry are left out together: a fit that has seen a row knows its neighbours.
+    pub groups: Option<Vec<usize>>,
 }
 
 impl Default for AuditPlan {
     fn default() -> Self {
-        Self { repeats: 10, folds: 5, planted: 10, level: 0.05, precision: 0.5, seed: 0 }
+        Self {
+            repeats: 10,
+            folds: 5,
+            planted: 10,
+            level: 0.05,
+            precision: 0.5,
+            seed: 0,
+            groups: None,
+        }
     }
 }
 
@@ -135,7 +145,8 @@ impl AuditPlan {
         let total = (1 + self.folds * self.repeats + self.planted * (1 + self.folds)) as u64;
         let count = AtomicU64::new(0);
         let done = || control.progress(count.fetch_add(1, Ordering::Relaxed) + 1, total);
-        let splits = Splits { folds: self.folds, repeats: self.repeats, seed: self.seed };
+        let (folds, repeats, seed) = (self.folds, self.repeats, self.seed);
+        let splits = Splits { folds, repeats, seed, groups: self.groups.as_deref() };
         control.install(|| {
             let scores = Scores::new(estimator, data, splits, control, &done)?;
             let dose = (self.planted, self.level);

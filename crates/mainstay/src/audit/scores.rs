@@ -14,10 +14,22 @@ use crate::model::{Estimator, choose};
 
 /// Splits and their seed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Splits {
+pub(super) struct Splits<'a> {
     pub folds: usize,
     pub repeats: usize,
     pub seed: u64,
+    /// Rows with the same entry are on one side of every split.
+    pub groups: Option<&'a [usize]>,
+}
+
+impl Splits<'_> {
+    fn of(&self, labels: &[usize]) -> Result<Vec<folds::Split>> {
+        let (count, repeats, seed) = (self.folds, self.repeats, self.seed);
+        match self.groups {
+            Some(groups) => folds::learnable_groups(labels, groups, count, repeats, seed),
+            None => Ok(folds::stratified(labels, count, repeats, seed)),
+        }
+    }
 }
 
 /// Scores of all rows, one column for two classes, otherwise one per class.
@@ -33,14 +45,14 @@ impl Scores {
     pub(super) fn new(
         estimator: &dyn Estimator,
         data: &Dataset,
-        splits: Splits,
+        splits: Splits<'_>,
         control: &Control,
         done: &(dyn Fn() + Sync),
     ) -> Result<Self> {
+        let all = splits.of(data.labels())?;
         let inner = control.without_progress().with_threads(0);
         let seen = estimator.fit(data, &inner)?.model.decision(data.features())?;
         done();
-        let all = folds::stratified(data.labels(), splits.folds, splits.repeats, splits.seed);
         let found: Result<Vec<Dense>> = all
             .par_iter()
             .map(|split| {

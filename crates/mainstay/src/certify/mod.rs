@@ -270,7 +270,7 @@ fn check(features: usize, x: &Matrix, options: &Options<'_>) -> Result<()> {
         return Err(Error::BadCell {
             row,
             column: column.to_string(),
-            problem: format!("{value} is not a finite number"),
+            problem: format!("{value} is not a finite number; only complete rows can be certified"),
         });
     }
     if let Some(values) = options.values {

@@ -38,6 +38,7 @@ pub fn hinge_path(
         require(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1")?;
     }
     let merged = Merged::new(data);
+    merged.data.check_squares()?;
     let design = Design::new(merged.data.features(), fit_intercept);
     let paths: Vec<Vec<BinaryFit>> = each_class(&merged, control, |binary| {
         let rows = Rows { x: &design.x, y: &binary.y, c: binary.weights, damping: &design.damping };

@@ -94,6 +94,9 @@ impl Setup {
             ClassWeight::None => total_weight(&merged),
             _ => total_weight(&Merged::new(data)),
         };
+        if params.kernel != KernelKind::Precomputed {
+            merged.data.check_squares()?;
+        }
         let space = match kernel_function(params, &merged) {
             None => Space::linear(&merged, params.fit_intercept),
             Some(function) => Space::kernel(&merged, function, params.fit_intercept)?,

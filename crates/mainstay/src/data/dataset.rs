@@ -270,7 +270,7 @@ pub(crate) fn check_weights(weights: &[f64], n: usize) -> Result<()> {
 
 /// How often each class occurs.
 pub(super) fn count(labels: &[usize], n_classes: usize) -> Vec<usize> {
-    // Several counters a class: to count on with one means to wait for its last store.
+    // Several counters per class: to count on with one means to wait for its last store.
     let mut counts = vec![[0; 8]; n_classes];
     let (eights, rest) = labels.as_chunks::<8>();
     for eight in eights {

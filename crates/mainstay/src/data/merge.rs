@@ -86,7 +86,7 @@ pub fn sampled_rows(n: usize, some: usize) -> Vec<usize> {
         // They are in the order of a hash.
         return (0..some.min(n)).collect();
     }
-    let mut drawn: Vec<(u64, usize)> = (0..n).map(|i| (scattered(i), i)).collect();
+    let mut drawn: Vec<(u64, usize)> = (0..n).map(|i| (scattered(i as u64), i)).collect();
     if some < n {
         drawn.select_nth_unstable(some);
         drawn.truncate(some);

@@ -36,9 +36,9 @@ fn all_differ(x: &Dense, some: usize) -> bool {
     })
 }
 
-/// A number that looks random, the same for every `i` (the finaliser of splitmix64).
-pub(super) fn scattered(i: usize) -> u64 {
-    let mut z = (i as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+/// A number that looks random, the same for every `i` and another one for every other (the finaliser of splitmix64).
+pub(super) fn scattered(i: u64) -> u64 {
+    let mut z = i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)

@@ -120,6 +120,7 @@ impl Estimator for Regec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let reach = reach(&self.0.class_weight, data)?;
         let data = prepare(data)?;
+        data.check_squares()?;
         let (moments, planes, route) =
             nominal_planes(&data, self.0.regularization, self.0.delta, control)?;
         let family = Family { moments: &moments, planes, reach };
@@ -275,6 +276,8 @@ impl Estimator for NormRobustRegec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let reach = reach(&self.0.class_weight, data)?;
         let data = prepare(data)?;
+        // The penalties are squares of lengths in the units of the features.
+        data.check_small_squares()?;
         let moments = Moments::new(&data, control)?;
         let classes = data.n_classes();
         let mut planes = vec![Vec::new(); classes];

@@ -80,6 +80,7 @@ fn push_rows(reader: &RowReader<'_>, data: &Dataset, rows: Range<usize>, sums: &
 impl Moments {
     /// The sums over `data`.
     pub fn new(data: &Dataset, control: &Control) -> Result<Self> {
+        data.check_squares()?;
         if data.len().saturating_mul(data.n_features()) > GLANCE_LIMIT
             && data.len() > data.n_features()
         {
@@ -166,6 +167,7 @@ impl Moments {
     /// Adds rows that came later.
     pub fn add(&mut self, data: &Dataset, control: &Control) -> Result<()> {
         self.same(data.n_features(), data.n_classes())?;
+        data.check_squares()?;
         let later = Self::in_units(data, self.units.clone(), false, control)?;
         self.absorb(later);
         Ok(())

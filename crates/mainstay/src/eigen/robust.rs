@@ -137,6 +137,7 @@ impl Estimator for RobustRegec {
         let reach = reach(&self.0.class_weight, data)?;
         let given = data;
         let data = prepare(data)?;
+        data.check_squares()?;
         let field = ClassPairs::new(&self.0, &data, given, control)?;
         let (xi, fits) = match self.0.xi {
             Xi::Fixed(xi) => (xi, field.planes(xi, None, Accuracy::Final, control)?),

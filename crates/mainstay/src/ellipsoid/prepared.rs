@@ -5,16 +5,13 @@ use super::estimator::EllipsoidParams;
 use super::problem::{Multipliers, Plane, Problem};
 use super::strategy;
 use crate::control::Control;
-use crate::data::{Dataset, Shape};
+use crate::data::{Dataset, Shape, check_squares};
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
 use crate::model::{BinaryFit, BinaryProblem, one_each};
 use crate::optim::design::{ColumnUnits, RowSpace, finite_model, power_of_two_above};
 use crate::optim::{Bracket, Budget};
 use crate::uncertainty::ellipsoid::Ellipsoids;
-
-/// A larger feature value has no finite square.
-const LARGEST_FEATURE: f64 = 1e153;
 
 /// Caps beyond this, in solver units, leave no trace of `$\|w\|^2/2$` in the objective. All are scaled down alike then,
 /// which moves the optimum by less than rounding and keeps squares within the range of numbers.
@@ -43,12 +40,7 @@ impl Prepared {
     pub(super) fn new(data: &Dataset, given: &Dataset, shared: &Shape) -> Result<Self> {
         let mut x = data.features().to_dense();
         let (n, p) = (x.nrows(), x.ncols());
-        let largest = x.max_abs();
-        if largest > LARGEST_FEATURE {
-            return Err(Error::BadData(format!(
-                "a feature value of {largest:.1e} has no finite square: rescale the features"
-            )));
-        }
+        check_squares(x.max_abs())?;
         let means = x.means(&vec![1.0 / n as f64; n]);
         for i in 0..n {
             x.row_mut(i).iter_mut().zip(&means).for_each(|(v, m)| *v -= m);

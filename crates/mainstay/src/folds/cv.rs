@@ -54,12 +54,7 @@ impl Cv {
             Self::Folds(folds) => {
                 let mut splits = stratified_distinct(data, *folds, 1, seed);
                 splits.retain(|split| !split.holdout.is_empty() && two_classes(split));
-                if splits.is_empty() {
-                    return bad(
-                        "the rows to fit on are all of one class in every fold; use fewer folds",
-                    );
-                }
-                Ok(splits)
+                if splits.is_empty() { bad(why_no_fold(data)) } else { Ok(splits) }
             }
             Self::Splits(given) => {
                 let splits: Vec<Split> =
@@ -104,6 +99,16 @@ pub fn deal_distinct(data: &Dataset, folds: usize, repeats: usize, seed: u64) ->
         data: Cow::Borrowed(data),
         splits: stratified_distinct(data, folds, repeats, seed),
     })
+}
+
+/// Why no fold leaves two classes to fit on. Fewer folds never help: they leave fewer rows to fit on.
+fn why_no_fold(data: &Dataset) -> &'static str {
+    if data.class_counts().into_iter().filter(|count| *count > 0).count() < 2 {
+        "all rows that count are of one class"
+    } else {
+        "there are only two different rows, one of each class: whichever is held out, the other is all there is to fit on; \
+         set the parameter instead of searching for it, or give more rows"
+    }
 }
 
 /// A split that was given, without rows of weight 0.
@@ -200,5 +205,19 @@ mod tests {
         let weighted = data(&[0.0, 1.0, 9.0], Some(vec![0.0, 1.0, 1.0]));
         assert!(given(vec![1, 2], vec![0]).splits(&weighted, 0).is_err());
         assert!(Cv::Folds(1).check().is_err() && Cv::Splits(Vec::new()).check().is_err());
+    }
+
+    /// Three different rows leave two to fit on; with two, or with one class, no number of folds does.
+    #[test]
+    fn two_different_rows_are_named_as_what_leaves_nothing_to_fit_on() {
+        let why = |data: &Dataset, folds| Cv::Folds(folds).splits(data, 0).unwrap_err().to_string();
+        for folds in [2, 5] {
+            assert!(Cv::Folds(folds).splits(&data(&[0.0, 1.0, 9.0], None), 0).is_ok());
+            let text = why(&data(&[0.0, 9.0, 0.0, 9.0, 9.0, 0.0], None), folds);
+            assert!(text.contains("only two different rows") && !text.contains("fewer"), "{text}");
+            // Only a part of a data set can be of one class.
+            let part = data(&[0.0, 1.0, 2.0, 9.0], None).select_rows(&[0, 1, 2]);
+            assert!(why(&part, folds).contains("all rows that count"));
+        }
     }
 }

@@ -143,6 +143,37 @@ pub fn stratified_groups(
     splits
 }
 
+/// [`stratified_groups`] with as many folds as asked for, each leaving rows of every class that occurs to learn from; an
+/// error where groups do not allow that.
+pub fn learnable_groups(
+    labels: &[usize],
+    groups: &[usize],
+    folds: usize,
+    repeats: usize,
+    seed: u64,
+) -> Result<Vec<Split>> {
+    if groups.len() != labels.len() {
+        return Err(Error::BadData(format!("{} groups for {} rows", groups.len(), labels.len())));
+    }
+    let splits = stratified_groups(labels, groups, folds, repeats, seed);
+    if splits.len() < folds * repeats {
+        let count = splits.len() / repeats.max(1);
+        return Err(Error::BadData(format!(
+            "there are only {count} groups to hold out, fewer than the {folds} folds: use fewer folds"
+        )));
+    }
+    let lacks = |class: &usize, split: &Split| split.train.iter().all(|&i| labels[i] != *class);
+    let classes = labels.iter().max().map_or(0, |m| m + 1);
+    let mut there = (0..classes).filter(|class| labels.contains(class));
+    match there.find(|class| splits.iter().any(|split| lacks(class, split))) {
+        Some(class) => Err(Error::BadData(format!(
+            "class {class} has all its rows in groups of one fold: no training rows of it are left; use fewer \
+             folds or smaller groups"
+        ))),
+        None => Ok(splits),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

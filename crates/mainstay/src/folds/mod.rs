@@ -5,7 +5,7 @@ mod groups;
 mod parts;
 
 pub use cv::{Cv, deal_distinct, stratified_distinct};
-pub use groups::{Together, members_of, stratified_groups};
+pub use groups::{Together, learnable_groups, members_of, stratified_groups};
 pub use parts::{Dealt, Parts};
 
 use rand::SeedableRng;

@@ -15,13 +15,9 @@ pub(super) struct Counts {
 
 impl Counts {
     pub(super) fn new(side: &Side<'_>) -> Self {
-        Self::of(side, |i| side.called(i))
-    }
-
-    fn of(side: &Side<'_>, called: impl Fn(usize) -> bool) -> Self {
         let mut found = Self { hits: 0.0, misses: 0.0, alarms: 0.0, rest: 0.0 };
         for i in 0..side.len() {
-            let place = match (side.positive(i), called(i)) {
+            let place = match (side.positive(i), side.called(i)) {
                 (true, true) => &mut found.hits,
                 (true, false) => &mut found.misses,
                 (false, true) => &mut found.alarms,
@@ -56,7 +52,7 @@ impl Counts {
                 let product = (hits + alarms) * (rest + misses) * (hits + misses) * (rest + alarms);
                 Ok(correlation(hits * rest - alarms * misses, product))
             }
-            Metric::NetBenefit => net_benefit(side),
+            Metric::NetBenefit => self.net_benefit(side),
             Metric::Cost => {
                 let costs = side.costs();
                 let paid = costs.false_positive * alarms + costs.false_negative * misses;
@@ -65,18 +61,19 @@ impl Counts {
             _ => Err(Undefined::NoProbabilities),
         }
     }
-}
 
-fn net_benefit(side: &Side<'_>) -> Result<f64, Undefined> {
-    let (p, t) = (side.probabilities()?, side.threshold());
-    let counts = Counts::of(side, |i| p[i] >= t);
-    let odds = t / (1.0 - t);
-    // From probability 1 on a false alarm would cost infinitely much.
-    let price = if counts.alarms > 0.0 { odds * counts.alarms } else { 0.0 };
-    if price.is_finite() {
-        Ok((counts.hits - price) / counts.total())
-    } else {
-        Err(Undefined::NoneCalled)
+    /// Of the calls that the other metrics count; the price of a false alarm is the odds of the threshold.
+    fn net_benefit(&self, side: &Side<'_>) -> Result<f64, Undefined> {
+        // A threshold is one on probabilities: without them the price means nothing.
+        side.probabilities()?;
+        let t = side.threshold();
+        // From probability 1 on a false alarm would cost infinitely much.
+        let price = if self.alarms > 0.0 { t / (1.0 - t) * self.alarms } else { 0.0 };
+        if price.is_finite() {
+            Ok((self.hits - price) / self.total())
+        } else {
+            Err(Undefined::NoneCalled)
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Predictions judged chunk by chunk, in bounded memory.
 
+use super::between_edges::BetweenEdges;
 use super::evaluation::Evaluation;
 use super::judged::{Costs, Judged, Predictions};
 use super::undefined::Undefined;
 use super::{Metric, Needs, probability};
+use crate::data::check_weights;
 use crate::error::Result;
 use crate::linalg::Dense;
 
@@ -55,20 +57,33 @@ impl Judge {
 
     /// Adds rows and returns the classes they are called.
     pub fn add(&mut self, truth: &[usize], made: &Predictions) -> Result<Vec<usize>> {
+        self.add_weighted(truth, made, None)
+    }
+
+    /// As [`Judge::add`], every row counted as often as its weight says ([`Judged::with_weights`]).
+    pub fn add_weighted(
+        &mut self,
+        truth: &[usize],
+        made: &Predictions,
+        weights: Option<&[f64]>,
+    ) -> Result<Vec<usize>> {
         if truth.is_empty() {
             return Ok(Vec::new());
+        }
+        if let Some(weights) = weights {
+            check_weights(weights, truth.len())?;
         }
         let judged = self.judged(truth, made)?;
         let called = judged.predicted().to_vec();
         match &mut self.state {
-            State::Counting(counting) => counting.add(&judged),
+            State::Counting(counting) => counting.add(&judged, weights),
             State::Gathering(all) => {
-                all.add(truth, made);
+                all.add(truth, made, weights);
                 if all.numbers() > self.kept {
-                    let (truth, made) = std::mem::take(all).into_parts();
+                    let (truth, made, weights) = std::mem::take(all).into_parts();
                     let judged = self.judged(&truth, &made)?;
                     let mut counting = Counting::new(&judged, self.kept);
-                    counting.add(&judged);
+                    counting.add(&judged, weights.as_deref());
                     self.state = State::Counting(counting);
                 }
             }
@@ -81,8 +96,13 @@ impl Judge {
         let state = std::mem::replace(&mut self.state, State::Gathering(Gathered::default()));
         match state {
             State::Gathering(all) => {
-                let (truth, made) = all.into_parts();
-                Ok((Evaluation::of(&self.judged(&truth, &made)?), 0.0))
+                let (truth, made, weights) = all.into_parts();
+                let judged = self.judged(&truth, &made)?;
+                let judged = match weights {
+                    Some(weights) => judged.with_weights(weights)?,
+                    None => judged,
+                };
+                Ok((Evaluation::of(&judged), 0.0))
             }
             State::Counting(counting) => counting.finish(self.costs),
         }
@@ -105,14 +125,23 @@ impl Judge {
 struct Gathered {
     truth: Vec<usize>,
     predicted: Vec<usize>,
+    /// One for each row once a chunk had some.
+    weights: Option<Vec<f64>>,
     /// Row by row; `None` where a chunk had none.
     scores: Option<Vec<f64>>,
     probabilities: Option<Vec<f64>>,
 }
 
 impl Gathered {
-    fn add(&mut self, truth: &[usize], made: &Predictions) {
+    fn add(&mut self, truth: &[usize], made: &Predictions, weights: Option<&[f64]>) {
         let first = self.truth.is_empty();
+        if weights.is_some() || self.weights.is_some() {
+            let all = self.weights.get_or_insert_with(|| vec![1.0; self.truth.len()]);
+            match weights {
+                Some(weights) => all.extend_from_slice(weights),
+                None => all.resize(all.len() + truth.len(), 1.0),
+            }
+        }
         self.truth.extend_from_slice(truth);
         self.predicted.extend_from_slice(&made.predicted);
         let join = |all: &mut Option<Vec<f64>>, more: Option<&Dense>| match more {
@@ -126,10 +155,11 @@ impl Gathered {
 
     fn numbers(&self) -> usize {
         let of = |all: &Option<Vec<f64>>| all.as_ref().map_or(0, Vec::len);
-        2 * self.truth.len() + of(&self.scores) + of(&self.probabilities)
+        let words = 2 * self.truth.len() + of(&self.weights);
+        words + of(&self.scores) + of(&self.probabilities)
     }
 
-    fn into_parts(self) -> (Vec<usize>, Predictions) {
+    fn into_parts(self) -> (Vec<usize>, Predictions, Option<Vec<f64>>) {
         let rows = self.truth.len();
         let matrix = |all: Vec<f64>| Dense::from_rows(rows, all.len() / rows.max(1), all);
         let made = Predictions {
@@ -137,7 +167,7 @@ impl Gathered {
             scores: self.scores.map(matrix),
             probabilities: self.probabilities.map(matrix),
         };
-        (self.truth, made)
+        (self.truth, made, self.weights)
     }
 }
 
@@ -145,10 +175,12 @@ impl Gathered {
 #[derive(Debug)]
 struct Counting {
     confusion: Vec<Vec<usize>>,
+    /// The same by weight.
+    sizes: Vec<Vec<f64>>,
     /// Sum of the losses; `None` where a chunk had no probabilities.
     loss: Option<f64>,
     /// One for each column of scores; none where a chunk had no scores.
-    columns: Vec<Counted>,
+    columns: Vec<BetweenEdges>,
 }
 
 impl Counting {
@@ -157,43 +189,47 @@ impl Counting {
         let classes = judged.n_classes();
         let column = |scores: &Dense, k: usize| {
             let class = if classes == 2 { 1 } else { k };
-            Counted::new(&scores.column(k), class, EDGES.min(kept) / scores.ncols())
+            BetweenEdges::new(&scores.column(k), class, EDGES.min(kept) / scores.ncols())
         };
         let columns = judged
             .scores()
             .map_or_else(Vec::new, |s| (0..s.ncols()).map(|k| column(s, k)).collect());
-        let confusion = vec![vec![0; classes]; classes];
-        Self { confusion, loss: Some(std::iter::empty::<f64>().sum()), columns }
+        let (confusion, sizes) =
+            (vec![vec![0; classes]; classes], vec![vec![0.0; classes]; classes]);
+        Self { confusion, sizes, loss: Some(std::iter::empty::<f64>().sum()), columns }
     }
 
-    fn add(&mut self, judged: &Judged<'_>) {
+    fn add(&mut self, judged: &Judged<'_>, weights: Option<&[f64]>) {
         let truth = judged.truth();
-        for (&t, &p) in truth.iter().zip(judged.predicted()) {
+        let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
+        for (i, (&t, &p)) in truth.iter().zip(judged.predicted()).enumerate() {
             self.confusion[t][p] += 1;
+            self.sizes[t][p] += weight(i);
         }
         // One sum in the order of the rows: the same bits wherever the chunks were cut.
         self.loss = self.loss.zip(judged.probabilities()).map(|(sum, p)| {
-            let losses = truth.iter().enumerate().map(|(i, &t)| probability::loss(p[(i, t)]));
-            std::iter::once(sum).chain(losses).sum()
+            let loss = |(i, &t): (usize, &usize)| weight(i) * probability::loss(p[(i, t)]);
+            std::iter::once(sum).chain(truth.iter().enumerate().map(loss)).sum()
         });
         match judged.scores() {
             Some(scores) => self
                 .columns
                 .iter_mut()
                 .enumerate()
-                .for_each(|(k, column)| column.add(truth, &scores.column(k))),
+                .for_each(|(k, column)| column.add(truth, &scores.column(k), &weight)),
             None => self.columns.clear(),
         }
     }
 
-    /// Metrics of labels from the confusion matrix: one row for each of its cells, with its count as weight.
+    /// Metrics of labels from the confusion matrix: one row for each of its cells, weighted as the rows in it together.
     fn finish(self, costs: Option<Costs>) -> Result<(Evaluation, f64)> {
         let classes = self.confusion.len();
         let cells = || (0..classes).flat_map(|t| (0..classes).map(move |p| (t, p)));
         let truth: Vec<usize> = cells().map(|(t, _)| t).collect();
         let predicted = cells().map(|(_, p)| p).collect();
         let made = Predictions { predicted, scores: None, probabilities: None };
-        let weights: Vec<f64> = cells().map(|(t, p)| self.confusion[t][p] as f64).collect();
+        let weights: Vec<f64> = cells().map(|(t, p)| self.sizes[t][p]).collect();
+        let total: f64 = weights.iter().sum();
         let judged = Judged::new(&truth, classes, &made)?.with_weights(weights)?;
         let judged = match costs {
             Some(costs) => judged.with_costs(costs),
@@ -204,7 +240,7 @@ impl Counting {
         let all: Option<Vec<f64>> = areas.iter().map(|a| a.map(|a| a.0)).collect();
         let error = areas.iter().flatten().map(|a| a.1).fold(0.0, f64::max);
         let mean = all.map(|a| a.iter().sum::<f64>() / a.len() as f64);
-        let loss = self.loss.map(|sum| sum / rows as f64);
+        let loss = self.loss.map(|sum| sum / total);
         let mut found = Evaluation::of(&judged).with_counts(rows, self.confusion);
         let unknown = |metric: Metric| metric.needs() != Needs::Labels;
         found.put(unknown, |metric, class| match (metric, class) {
@@ -220,54 +256,6 @@ impl Counting {
     /// turned round, the same pairs are in the right order.
     fn area(&self, k: usize) -> Option<(f64, f64)> {
         self.columns.get(if self.confusion.len() == 2 { 0 } else { k })?.area()
-    }
-}
-
-/// Rows counted by where their score lies among the edges: at edge `i` (place `2 i + 1`) or before it (place `2 i`).
-#[derive(Debug)]
-struct Counted {
-    class: usize,
-    edges: Vec<f64>,
-    /// Rows of the class, and others.
-    counts: Vec<[u64; 2]>,
-}
-
-impl Counted {
-    /// Edges that cut the given scores into about `count` equal shares.
-    fn new(scores: &[f64], class: usize, count: usize) -> Self {
-        let mut sorted: Vec<f64> = scores.iter().map(|s| s + 0.0).collect();
-        sorted.sort_by(f64::total_cmp);
-        let step = sorted.len().div_ceil(count.max(1)).max(1);
-        let mut edges: Vec<f64> = sorted.iter().copied().step_by(step).collect();
-        edges.dedup();
-        let counts = vec![[0; 2]; 2 * edges.len() + 1];
-        Self { class, edges, counts }
-    }
-
-    fn add(&mut self, truth: &[usize], scores: &[f64]) {
-        for (&t, s) in truth.iter().zip(scores) {
-            let place = match self.edges.binary_search_by(|e| e.total_cmp(&(s + 0.0))) {
-                Ok(i) => 2 * i + 1,
-                Err(i) => 2 * i,
-            };
-            self.counts[place][usize::from(t != self.class)] += 1;
-        }
-    }
-
-    /// Pairs within one place count half: right at an edge, where scores are equal, and at most so much off between.
-    fn area(&self) -> Option<(f64, f64)> {
-        let (mut below, mut wins, mut unsure) = (0.0, 0.0, 0.0);
-        let (mut positives, mut negatives) = (0.0, 0.0);
-        for (place, &[here, others]) in self.counts.iter().enumerate() {
-            let (here, others) = (here as f64, others as f64);
-            wins += here * (below + others / 2.0);
-            unsure += if place % 2 == 0 { here * others / 2.0 } else { 0.0 };
-            below += others;
-            positives += here;
-            negatives += others;
-        }
-        let pairs = positives * negatives;
-        (pairs > 0.0).then(|| (wins / pairs, unsure / pairs))
     }
 }
 
@@ -295,6 +283,15 @@ mod tests {
     }
 
     fn judged(classes: usize, size: usize, kept: usize) -> (Evaluation, f64) {
+        judged_by(classes, size, kept, None)
+    }
+
+    fn judged_by(
+        classes: usize,
+        size: usize,
+        kept: usize,
+        weights: Option<&[f64]>,
+    ) -> (Evaluation, f64) {
         let (truth, predicted, scores, shares) = rows(classes);
         let mut judge = Judge { kept, ..Judge::new(classes) };
         for start in (0..500).step_by(size) {
@@ -304,7 +301,8 @@ mod tests {
                 scores: Some(part(&scores, rows.clone())),
                 probabilities: Some(part(&shares, rows.clone())),
             };
-            judge.add(&truth[rows], &made).unwrap();
+            let weights = weights.map(|all| &all[rows.clone()]);
+            judge.add_weighted(&truth[rows], &made, weights).unwrap();
         }
         judge.finish().unwrap()
     }
@@ -315,6 +313,35 @@ mod tests {
             let whole = judged(classes, 500, KEPT);
             for size in [1, 7, 499] {
                 assert_eq!(judged(classes, size, KEPT), whole);
+            }
+        }
+    }
+
+    /// Kept and counted alike: as the judgement of all rows at once, copies written out.
+    #[test]
+    fn a_weight_of_two_is_the_row_twice() {
+        let weight = |i: usize| i % 3;
+        let weights: Vec<f64> = (0..500).map(|i| weight(i) as f64).collect();
+        let copies: Vec<usize> = (0..500).flat_map(|i| vec![i; weight(i)]).collect();
+        for classes in [2, 3] {
+            let (truth, predicted, scores, shares) = rows(classes);
+            let pick = |list: &[usize]| copies.iter().map(|&i| list[i]).collect::<Vec<_>>();
+            let made = Predictions {
+                predicted: pick(&predicted),
+                scores: Some(scores.select_rows(&copies)),
+                probabilities: Some(shares.select_rows(&copies)),
+            };
+            let truth = pick(&truth);
+            let expected = Evaluation::of(&Judged::new(&truth, classes, &made).unwrap());
+            let near =
+                |a: Option<f64>, b: Option<f64>, by: f64| (a.unwrap() - b.unwrap()).abs() <= by;
+            for (size, kept) in [(500, KEPT), (7, KEPT), (7, 450)] {
+                let (found, error) = judged_by(classes, size, kept, Some(&weights));
+                assert_eq!((found.rows, error > 0.0), (500, kept == 450));
+                for metric in [Metric::Accuracy, Metric::LogLoss, Metric::Mcc, Metric::Npv] {
+                    assert!(near(found.get(metric), expected.get(metric), 1e-12), "{metric:?}");
+                }
+                assert!(near(found.auc, expected.auc, error + 1e-12));
             }
         }
     }

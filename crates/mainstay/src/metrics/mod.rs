@@ -19,6 +19,7 @@
 //! rows, a threshold and costs), [`Undefined`] why it has no value, [`intervals`] how far it would move with other rows,
 //! [`Evaluation`] everything at once.
 
+mod between_edges;
 mod calibration;
 mod counts;
 mod curves;
@@ -104,8 +105,8 @@ pub enum Metric {
     F1,
     /// Matthews' correlation of label and prediction; 0 where all rows are called the same.
     Mcc,
-    /// `$\mathrm{TP}/n - \mathrm{FP}/n \cdot t/(1-t)$` for rows called positive from probability `$t$` on (the threshold of
-    /// [`Judged::with_threshold`]). Two classes only.
+    /// `$\mathrm{TP}/n - \mathrm{FP}/n \cdot t/(1-t)$` for the rows that are called positive, `$t$` being the threshold of
+    /// [`Judged::with_threshold`] (1/2 without one). Two classes only; for the negative one `$t$` is `$1 - t$`.
     NetBenefit,
     /// Mean cost of a row under the [`Costs`] of [`Judged::with_costs`]. Two classes only.
     Cost,

@@ -30,14 +30,21 @@ impl<'a> Side<'a> {
         self.judged.predicted()[i] == self.class
     }
 
+    /// The threshold as seen from this side: class 0 is called above `1 - t` where class 1 is called from `t` on.
     pub(super) fn threshold(&self) -> f64 {
-        self.judged.threshold()
+        let threshold = self.judged.threshold();
+        if self.is_negative() { 1.0 - threshold } else { threshold }
+    }
+
+    /// Whether this is the negative one of two classes, whose side mirrors the other.
+    fn is_negative(&self) -> bool {
+        self.judged.n_classes() == 2 && self.class == 0
     }
 
     /// Costs as seen from this side.
     pub(super) fn costs(&self) -> Costs {
         let costs = self.judged.costs();
-        if self.judged.n_classes() == 2 && self.class == 0 {
+        if self.is_negative() {
             return Costs {
                 false_positive: costs.false_negative,
                 false_negative: costs.false_positive,

@@ -184,6 +184,11 @@ fn rates_come_from_the_four_counts() {
     let early = judged.clone().with_threshold(0.25).unwrap();
     assert!(near(Metric::NetBenefit.of(&early).unwrap(), 0.4 - 0.4 / 3.0));
     assert!(near(Metric::Specificity.of(&early).unwrap(), 0.2));
+    // The other side of the same calls: 1 hit, 1 false alarm, which costs three hits.
+    let sides = Metric::NetBenefit.per_class(&early);
+    assert!(near(sides[0].unwrap(), 0.1 - 3.0 * 0.1));
+    assert!(near(sides[1].unwrap(), 0.4 - 0.4 / 3.0));
+    assert!(near(Metric::Sensitivity.per_class(&early)[0].unwrap(), 0.2));
     // Costs seen from the other class change places.
     assert_eq!(Metric::Cost.per_class(&costly), vec![Ok(0.7), Ok(0.7)]);
     assert_eq!(Metric::Auc.of(&judged), Err(Undefined::NoScores));

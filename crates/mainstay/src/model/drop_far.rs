@@ -9,7 +9,7 @@ use crate::uncertainty::far_rows::{FarRows, Share};
 
 /// Fits without the rows that robust distances put far from their class, and lists them as `far_rows`: row, distance
 /// in units of the cut-off, feature, and the factor that would repair a wrong unit (NaN where none does).
-/// Results with one entry per row are those of the rows that were kept (`kept_rows`).
+/// Results with one entry per row are those of the rows that were kept (`kept_rows`). Rows of weight 0 are not looked at.
 pub struct DropFarFirst<'a> {
     /// What is fitted to the rest.
     pub estimator: &'a dyn Estimator,
@@ -19,8 +19,9 @@ pub struct DropFarFirst<'a> {
 
 impl Estimator for DropFarFirst<'_> {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
-        let x = at_medians(data.features().to_dense());
-        let found = FarRows::find(&x, data.labels(), data.n_classes(), self.share)?;
+        let x = at_medians(data);
+        let labels = (data.labels(), data.n_classes());
+        let found = FarRows::find(&x, labels, data.weights(), self.share)?;
         let kept: Vec<usize> = (0..data.len()).filter(|&i| found.distances[i] <= 1.0).collect();
         let mut fitted = self.estimator.fit(&data.select_rows(&kept), control)?;
         // Findings speak of rows as they were given.
@@ -35,13 +36,15 @@ impl Estimator for DropFarFirst<'_> {
     }
 }
 
-/// Missing cells (NaN) at the median of their column, where they put no row far away.
-fn at_medians(mut x: Dense) -> Dense {
+/// The features with missing cells (NaN) at the median of their column, where they put no row far away.
+fn at_medians(data: &Dataset) -> Dense {
+    let mut x = data.features().to_dense();
     for j in 0..x.ncols() {
-        let mut known: Vec<f64> = x.column(j).into_iter().filter(|v| !v.is_nan()).collect();
-        if known.len() == x.nrows() {
+        if (0..x.nrows()).all(|i| !x[(i, j)].is_nan()) {
             continue;
         }
+        let cells = data.counting_rows().map(|i| x[(i, j)]);
+        let mut known: Vec<f64> = cells.filter(|v| !v.is_nan()).collect();
         known.sort_by(f64::total_cmp);
         let median = known.get(known.len() / 2).copied().unwrap_or(0.0);
         for i in 0..x.nrows() {

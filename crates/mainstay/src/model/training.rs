@@ -14,6 +14,9 @@ const MOST_FEATURES: usize = 10_000;
 /// Features beyond which their correlations are not kept: the file would hold mostly them.
 const MOST_CORRELATED: usize = 64;
 
+/// Means of the same rows differ by rounding only, relative to their deviation and to themselves.
+const SAME_MEAN: f64 = 1e-6;
+
 /// The training rows in a few numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,6 +63,29 @@ impl TrainingSummary {
             _ => LazySpread::default(),
         };
         Ok(Self { rows, classes, standardized: false, features, spread })
+    }
+
+    /// What tells that `data` are not the rows of the fit as it counted them, if something does. Row weights are not
+    /// remembered, but they move the means.
+    pub fn differs_from(&self, data: &Dataset) -> Option<String> {
+        let rows: usize = data.class_counts().iter().sum();
+        if rows != self.rows {
+            return Some(format!("{rows} rows count, the model was fitted on {}", self.rows));
+        }
+        let own = self.features.as_ref()?;
+        let (here, _) = data.columns();
+        let far = |j: &usize| {
+            let allowed = SAME_MEAN * (own.deviations[*j] + own.means[*j].abs());
+            (here.means[*j] - own.means[*j]).abs() > allowed
+        };
+        (0..own.means.len().min(here.means.len())).find(far).map(|j| {
+            format!(
+                "the mean of feature {} is {}, that of the fit was {}: these are other rows, or the fit had other row weights",
+                j + 1,
+                here.means[j],
+                own.means[j]
+            )
+        })
     }
 
     /// What was learned of features standardised by `scaling`, in raw units.

@@ -12,6 +12,7 @@ use crate::uncertainty::K;
 
 /// Fractions that compete. Below a fifth hardly any set has a usable fit.
 const FRACTIONS: [f64; 9] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2];
+/// Folds of the cross-validation that chooses the fraction.
 const FOLDS: usize = 5;
 /// Gap of the fits that compete: far below the differences between candidates.
 const PATH_TOL: f64 = 1e-4;

@@ -16,16 +16,12 @@ use super::solution::Solution;
 use super::strategy::{self, Task};
 use crate::control::Control;
 use crate::data::{ClassWeight, Dataset, Merged};
-use crate::error::{Error, Result};
-use crate::linalg::vector;
+use crate::error::Result;
 use crate::loss::Loss;
 use crate::model::{Fitted, Linear, Link, Model, RowLists, WorstRows, dual_point, one_each};
 use crate::optim::Budget;
 use crate::partitioned::{Objective, Spec, WholeRows};
 use crate::uncertainty::K;
-
-/// A larger feature value has no finite square.
-const LARGEST_FEATURE: f64 = 1e153;
 
 /// One point of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,12 +78,7 @@ impl PathSpec {
         };
         let data = weighted.as_ref().unwrap_or(data);
         let (merged, given) = (Merged::new(data), data.weights());
-        let largest = vector::norm_inf(merged.data.features().values());
-        if largest > LARGEST_FEATURE {
-            return Err(Error::BadData(format!(
-                "a feature value of {largest:.1e} has no finite square: rescale the features"
-            )));
-        }
+        merged.data.check_squares()?;
         if let Some(pieces) = self.solve_by_passes(settings, &merged.data, control)? {
             return Ok(vec![self.assemble(&merged, given, pieces)]);
         }

@@ -53,7 +53,7 @@ pub(super) fn log_odds(link: Link) -> bool {
     matches!(link, Link::Logistic | Link::Softmax)
 }
 
-/// One entry a hyperplane; none if the model has no hyperplanes. `refits` of the model say how steady each weight is.
+/// One entry per hyperplane; none if the model has no hyperplanes. `refits` of the model say how steady each weight is.
 pub fn coefficients(
     model: &Model,
     names: &[String],

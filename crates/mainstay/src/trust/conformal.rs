@@ -8,7 +8,7 @@
 
 use rayon::prelude::*;
 
-use super::refits::Refit;
+use super::refits::{Refit, present};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -50,7 +50,8 @@ fn fold_counts(held: &Dense, labels: &[usize], new: &Dense, classes: usize) -> D
     })
 }
 
-/// The p-value of every class for every row of `x`, and the rows of every class behind it.
+/// The p-value of every class for every row of `x`, and the rows of every class behind it. Weights enter the fits; here every
+/// row that has one counts once.
 pub(super) fn p_values(
     refit: Refit<'_>,
     data: &Dataset,
@@ -58,6 +59,7 @@ pub(super) fn p_values(
     seed: u64,
     control: &Control,
 ) -> Result<(Dense, Vec<usize>)> {
+    let data = &*present(data);
     let classes = data.n_classes();
     let mut rows = vec![0_usize; classes];
     for &k in data.labels() {

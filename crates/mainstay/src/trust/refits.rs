@@ -1,5 +1,7 @@
 //! The same fit on other samples: what would the model have been with other rows of the same kind?
 
+use std::borrow::Cow;
+
 use rand::RngExt as _;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -51,7 +53,17 @@ impl<'a> Refit<'a> {
     }
 }
 
-/// Models fitted to `count` bootstrap samples: rows drawn with replacement, as many of every class as there are.
+/// The rows that count: one of weight 0 is as good as absent, so nobody draws or counts it.
+pub(super) fn present(data: &Dataset) -> Cow<'_, Dataset> {
+    if data.weights().is_none_or(|weights| weights.iter().all(|w| *w > 0.0)) {
+        return Cow::Borrowed(data);
+    }
+    let rows: Vec<usize> = data.counting_rows().collect();
+    Cow::Owned(data.select_rows(&rows))
+}
+
+/// Models fitted to `count` bootstrap samples: rows drawn with replacement, as many of every class as there are, each with
+/// its weight.
 ///
 /// Samples that cannot be fitted (all copies of one row, say) are left out; if more than half fail, the first error
 /// is the answer.
@@ -62,6 +74,7 @@ pub fn bootstrap(
     seed: u64,
     control: &Control,
 ) -> Result<Vec<Model>> {
+    let data = &*present(data);
     let mut classes = vec![Vec::new(); data.n_classes()];
     for (i, &k) in data.labels().iter().enumerate() {
         classes[k].push(i);

@@ -54,7 +54,7 @@ pub struct ModelSummary {
     pub classes: Vec<String>,
     /// Number of features.
     pub n_features: usize,
-    /// One entry a hyperplane; empty where the model has none.
+    /// One entry per hyperplane; empty where the model has none.
     pub coefficients: Vec<ClassCoefficients>,
     /// Whether scores are log odds, so that `exp` of a weight is an odds ratio.
     pub log_odds: bool,

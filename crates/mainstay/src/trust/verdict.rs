@@ -34,13 +34,21 @@ measurement errors flips it, or a second class has a conformal p-value above 5 %
 /// The reason that most often keeps predictions from standing.
 pub(super) const NOT_RULED_OUT: &str = "another class is not ruled out";
 
+/// Share of the training rows that are nearer to their mean than a row unlike them.
 const FAR: f64 = 0.99;
+/// Widths of its range by which a feature may lie outside it.
 const BEYOND: f64 = 0.5;
+/// No class fits a row whose conformal p-values are all at most this.
 const STRANGE: f64 = 0.01;
+/// A smaller probability is a close call.
 const SURE: f64 = 0.6;
+/// A smaller share of refits that agree is a close call.
 const AGREE: f64 = 0.9;
+/// A prediction that a smaller change flips is a close call, in standard deviations.
 const NEAR_SD: f64 = 0.2;
+/// A prediction that a smaller change flips is a close call, in measurement errors.
 const NEAR_ERRORS: f64 = 2.0;
+/// A second class with a larger conformal p-value is a close call.
 const SECOND: f64 = 0.05;
 
 /// What is known about one prediction.

@@ -5,7 +5,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, require};
-use crate::folds::{Split, generator, members_of, stratified, stratified_groups};
+use crate::folds::{Split, generator, learnable_groups, members_of, stratified};
 use crate::metrics::Metric;
 use crate::stress::few_samples;
 
@@ -113,25 +113,10 @@ impl ValidationPlan {
         self.groups.as_deref().map_or_else(alone, members_of)
     }
 
-    fn splits(&self, labels: &[usize], n_classes: usize) -> Result<Vec<Split>> {
-        let Some(groups) = &self.groups else {
-            return Ok(stratified(labels, self.folds, self.repeats, self.seed));
-        };
-        let splits = stratified_groups(labels, groups, self.folds, self.repeats, self.seed);
-        if splits.len() < self.folds * self.repeats {
-            let count = splits.len() / self.repeats;
-            return Err(Error::BadData(format!(
-                "there are only {count} groups to hold out, fewer than the {} folds: use fewer folds",
-                self.folds
-            )));
-        }
-        let lacks = |class: usize| splits.iter().any(|s| !occurs(class, &s.train, labels));
-        match (0..n_classes).find(|&class| lacks(class)) {
-            Some(class) => Err(Error::BadData(format!(
-                "class {class} has all its rows in groups of one fold: no training rows of it are left; use fewer \
-                 folds or smaller groups"
-            ))),
-            None => Ok(splits),
+    fn splits(&self, labels: &[usize]) -> Result<Vec<Split>> {
+        match &self.groups {
+            Some(groups) => learnable_groups(labels, groups, self.folds, self.repeats, self.seed),
+            None => Ok(stratified(labels, self.folds, self.repeats, self.seed)),
         }
     }
 
@@ -194,7 +179,7 @@ impl ValidationPlan {
             let job = Job { kind: Kind::Bootstrap, train, judged: all.clone() };
             jobs.push((place(b, self.bootstrap), job));
         }
-        let splits = self.splits(labels, n_classes)?;
+        let splits = self.splits(labels)?;
         let per_repeat = splits.len() / self.repeats;
         for (k, split) in splits.into_iter().enumerate() {
             let repeat = k / per_repeat;

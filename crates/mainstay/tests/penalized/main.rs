@@ -85,7 +85,7 @@ impl Case {
         value + w.iter().map(|w| l1 * w.abs() + 0.5 * l2 * w * w).sum::<f64>()
     }
 
-    /// The textbook program: one epigraph variable or two a row, one per weight for L1.
+    /// The textbook program: one or two epigraph variables per row, one per weight for L1.
     /// `None` where the conic solver does not reach full accuracy.
     fn optimum(&self) -> Option<f64> {
         let (n, p) = (self.n(), self.p());

@@ -7,6 +7,7 @@ use super::sample::Sample;
 use crate::certificate::Certificate;
 use crate::conic::estimator::{ConicParams, DEFAULT_KAPPA};
 use crate::conic::problem::{Form, Hyperplane};
+use crate::data::check_squares;
 use crate::error::{Error, Result};
 use crate::linalg::{Dense, vector};
 use crate::model::{Fitted, Linear, Link, Model};
@@ -39,6 +40,7 @@ impl ConicTask {
         let class_factors = factors.unwrap_or_else(|| vec![1.0; weights.len()]);
         let mut sizes: Vec<f64> =
             (0..look.columns).map(|j| look.highest[j].abs().max(look.lowest[j].abs())).collect();
+        check_squares(vector::norm_inf(&sizes))?;
         sizes.extend(self.params.fit_intercept.then_some(1.0));
         let unit = power_of_two(vector::norm_inf(&sizes));
         let damping = sizes.iter().map(|s| (s / unit).powi(2).clamp(LEAST_DAMPING, 1.0)).collect();

@@ -1,7 +1,6 @@
 //! Columns that name rows instead of describing them: a model that learns them learns nothing.
 
-use std::collections::HashSet;
-
+use super::distinct::Distinct;
 use super::{EncoderOptions, LeftOut};
 use crate::data::{Cells, Column, Table, typing};
 
@@ -117,13 +116,10 @@ fn all_differ(column: &Column) -> bool {
                 && !typing::is_decorated(&list.used().collect::<Vec<_>>())
         }
         Cells::Numbers(values) => {
-            let present = values.iter().filter(|v| !v.is_nan());
-            if !enough(present.clone().count()) || present.clone().any(|v| v.fract() != 0.0) {
-                return false;
-            }
-            // Measurements repeat early, so that this ends soon for them.
-            let mut seen = HashSet::new();
-            present.map(|v| (v + 0.0).to_bits()).all(|bits| seen.insert(bits))
+            // Measurements have fractions or repeat early, so that this ends soon for them.
+            let mut found = Distinct::new();
+            found.add_all(values);
+            found.is_possible() && enough(values.iter().filter(|v| !v.is_nan()).count())
         }
     }
 }

@@ -16,9 +16,8 @@ use crate::error::{Error, Result};
 ///
 /// One pass is enough for most tables; [`EncoderLearner::needs_another_pass`] tells. The encoder is the same, bit for bit,
 /// with these exceptions: the median, and the most frequent of more than 100,000 different numbers, are refused; so
-/// are more than 100,000 categories of a column; a column of whole numbers, or of words, of which the first quarter
-/// (tenth) of a million differ is an identifier even if one comes again later; what stands in for a
-/// missing date is rounded differently.
+/// are more than 100,000 categories of a column; a column of words of which the first tenth of a million differ is an
+/// identifier even if one comes again later; what stands in for a missing date is rounded differently.
 pub struct EncoderLearner {
     options: EncoderOptions,
     tallies: Vec<Tally>,

@@ -1,6 +1,7 @@
 //! From raw columns to features, learned once and applied to rows that come later.
 
 mod assemble;
+mod distinct;
 mod identifier;
 mod learner;
 mod options;

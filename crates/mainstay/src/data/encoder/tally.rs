@@ -1,7 +1,8 @@
 //! What is known of a raw column that arrives in chunks, in memory that does not grow with the rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::distinct::Distinct;
 use super::identifier::{looks_like_value, mostly};
 use super::rule::{Encoding, empty, infinite, learn_categories, typed};
 use super::{EncoderOptions, Missing};
@@ -12,8 +13,6 @@ use crate::error::{Error, Result};
 
 /// Different words, or different numbers where the most frequent is wanted, that are remembered of a column.
 pub(super) const MANY_WORDS: usize = 100_000;
-/// Whole numbers that are remembered of a column to see whether one comes twice.
-const MANY_NUMBERS: usize = 1 << 18;
 
 const ORDERS: [DateOrder; 3] = [DateOrder::Iso, DateOrder::DayFirst, DateOrder::MonthFirst];
 
@@ -43,15 +42,6 @@ struct Sums {
     infinite: Option<(usize, f64)>,
     /// How often every number occurs, where that is wanted.
     counts: Option<HashMap<u64, usize>>,
-}
-
-/// Whether whole numbers differ, as far as they can be remembered.
-enum Distinct {
-    Seen(HashSet<u64>),
-    /// Too many to remember, all different so far.
-    Many,
-    /// Two are equal, or one is not whole.
-    No,
 }
 
 /// The words of a column.
@@ -135,17 +125,6 @@ impl Sums {
     }
 }
 
-impl Distinct {
-    fn add(&mut self, value: f64) {
-        let Self::Seen(seen) = self else { return };
-        if value.fract() != 0.0 || !seen.insert((value + 0.0).to_bits()) {
-            *self = Self::No;
-        } else if seen.len() > MANY_NUMBERS {
-            *self = Self::Many;
-        }
-    }
-}
-
 impl Tally {
     pub(super) fn new(name: &str, options: &EncoderOptions) -> Self {
         let count_each = options.missing == Missing::MostFrequent;
@@ -155,7 +134,7 @@ impl Tally {
             rows: 0,
             numbers: Sums::new(count_each),
             days: [(); 3].map(|()| Sums::new(count_each)),
-            distinct: Distinct::Seen(HashSet::new()),
+            distinct: Distinct::new(),
             steps: 0,
             last: None,
             holds_numbers: false,
@@ -183,9 +162,7 @@ impl Tally {
                     self.last = Some(*value);
                 }
                 self.holds_numbers |= values.iter().any(|value| !value.is_nan());
-                if matches!(self.distinct, Distinct::Seen(_)) {
-                    values.iter().filter(|v| !v.is_nan()).for_each(|v| self.distinct.add(*v));
-                }
+                self.distinct.add_all(values);
                 let read = typed(column, ColumnType::Number, gaps)?;
                 if let Cells::Numbers(values) = &read.cells {
                     values.iter().enumerate().for_each(|(i, v)| self.numbers.add(place(i), *v));
@@ -232,10 +209,7 @@ impl Tally {
     pub(super) fn all_differ(&self) -> bool {
         let enough = |present: usize| mostly(present, self.rows);
         match &self.words {
-            None => {
-                let whole = !matches!(self.distinct, Distinct::No);
-                enough(self.numbers.count) && whole
-            }
+            None => enough(self.numbers.count) && self.distinct.is_possible(),
             Some(words) => {
                 let used: Vec<(&str, usize)> =
                     words.alike.iter().map(|a| (a.word.as_str(), a.count)).collect();

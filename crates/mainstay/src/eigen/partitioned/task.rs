@@ -3,7 +3,7 @@
 use super::check_rule;
 use super::descent::Descents;
 use crate::control::Control;
-use crate::data::{ClassWeight, Dataset};
+use crate::data::{ClassWeight, Dataset, check_small_squares, check_squares};
 use crate::eigen::estimator::{
     Family, NormRobustRegecParams, RegecParams, checked_reach, enough_rows,
 };
@@ -209,10 +209,16 @@ impl Task for PlanesTask {
             ));
         }
         let classes = look.names.len();
-        match &self.planes {
-            Planes::Regec(params) => check_rule(params.rule, classes)?,
-            Planes::NormRobust(params) => check_rule(params.rule, classes)?,
-            Planes::Robust(params) => check_rule(params.rule, classes)?,
+        let sizes = || look.highest.iter().zip(&look.lowest).map(|(h, l)| h.abs().max(l.abs()));
+        let rule = match &self.planes {
+            Planes::Regec(params) => params.rule,
+            Planes::NormRobust(params) => params.rule,
+            Planes::Robust(params) => params.rule,
+        };
+        check_rule(rule, classes)?;
+        sizes().try_for_each(check_squares)?;
+        if matches!(self.planes, Planes::NormRobust(_)) {
+            check_small_squares(sizes())?;
         }
         let weights: Vec<f64> = look.classes.iter().map(|c| c.weight).collect();
         let factors = self.planes.class_weight().factors_of(&weights)?.unwrap_or_default();

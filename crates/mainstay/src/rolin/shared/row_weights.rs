@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::data::{ClassWeight, Dataset, Merged};
+use crate::data::{ClassWeight, Dataset, Merged, Positions};
 use crate::error::{Error, Result};
 use crate::folds::{Cv, Parts, Split, stratified, stratified_distinct};
 use crate::linalg::Dense;
@@ -101,7 +101,7 @@ pub(in crate::rolin) struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     /// Merges copies, so that these and a weight give the same bits; rows that are on different sides of a given split stay
-    /// apart. Plain distinct rows stay as they are.
+    /// apart. Distinct rows that count once stay as they are, in the order given, and those of weight 0 go.
     pub(in crate::rolin) fn new(
         data: &'a Dataset,
         class_weight: &ClassWeight,
@@ -109,20 +109,39 @@ impl<'a> Counted<'a> {
         kernel: KernelKind,
     ) -> Result<Self> {
         let (given, data) = (data.len(), class_weight.applied(data)?);
-        let plain = data.weights().is_none_or(|weights| weights.iter().all(|w| *w == 1.0));
+        let absent = data.weights().is_some_and(|weights| weights.contains(&0.0));
+        if kernel == KernelKind::Precomputed && absent {
+            let text =
+                "a precomputed kernel takes no weights of 0: leave these rows and columns out";
+            return Err(Error::BadData(text.into()));
+        }
         let position = Merged::new(&data).position;
         let kinds: BTreeSet<usize> = position.iter().flatten().collect();
-        if plain && kinds.len() == given || kernel == KernelKind::Precomputed {
-            if data.weights().is_some_and(|weights| weights.contains(&0.0)) {
-                let text =
-                    "a precomputed kernel takes no weights of 0: leave these rows and columns out";
-                return Err(Error::BadData(text.into()));
-            }
-            return Ok(Self { data, plan: plan.clone(), first: None, given });
+        let distinct = each_once(&data).filter(|rows| rows.len() == kinds.len());
+        match distinct {
+            Some(rows) if absent => Self::present(&data, plan, rows),
+            None if kernel != KernelKind::Precomputed => Self::in_parts(&data, plan, kernel)
+                .map_or_else(|| Self::merged(&data, plan, &position), Ok),
+            _ => Ok(Self { data, plan: plan.clone(), first: None, given }),
         }
-        if let Some(parted) = Self::in_parts(&data, plan, kernel) {
-            return Ok(parted);
-        }
+    }
+
+    /// The rows `rows` in their order, without those of weight 0: what a fit to a table without these does.
+    fn present(data: &Dataset, plan: &Plan, rows: Vec<usize>) -> Result<Self> {
+        let given = data.len();
+        sides(plan, given)?;
+        let mut place = vec![None; given];
+        rows.iter().enumerate().for_each(|(new, &i)| place[i] = Some(new));
+        let part = |list: &Vec<usize>| list.iter().filter_map(|&i| place[i]).collect();
+        let splits = |all: &GivenSplits| all.iter().map(|(a, b)| (part(a), part(b))).collect();
+        let plan = Plan { given: plan.given.as_ref().map(splits), ..plan.clone() };
+        let data = Cow::Owned(data.select_rows(&rows).without_weights());
+        Ok(Self { data, plan, first: Some(rows), given })
+    }
+
+    /// Copies as one row with their weight.
+    fn merged(data: &Dataset, plan: &Plan, position: &Positions) -> Result<Self> {
+        let given = data.len();
         let mut alike: Alike = BTreeMap::new();
         for (i, sides) in sides(plan, given)?.into_iter().enumerate() {
             if let Some(kind) = position.at(i) {
@@ -171,6 +190,12 @@ impl<'a> Counted<'a> {
         model.indices = place;
         fitted.with("dual_coef", &rows)
     }
+}
+
+/// The rows that count, in order, where every one of them counts once.
+fn each_once(data: &Dataset) -> Option<Vec<usize>> {
+    let once = data.weights().is_none_or(|all| all.iter().all(|w| [0.0, 1.0].contains(w)));
+    once.then(|| data.counting_rows().collect())
 }
 
 /// Rows by content and by the splits they are in, with the side of each.
@@ -266,6 +291,46 @@ mod tests {
         }
         let top = TopPcsParams { n_repeats: 2, ..Default::default() };
         assert_equal(both(&top.check().unwrap(), 5, 2), "top PCs");
+    }
+
+    /// The folds depend on the order of the rows, so this holds only where the order stays.
+    #[test]
+    fn a_weight_of_zero_is_absence_to_the_last_bit() {
+        let (x, labels) = rows(24, 4, 2);
+        let x = Matrix::from(x);
+        let kept: Vec<usize> = (0..24).filter(|i| i % 5 != 3).collect();
+        let weights = (0..24).map(|i| if i % 5 == 3 { 0.0 } else { 1.0 }).collect();
+        let given = Dataset::new(x.clone(), labels, 2).unwrap();
+        let (without, weighted) = (given.select_rows(&kept), given.with_weights(weights).unwrap());
+        let alike = |estimator: &dyn Estimator, what: &str| {
+            let scores = |data: &Dataset| {
+                let fitted = estimator.fit(data, &Control::new()).unwrap();
+                fitted.model.decision(&x).unwrap()
+            };
+            assert_eq!(scores(&weighted), scores(&without), "{what}");
+        };
+        for variant in [Variant::Extended, Variant::Paper] {
+            for kernel in [KernelKind::Linear, KernelKind::Rbf] {
+                let params =
+                    RolinParams { variant, kernel, n_repeats: 2, n_folds: 3, ..Default::default() };
+                alike(&params.check().unwrap(), &format!("{variant:?} {kernel:?}"));
+            }
+        }
+        alike(&TopPcsParams { n_repeats: 2, ..Default::default() }.check().unwrap(), "top PCs");
+    }
+
+    /// Given splits name rows as given; without the absent ones they name the same rows.
+    #[test]
+    fn given_splits_follow_the_rows_that_count() {
+        let (x, labels) = rows(10, 3, 2);
+        let weights = vec![1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0];
+        let data = Dataset::new(x.into(), labels, 2).unwrap().with_weights(weights).unwrap();
+        let halves = vec![((0..5).collect(), (5..10).collect())];
+        let plan = Plan { given: Some(halves), folds: 2, repeats: 1, seed: 0 };
+        let found = Counted::new(&data, &ClassWeight::None, &plan, KernelKind::Linear).unwrap();
+        assert_eq!(found.first, Some(vec![0, 2, 3, 4, 6, 7, 8, 9]));
+        assert_eq!(found.plan.given, Some(vec![((0..4).collect(), (4..8).collect())]));
+        assert!(found.data.weights().is_none());
     }
 
     #[test]

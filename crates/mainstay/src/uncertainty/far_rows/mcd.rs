@@ -8,6 +8,7 @@ use crate::linalg::{Cholesky, Dense, SymmetricEigen, vector};
 const KEPT: f64 = 0.65;
 /// Rows the estimate is made from; the distances are of all.
 const MOST: usize = 3000;
+/// C-steps at most, should the rows never stay the same.
 const STEPS: usize = 50;
 
 /// Mean and covariance of some rows.

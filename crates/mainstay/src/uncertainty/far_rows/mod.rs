@@ -77,7 +77,8 @@ struct Measured {
 }
 
 impl FarRows {
-    /// Judges every row within its class.
+    /// Judges every row that counts within its class: `weights` above 0, all of them without. Others are as good as absent,
+    /// neither judged nor looked at, and have the distance 0. How large a weight is does not matter.
     ///
     /// With more than five rows per feature the distances are Mahalanobis distances from the deterministic
     /// minimum covariance determinant estimate (Hubert, Rousseeuw, Verdonck 2012); otherwise from spherical
@@ -85,11 +86,18 @@ impl FarRows {
     /// the median. Features of which more than half of the values are equal (rare indicators) say nothing about
     /// distance. With `auto` a row is far if the logarithm of its distance exceeds the median by more than four
     /// times the way from the median to the upper quartile.
-    pub fn find(x: &Dense, labels: &[usize], n_classes: usize, share: Share) -> Result<Self> {
+    pub fn find(
+        x: &Dense,
+        (labels, n_classes): (&[usize], usize),
+        weights: Option<&[f64]>,
+        share: Share,
+    ) -> Result<Self> {
         share.check()?;
         let mut found = Self { distances: vec![0.0; x.nrows()], far: Vec::new() };
+        let counts = |i: usize| weights.is_none_or(|weights| weights[i] > 0.0);
         for class in 0..n_classes {
-            let rows: Vec<usize> = (0..x.nrows()).filter(|&i| labels[i] == class).collect();
+            let own = |i: &usize| labels[*i] == class && counts(*i);
+            let rows: Vec<usize> = (0..x.nrows()).filter(own).collect();
             if rows.len() >= FEWEST {
                 found.add(x, &rows, share);
             }
@@ -133,6 +141,36 @@ fn cut_off(distances: &[f64], share: Share) -> f64 {
             let (half, upper) =
                 (quantile(&sorted, 0.5).max(tiny), quantile(&sorted, 0.75).max(tiny));
             (half.ln() + SPREADS * (upper / half).ln().max(0.05)).exp()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two features around a line, and every third row a hundred times as large: of weight 0 these are not looked at, whether
+    /// rows are many for the features or few.
+    #[test]
+    fn rows_of_weight_zero_are_absent_from_distances() {
+        for width in [2, 30] {
+            let cell = |i: usize, j: usize| ((i * 7 + j * 5 + i * j) as f64 * 0.9).sin();
+            let gross = |i: usize| i.is_multiple_of(3);
+            let x =
+                Dense::from_fn(90, width, |i, j| cell(i, j) * if gross(i) { 100.0 } else { 1.0 });
+            let labels: Vec<usize> = (0..90).map(|i| i % 2).collect();
+            let weights: Vec<f64> = (0..90).map(|i| f64::from(u8::from(!gross(i)))).collect();
+            let kept: Vec<usize> = (0..90).filter(|&i| !gross(i)).collect();
+            let own: Vec<usize> = kept.iter().map(|&i| labels[i]).collect();
+            for share in [Share::Rule(ShareRule::Auto), Share::Fixed(0.2)] {
+                let found = FarRows::find(&x, (&labels, 2), Some(&weights), share).unwrap();
+                let without = FarRows::find(&x.select_rows(&kept), (&own, 2), None, share).unwrap();
+                let distances: Vec<f64> = kept.iter().map(|&i| found.distances[i]).collect();
+                assert_eq!(distances, without.distances);
+                assert!((0..90).filter(|&i| gross(i)).all(|i| found.distances[i] == 0.0));
+                let rows: Vec<usize> = without.far.iter().map(|far| kept[far.row]).collect();
+                assert_eq!(found.far.iter().map(|far| far.row).collect::<Vec<_>>(), rows);
+            }
         }
     }
 }
