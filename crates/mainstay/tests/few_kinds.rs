@@ -1,4 +1,5 @@
 //! Tables of a few categories, where equal rows are patients of a kind and no copies: searches learn from all kinds.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use mainstay::data::{Dataset, Merged};
 use mainstay::linalg::Dense;

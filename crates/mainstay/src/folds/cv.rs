@@ -35,11 +35,11 @@ impl Cv {
     /// The rows as they are dealt, and their splits: those of [`Cv::splits`], or, where rows are of few kinds, folds of their
     /// parts ([`super::Parts`]).
     pub fn deal<'d>(&self, data: &'d Dataset, seed: u64) -> Result<Dealt<'d>> {
-        if let Self::Folds(folds) = self {
-            if let Some(Dealt { data, mut splits }) = in_parts(data, *folds, 1, seed) {
-                splits.retain(|split| two_classes(&data, split));
-                return Ok(Dealt { data, splits });
-            }
+        if let Self::Folds(folds) = self
+            && let Some(Dealt { data, mut splits }) = in_parts(data, *folds, 1, seed)
+        {
+            splits.retain(|split| two_classes(&data, split));
+            return Ok(Dealt { data, splits });
         }
         Ok(Dealt { data: Cow::Borrowed(data), splits: self.splits(data, seed)? })
     }

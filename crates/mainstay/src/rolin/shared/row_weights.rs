@@ -326,7 +326,7 @@ mod tests {
         let weights = vec![1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0];
         let data = Dataset::new(x.into(), labels, 2).unwrap().with_weights(weights).unwrap();
         let halves = vec![((0..5).collect(), (5..10).collect())];
-        let plan = Plan { given: Some(halves), folds: 2, repeats: 1, seed: 0 };
+        let plan = Plan { given: Some(halves), folds: 2, repeats: 1, seed: 0, in_parts: false };
         let found = Counted::new(&data, &ClassWeight::None, &plan, KernelKind::Linear).unwrap();
         assert_eq!(found.first, Some(vec![0, 2, 3, 4, 6, 7, 8, 9]));
         assert_eq!(found.plan.given, Some(vec![((0..4).collect(), (4..8).collect())]));
