@@ -558,3 +558,26 @@ def test_the_table_of_a_cross_validation_speaks_scikit_learns_words(blobs):
 def test_verbose_names_the_stages_of_the_fit(blobs, capsys):
     PenalizedClassifier(loss="hinge", verbose=1).fit(*blobs)
     assert "(interior point)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT])
+def test_a_missing_label_is_named_by_its_row(gap):
+    X = np.arange(40.0).reshape(20, 2)
+    y = np.array(["a", "b"] * 10, dtype=object)
+    y[3] = gap
+    model = PenalizedClassifier()
+    calls = [
+        lambda: model.fit(X, y),
+        lambda: model.fit(X, pd.Series(y)),
+        lambda: mainstay.compare(X, y),
+        lambda: mainstay.validate(model, X, y),
+        lambda: mainstay.stress(model, X, y),
+        lambda: mainstay.audit_labels(X, y),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="y has a missing label at row 3"):
+            call()
+    numbers = np.array([0.0, 1.0] * 10)
+    numbers[3] = np.nan
+    with pytest.raises(ValueError, match="y has a missing label at row 3"):
+        model.fit(X, numbers)
