@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from mainstay import _core
 from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core_matrix
 from mainstay._compat import validate_data
+from mainstay._partitioned import refuse_missing_labels
 from mainstay._plot import axes
 from mainstay._stress import group_codes
 from mainstay._suspects import _frame
@@ -214,6 +215,7 @@ def audit_labels(
     for name, value, least in (("repeats", repeats, 1), ("planted", planted, 2)):
         if not isinstance(value, numbers.Integral) or value < least:
             raise ValueError(f"`{name}` = {value!r}: must be an integer of at least {least}")
+    refuse_missing_labels(y)
     holder, given = _Holder(), X
     X, y = validate_data(
         holder, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False

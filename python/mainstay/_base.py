@@ -37,7 +37,7 @@ from mainstay import _core, _dask, _scan
 from mainstay._compat import SKLEARN_HAS_TAG_OBJECTS, validate_data
 from mainstay._config import tries_remedies, wants_proof
 from mainstay._dask import is_dask
-from mainstay._partitioned import coded
+from mainstay._partitioned import coded, refuse_missing_labels
 from mainstay._scan import is_scan
 from mainstay._state import PlainState
 from mainstay._suspects import SuspiciousLabels
@@ -329,6 +329,7 @@ class BaseClassifier(SuspiciousLabels, PlainState, ClassifierMixin, BaseEstimato
         """Rows, class indices and weights for ``_core``, which refuses NaN and infinity."""
         _dask.refuse(X, y, sample_weight)
         _scan.refuse(X, self)
+        refuse_missing_labels(y)
         options = {**self._check_options(), "ensure_all_finite": False}
         X, y = validate_data(self, X, y, **options)
         if y.dtype.kind not in "biu":  # integers are classes, which takes a while to find out

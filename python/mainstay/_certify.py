@@ -33,7 +33,9 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None, ids=None):
         (``result.attrs["space"]`` says so).
     X : array-like, frame or sparse matrix of shape (n_samples, n_features)
         Rows, as for ``predict``: raw frames where the model is a pipeline with a `TableEncoder`.
-        Dask data give a lazy Dask frame.
+        Dask data give a lazy Dask frame. Missing cells, for models that fill them
+        (`RobustLogisticRegression`, files of ``mainstay fit --impute gaussian``), are put at their
+        means given the other cells, with a warning: the row so completed is certified.
     uncertainty : float, array-like or tuple, default=None
         An ellipsoid around every row, for ``radius_ellipsoid``: the factor by which it must grow
         until it reaches a row with another prediction (below 1: the ellipsoid itself holds one).
@@ -81,6 +83,7 @@ def certify(model, X, *, uncertainty=None, values=None, witness=None, ids=None):
     last, X, names, space = _last_step(model, X, names)
     X, names = _check_rows(last, X, names)
     foreign = not isinstance(last, BaseClassifier)
+    X = X if foreign else _completed(last, X)
     core = _core.certify(
         _linear(last, X) if foreign else last._model,
         core_matrix(X),
@@ -195,11 +198,13 @@ def _check_rows(model, X, names):
     if names is None:
         trained = getattr(model, "feature_names_in_", None)
         names = [f"x{j}" for j in range(p)] if trained is None else [str(name) for name in trained]
-    bad = ~np.isfinite(X.data if sparse.issparse(X) else X)
+    cells = X.data if sparse.issparse(X) else X
+    fills = isinstance(model, BaseClassifier) and model._fills_cells()
+    bad = np.isinf(cells) if fills else ~np.isfinite(cells)
     if bad.any():
         if sparse.issparse(X):
             entries = X.tocoo()
-            k = int(np.flatnonzero(~np.isfinite(entries.data))[0])
+            k = int(np.flatnonzero(bad)[0])
             row, column, value = entries.row[k], entries.col[k], entries.data[k]
         else:
             row, column = np.argwhere(bad)[0]
@@ -208,6 +213,25 @@ def _check_rows(model, X, names):
             f"row {row}, column {names[column]!r} is {value}: only complete rows can be certified"
         )
     return X, names
+
+
+def _completed(model, X):
+    """Rows with missing cells at their means given the others, as the model has them."""
+    rows = X.toarray() if sparse.issparse(X) else X
+    gaps = np.isnan(rows).any(axis=1)
+    if not gaps.any():
+        return X
+    filled = _core.filled(model._model, core_matrix(rows))
+    count, verb = gaps.sum(), "row has" if gaps.sum() == 1 else "rows have"
+    text = (
+        f"{count} {verb} a missing cell, which is filled with its mean given the other cells: the "
+        "row so completed is certified"
+    )
+    otherwise = (_predict(model, X) != _predict(model, filled)).sum()
+    if otherwise:
+        text += f"; {otherwise} of them predict, which averages over such cells, calls otherwise"
+    warnings.warn(text, UserWarning, stacklevel=3)
+    return filled
 
 
 def _linear(model, X):

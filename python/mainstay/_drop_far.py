@@ -8,6 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, check_i
 from mainstay import _core
 from mainstay._compat import validate_data
 from mainstay._forward import Forwarding
+from mainstay._partitioned import refuse_missing_labels
 from mainstay._state import PlainState
 from mainstay._suspects import SuspiciousLabels
 from mainstay._tables import index_of
@@ -109,6 +110,7 @@ class DropFarRows(SuspiciousLabels, PlainState, Forwarding, BaseEstimator):
         """
         given = X, y
         index = index_of(X)
+        refuse_missing_labels(y)
         X, y = validate_data(self, X, y, **self._options())
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

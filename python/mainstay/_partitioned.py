@@ -188,6 +188,28 @@ def _plain(index, y):
     return y
 
 
+def refuse_missing_labels(y):
+    """Name the first row without a label, which scikit-learn tells in words about types."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if y is None or (isinstance(kind, str) and kind in "biuSU"):
+        return
+    try:
+        labels = np.asarray(y)
+    except (TypeError, ValueError):
+        return
+    if labels.dtype.kind in "fM":
+        missing = np.isnan(labels) if labels.dtype.kind == "f" else np.isnat(labels)
+    elif labels.dtype.kind == "O":
+        missing = np.fromiter(map(_is_missing, labels.ravel()), dtype=bool, count=labels.size)
+    else:
+        return
+    if labels.ndim == 1 and missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"y has a missing label at row {row}: fill it in, or leave rows without a label out"
+        )
+
+
 def _is_missing(label):
     try:
         return label is None or bool(label != label)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mainstay import _core
 from mainstay._base import BaseClassifier, _check_labels, _Progress, _seed, core_matrix
+from mainstay._partitioned import refuse_missing_labels
 from mainstay._stress import StressInterrupted, rows_together
 from mainstay._validation import ValidationResult
 
@@ -28,7 +29,8 @@ def validate(
     cv=5,
     repeats=10,
     curve_repeats=20,
-    metric="auc",
+    metric=None,
+    metrics=None,
     groups=None,
     n_jobs=None,
     random_state=None,
@@ -64,8 +66,10 @@ def validate(
         Its repeats.
     curve_repeats : int, default=20
         Training sets of each of four sizes of the learning curve; 0 leaves it out.
-    metric : str, default="auc"
-        Metric of the headline and the learning curve.
+    metric : str or None, default=None
+        Metric of the headline and the learning curve; None is the first of ``metrics``, or "auc".
+    metrics : list of str or None, default=None
+        What the table holds, in this order; None is every metric that needs no costs.
     groups : array-like of shape (n_samples,) or None, default=None
         Rows with the same entry (several rows of a patient, say) are drawn, fitted to and held out
         together. Rows that are the same in features and class stay together in any case, with a
@@ -106,7 +110,10 @@ def validate(
         "curve_repeats": curve_repeats,
     }
     _check_counts(settings)
+    shown = None if metrics is None else _shown(metrics)
+    metric = (shown[0] if shown else "auc") if metric is None else metric
     X, y = indexable(X, y)
+    refuse_missing_labels(y)
     y = column_or_1d(y)
     classes, codes = _coded(y)
     bound, note = _bound(X, codes, len(classes), groups)
@@ -127,11 +134,11 @@ def validate(
                 _run(validation, estimator, X, y, classes, n_jobs, progress, notes)
         except KeyboardInterrupt:
             try:
-                partial = _finish(validation, n_jobs, notes)
+                partial = _finish(validation, n_jobs, notes, shown)
             except ValueError:
                 partial = None
             raise StressInterrupted(partial) from None
-    return _finish(validation, n_jobs, notes)
+    return _finish(validation, n_jobs, notes, shown)
 
 
 def _check_counts(settings):
@@ -139,6 +146,19 @@ def _check_counts(settings):
         if not isinstance(value, numbers.Integral) or value < 0:
             name = "cv" if name == "folds" else name
             raise ValueError(f"`{name}` = {value!r}: must be a whole number")
+
+
+def _shown(metrics):
+    """Metrics of the table by the names it gives them, checked before a refit is made."""
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"`metrics` = {metrics!r}: must be a list of names of metrics, or None")
+    rows = np.array([0, 1])
+    # Other names of a metric (roc_auc, recall) are known here, and what is none is refused.
+    shown = [_core.measure([name], rows, rows, 2)[0][0] for name in names]
+    if "cost" in shown:
+        raise ValueError(f"`metrics` = {metrics!r}: cost needs the prices of errors")
+    return list(dict.fromkeys(shown))
 
 
 def _coded(y):
@@ -172,9 +192,12 @@ def _known(cells):
     return np.nan_to_num(cells, nan=1e300, posinf=1e301, neginf=-1e301)
 
 
-def _finish(validation, n_jobs, notes):
+def _finish(validation, n_jobs, notes, shown):
     details = json.loads(validation.finish(n_jobs=n_jobs))
     details["notes"] += notes
+    if shown is not None:
+        rows = {row["metric"]: row for row in details["metrics"]}
+        details["metrics"] = [rows[name] for name in shown]
     return ValidationResult(details)
 
 

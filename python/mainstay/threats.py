@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mainstay import _core
 from mainstay._base import _seed
+from mainstay._partitioned import refuse_missing_labels
 
 __all__ = [
     "adversarial_deletion",
@@ -371,6 +372,7 @@ def _rows(X, y):
 
 
 def _labels(y):
+    refuse_missing_labels(y)
     y = column_or_1d(y)
     check_classification_targets(y)
     return y

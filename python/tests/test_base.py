@@ -576,3 +576,26 @@ def test_a_fit_leaves_nothing_of_the_one_before(blobs):
     assert len(planes.suspicious_labels()["row"]) == len(y)
     with pytest.raises(ValueError, match="no longer has its training rows"):
         planes.partial_fit(X, y).suspicious_labels()
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT])
+def test_a_missing_label_is_named_by_its_row(gap):
+    X = np.arange(40.0).reshape(20, 2)
+    y = np.array(["a", "b"] * 10, dtype=object)
+    y[3] = gap
+    model = PenalizedClassifier()
+    calls = [
+        lambda: model.fit(X, y),
+        lambda: model.fit(X, pd.Series(y)),
+        lambda: mainstay.compare(X, y),
+        lambda: mainstay.validate(model, X, y),
+        lambda: mainstay.stress(model, X, y),
+        lambda: mainstay.audit_labels(X, y),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="y has a missing label at row 3"):
+            call()
+    numbers = np.array([0.0, 1.0] * 10)
+    numbers[3] = np.nan
+    with pytest.raises(ValueError, match="y has a missing label at row 3"):
+        model.fit(X, numbers)

@@ -22,6 +22,7 @@ from mainstay import (
     EllipsoidSVC,
     PenalizedClassifier,
     ReGEC,
+    RobustLogisticRegression,
     RobustReGEC,
     ScaledUncertainty,
     StableSVC,
@@ -235,3 +236,28 @@ def test_many_rows_take_little_time():
     # Half a second on an idle core; the limit allows for a busy one.
     assert time.process_time() - start < 3.0
     assert len(found) == 100_000
+
+
+def test_models_that_fill_gaps_are_certified_on_completed_rows():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3))
+    X[:, 2] = X[:, 0] + 0.3 * X[:, 2]
+    y = (X[:, 0] - X[:, 1] > 0).astype(int)
+    gaps = X.copy()
+    gaps[::9, 2] = np.nan
+    model = RobustLogisticRegression(alpha=0.1).fit(gaps, y)
+    with pytest.warns(UserWarning, match="9 rows have a missing cell"):
+        found = mainstay.certify(model, gaps, witness="l2")
+    weights, intercept = model.coef_[0], model.intercept_[0]
+    whole = np.isfinite(gaps).all(axis=1)
+    np.testing.assert_allclose(found["margin"][whole], gaps[whole] @ weights + intercept)
+    moved = found[["witness_x0", "witness_x1", "witness_x2"]].to_numpy()
+    # A witness is as far from its completed row as the radius says, and on the other side.
+    steps = found["radius_l2"].to_numpy() * np.linalg.norm(weights)
+    np.testing.assert_allclose(np.abs(found["margin"]), steps, rtol=1e-9)
+    assert (model.predict(moved) != (found["margin"] > 0)).all()
+    np.testing.assert_allclose(moved @ weights + intercept, 0, atol=1e-6)
+    bad = gaps.copy()
+    bad[4, 1] = np.inf
+    with pytest.raises(ValueError, match="row 4, column 'x1' is inf"):
+        mainstay.certify(model, bad)

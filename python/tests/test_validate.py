@@ -266,3 +266,21 @@ def test_warnings_that_differ_only_in_their_numbers_are_one_note():
         "3 refits warned, for example: all but 2 of 58 rows",
         "1 refit warned: another",
     ]
+
+
+def test_the_table_holds_the_metrics_that_were_asked_for():
+    X, y = sample()
+    model = PenalizedClassifier(alpha=0.01)
+    everything = validate(model, X, y, **SMALL)
+    found = validate(model, X, y, metrics=["brier", "roc_auc", "mcc"], **SMALL)
+    assert [row["metric"] for row in found.details["metrics"]] == ["brier", "auc", "mcc"]
+    assert all(row in everything.details["metrics"] for row in found.details["metrics"])
+    # The first of them is the headline, unless `metric` says otherwise.
+    assert found.details["headline"].startswith("Brier")
+    assert found.details["learning"]["metric"] == "brier"
+    two = validate(model, X, y, metrics=["brier", "mcc"], metric="auc", **SMALL)
+    assert two.details["headline"].startswith("AUC")
+    assert len(two.details["metrics"]) == 2
+    for wrong in (["bier"], ["cost"], [], [3]):
+        with pytest.raises(ValueError, match="metric"):
+            validate(model, X, y, metrics=wrong, **SMALL)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mainstay::data::{
     Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Handled, Missing, NanRule,
-    Preparation, Table,
+    Preparation, Table, unlike_classes,
 };
 use mainstay::linalg::Matrix;
 use mainstay_io::{ChunkSize, Input, ModelFile, ReadOptions, Source};
@@ -171,6 +171,10 @@ pub(crate) fn learn(
                 classes = classes.with_positive(positive)?;
             }
             let codes = classes.codes(&rows.labels)?;
+            let mut counts = vec![0; classes.names().len()];
+            codes.iter().for_each(|&k| counts[k] += 1);
+            let doubt = unlike_classes(&rows.labels.name, &classes, &counts);
+            let notes = notes.into_iter().chain(doubt).collect();
             let data = Dataset::new(Matrix::Sparse(rows.features), codes, classes.names().len())?;
             let (encoder, target, kept, ids) = (None, None, None, Vec::new());
             let handled = Handled { rows_read: Some(data.len()), ..Handled::default() };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mainstay::data::{Cells, Dataset, Missing};
+use mainstay::data::{Cells, Dataset};
 use mainstay::methods;
 use mainstay::trust::Refit;
 use mainstay_io::{Input, ModelFile};
@@ -53,7 +53,12 @@ pub(crate) fn training_rows(
     for note in &notes {
         console.note(note);
     }
-    drop_unlabelled(file, &mut loaded, target)?;
+    let unlabelled = drop_unlabelled(file, &mut loaded, target)?;
+    if unlabelled > 0 {
+        let left_out =
+            if unlabelled == 1 { "row has no label and is" } else { "rows have no label and are" };
+        console.note(&format!("{}: {unlabelled} {left_out} left out", path.display()));
+    }
     let mut labels = file.labels(&loaded, target)?;
     let mut weights = weights.map(|name| row_weights(&loaded, name)).transpose()?;
     let rows = file.encode(&loaded)?;
@@ -72,17 +77,18 @@ pub(crate) fn training_rows(
     Ok(data)
 }
 
-/// Leaves out rows without a label, where the fit did.
-fn drop_unlabelled(file: &ModelFile, loaded: &mut Input, target: Option<&str>) -> Outcome<()> {
-    if let (Input::Table(table), Some(name)) = (loaded, target.or(file.target.as_deref())) {
-        let drops = file.encoder.as_ref().is_some_and(|e| e.missing() == Missing::Drop);
-        let labels = table.column(name)?;
-        let labelled: Vec<usize> = (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
-        if drops && labelled.len() < table.nrows() {
-            *table = table.select_rows(&labelled);
-        }
+/// Leaves out rows without a label, which no fit has learned from; how many there were.
+fn drop_unlabelled(file: &ModelFile, loaded: &mut Input, target: Option<&str>) -> Outcome<usize> {
+    let (Input::Table(table), Some(name)) = (loaded, target.or(file.target.as_deref())) else {
+        return Ok(0);
+    };
+    let labels = table.column(name)?;
+    let labelled: Vec<usize> = (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
+    let left_out = table.nrows() - labelled.len();
+    if left_out > 0 {
+        *table = table.select_rows(&labelled);
     }
-    Ok(())
+    Ok(left_out)
 }
 
 /// The numbers of a column.

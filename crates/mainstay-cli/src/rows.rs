@@ -1,6 +1,6 @@
 //! Rows of a file that stay themselves: which were asked for, and the columns that name them in a result.
 
-use mainstay::data::{Column, Encoded, Missing, Table};
+use mainstay::data::{Column, Encoded, Missing};
 use mainstay::linalg::Matrix;
 use mainstay_io::{Chunk, Input, ModelFile, SparseRows};
 
@@ -166,7 +166,7 @@ pub(crate) fn names(
     if let Input::Table(table) = &part.rows {
         columns.extend(table.ids().iter().map(|id| id.select_rows(&rows)));
         for name in keep {
-            columns.push(kept(table, name)?.select_rows(&rows));
+            columns.push(table.column_or_id(name)?.select_rows(&rows));
         }
     } else if !keep.is_empty() {
         return Err(Failure::say("--keep names a column; a LIBSVM file has none"));
@@ -206,11 +206,4 @@ impl SelectedRows {
         let places = (first..first + chunk.rows.nrows()).collect();
         Self { rows: chunk.rows, places }
     }
-}
-
-fn kept<'a>(table: &'a Table, name: &str) -> Outcome<&'a Column> {
-    Ok(match table.ids().iter().find(|id| id.name == name) {
-        Some(id) => id,
-        None => table.column(name)?,
-    })
 }

@@ -32,7 +32,11 @@ impl Ask<'_> {
         read.categorical.extend(encoder.iter().flat_map(|e| e.categorical()).map(str::to_owned));
         let mut text: Vec<String> =
             encoder.iter().flat_map(|e| e.dates()).map(str::to_owned).collect();
-        text.extend(self.copied.iter().map(|&name| name.to_owned()));
+        // Without an encoder nothing reads numbers out of text: what is a feature too is copied as a number.
+        let numbers = self.file.feature_names.as_ref().filter(|_| encoder.is_none());
+        let as_written = |name: &str| numbers.is_none_or(|all| all.iter().all(|n| n != name));
+        let copied = self.copied.iter().filter(|name| as_written(name));
+        text.extend(copied.map(|&name| name.to_owned()));
         text.extend(self.target.filter(|_| self.file.classes.are_text()).map(str::to_owned));
         let features = match encoder {
             Some(encoder) => Some(encoder.columns().map(|(name, _)| name.to_owned()).collect()),

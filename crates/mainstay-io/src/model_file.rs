@@ -198,7 +198,7 @@ impl ModelFile {
     fn encode_as_given(&self, input: &Input) -> Result<Encoded> {
         let plain = |features| Encoded { features, kept: None, unseen: Vec::new() };
         match (input, &self.encoder, &self.feature_names) {
-            (Input::Table(table), Some(encoder), _) => Ok(encoder.encode(table)?),
+            (Input::Table(table), Some(encoder), _) => Ok(encoder.encode_new(table)?),
             (Input::Table(table), None, names) => {
                 let columns = self.numeric_columns(table, names.as_deref())?;
                 let rows = Table::new(columns)?;
@@ -206,7 +206,7 @@ impl ModelFile {
                     self.fitted.model.fills_cells() || methods::find(&self.method)?.allows_nan();
                 let missing = if keep { Missing::Keep } else { Missing::Refuse };
                 let encoder = Encoder::learn(&rows, missing)?.dense();
-                Ok(encoder.encode(&rows).map_err(|e| table.at_place(e))?)
+                Ok(encoder.encode_new(&rows).map_err(|e| table.at_place(e))?)
             }
             (Input::Sparse(_), Some(_), _) => Err(CoreError::Mismatch(
                 "the model was fitted on named columns; sparse rows have no names".into(),
@@ -232,7 +232,7 @@ impl ModelFile {
             let index = table.index();
             let find = |name: &String| match index.get(name.as_str()) {
                 Some(&j) => Ok(&table.columns()[j]),
-                None => table.column(name),
+                None => table.column_or_id(name),
             };
             names.iter().map(find).collect::<Result<_, _>>()?
         } else {
@@ -258,7 +258,7 @@ impl ModelFile {
                         "the model does not know the target's name; give it".into(),
                     )
                 })?;
-                let column = table.column(name)?;
+                let column = table.column_or_id(name)?;
                 Ok(self.classes.codes(column).map_err(|e| table.at_place(e))?)
             }
         }

@@ -170,6 +170,20 @@ pub(crate) fn fills_cells(fitted: &Fitted) -> bool {
     fitted.0.model.fills_cells()
 }
 
+/// Rows with every missing cell at its mean given the others, by the fit's model of the features.
+#[pyfunction]
+pub(crate) fn filled<'py>(
+    py: Python<'py>,
+    fitted: &Fitted,
+    x: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (core, x) = (Arc::clone(&fitted.0), convert::matrix(x)?);
+    let rows = run(py, threads(None)?, None, move |_| {
+        Ok(core.model.filled(&x)?.unwrap_or_else(|| x.to_dense()))
+    })?;
+    convert::array2(py, &rows)
+}
+
 /// Scores (n, 1) or (n, K), or probabilities (n, K), of rows measured with the given errors.
 #[pyfunction]
 #[pyo3(signature = (fitted, x, errors, probabilities, n_jobs=None))]

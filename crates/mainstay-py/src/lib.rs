@@ -238,7 +238,7 @@ mod _core {
     #[pymodule_export]
     use super::far_rows::far_rows;
     #[pymodule_export]
-    use super::features::{FeatureModel, fills_cells, fitted_features, inexact_scores};
+    use super::features::{FeatureModel, filled, fills_cells, fitted_features, inexact_scores};
     #[pymodule_export]
     use super::files::{load, save, verify};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 use mainstay::certify::{Attack, Options, RowCertificates, certify_columns};
 use mainstay::data::{Column, Encoded, Table};
+use mainstay::linalg::Matrix;
 use mainstay_io::ModelFile;
 
 use crate::args::{Certify, WitnessKind};
@@ -28,15 +29,19 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
         target: None,
     };
     let mut stream = Stream::open(&ask, console, "certifying")?;
-    let (mut sink, mut enclosed) = (None, Enclosed::default());
+    let (mut sink, mut enclosed, mut filled) = (None, Enclosed::default(), Filled::default());
     while let Some(chunk) = stream.next()? {
         for (list, part) in chosen.of(chunk)? {
             let rows = stream.encode(&file, &part.rows)?;
             let (model, control) = (&file.fitted.model, stream.control());
-            let (found, flips) =
-                certify_columns(model, &rows.features, &units.units, &options, control)
-                    .map_err(|e| refused(args, &file, &part, &rows, e))?;
+            let completed = model.filled(&rows.features)?.map(Matrix::from);
+            let x = completed.as_ref().unwrap_or(&rows.features);
+            let (found, flips) = certify_columns(model, x, &units.units, &options, control)
+                .map_err(|e| refused(args, &file, &part, &rows, e))?;
             enclosed.add(&found);
+            if completed.is_some() {
+                filled.add(&found, &rows.features, &model.predict(&rows.features)?);
+            }
             let flips = units.categorical.then_some(flips);
             let table = table(&file, args, (&part, &rows), (found, flips))?;
             if sink.is_none() {
@@ -49,7 +54,8 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
         }
     }
     chosen.check_found(stream.rows())?;
-    stream.notes().iter().chain(&enclosed.note()).for_each(|note| console.note(note));
+    let notes = [filled.note(), enclosed.note()];
+    stream.notes().iter().chain(notes.iter().flatten()).for_each(|note| console.note(note));
     sink.map_or(Ok(()), |sink| sink.finish(console)).map(|()| Ending::Done)
 }
 
@@ -94,6 +100,40 @@ fn table(
     let mut columns = rows::names(part, rows, numbered, &[])?;
     columns.extend(columns_of(found, flips, &names, &file.names_of_features()));
     Ok(Table::new(columns)?)
+}
+
+/// Rows of which a cell was missing.
+#[derive(Default)]
+struct Filled {
+    rows: usize,
+    /// Those that `predict` calls otherwise than their completed row.
+    otherwise: usize,
+}
+
+impl Filled {
+    fn add(&mut self, found: &RowCertificates, x: &Matrix, predicted: &[usize]) {
+        let gaps = |i: usize| x.row(i).entries().any(|(_, v)| v.is_nan());
+        let rows: Vec<usize> = (0..x.nrows()).filter(|&i| gaps(i)).collect();
+        self.otherwise += rows.iter().filter(|&&i| found.predicted[i] != predicted[i]).count();
+        self.rows += rows.len();
+    }
+
+    fn note(&self) -> Option<String> {
+        (self.rows > 0).then(|| {
+            let otherwise = match self.otherwise {
+                0 => String::new(),
+                count => format!(
+                    "; {count} of them `predict`, which averages over what such cells may be, calls otherwise"
+                ),
+            };
+            let (rows, have) = if self.rows == 1 { ("row", "has") } else { ("rows", "have") };
+            format!(
+                "{} {rows} {have} a missing cell, which is filled with its mean given the other cells: the row so \
+                 completed is certified{otherwise}",
+                self.rows
+            )
+        })
+    }
 }
 
 /// Rows whose least value of a deletion is an interval.

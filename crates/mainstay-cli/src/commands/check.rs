@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mainstay::data::{ColumnSurvey, Missing, Survey, Treatment, shell_word};
+use mainstay::data::{ColumnSurvey, Missing, Survey, Treatment, shell_word, visible};
 use mainstay_io::Input;
 use serde_json::json;
 
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &Check, console: &Console) -> Outcome {
 
 fn text(survey: &Survey, notes: &[String], command: &str) -> String {
     let mut text = format!("{} rows, {} columns\n\n", survey.rows, survey.columns.len());
-    let width =
-        survey.columns.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).clamp(6, 30);
+    let length = |c: &ColumnSurvey| visible(&c.name).chars().count();
+    let width = survey.columns.iter().map(length).max().unwrap_or(0).clamp(6, 30);
     let _ = writeln!(
         text,
         "{:<width$}  {:<8} {:>7} {:>8}  {:<34} fit",
@@ -46,26 +46,27 @@ fn text(survey: &Survey, notes: &[String], command: &str) -> String {
         let _ = writeln!(
             text,
             "{:<width$}  {:<8} {:>7} {:>8}  {:<34} {}",
-            column.name,
+            visible(&column.name),
             column.kind,
             column.missing,
             column.distinct,
             content(column),
-            becomes(column)
+            visible(&becomes(column))
         );
     }
     if let Some(target) = &survey.target {
         let classes: Vec<String> =
             target.classes.iter().map(|c| format!("{} ({})", c.label, c.rows)).collect();
-        let _ = writeln!(text, "\nclasses of `{}`: {}", target.name, classes.join(", "));
+        let line = format!("classes of `{}`: {}", target.name, classes.join(", "));
+        let _ = writeln!(text, "\n{}", visible(&line));
     }
     for note in notes {
-        let _ = writeln!(text, "note: {note}");
+        let _ = writeln!(text, "note: {}", visible(note));
     }
     if !survey.remarks.is_empty() {
         text.push_str("\nLook at:\n");
         for remark in &survey.remarks {
-            let _ = writeln!(text, "- {remark}");
+            let _ = writeln!(text, "- {}", visible(remark));
         }
     }
     let _ = writeln!(text, "\nnext: {command}");
@@ -78,8 +79,9 @@ fn content(column: &ColumnSurvey) -> String {
     }
     let top: Vec<String> = column.top.iter().map(|(word, n)| format!("{word} ({n})")).collect();
     let line = top.join(", ");
+    let line = visible(&line);
     if line.chars().count() <= 34 {
-        line
+        line.into_owned()
     } else {
         line.chars().take(33).collect::<String>() + "…"
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mainstay::data::{Column, Encoded, Table};
+use mainstay::data::{Column, Encoded, Table, visible};
 use mainstay::linalg::Dense;
 use mainstay::metrics::{Costs, Evaluation, Judge, Predictions};
 use mainstay_io::{Chunk, Input, ModelFile};
@@ -80,7 +80,7 @@ impl Judged {
         let Some(name) = target.or(file.target.as_deref()).filter(|_| drops) else {
             return Ok(SelectedRows::new(chunk, None));
         };
-        let labels = table.column(name)?;
+        let labels = table.column_or_id(name)?;
         let labelled: Vec<usize> = (0..table.nrows()).filter(|&i| !labels.is_missing(i)).collect();
         if labelled.len() == table.nrows() {
             return Ok(SelectedRows::new(chunk, None));
@@ -165,6 +165,7 @@ fn show(value: Option<f64>) -> String {
 }
 
 fn text(found: &Evaluation, names: &[String], notes: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| visible(name).into_owned()).collect();
     let mut text = String::new();
     let _ = writeln!(text, "{:<22} {}", "rows", found.rows);
     for found in &found.metrics {

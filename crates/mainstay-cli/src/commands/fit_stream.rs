@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use mainstay::data::unlike_classes;
 use mainstay::methods::{self, Method};
 use mainstay::metrics::Evaluation;
 use mainstay::partitioned::Driver;
@@ -116,6 +117,9 @@ pub(crate) fn run(
     progress.clear();
     let mut notes = rows.notes().to_vec();
     let training = judgement(judged, &mut notes)?;
+    if let Some(found) = &training {
+        notes.extend(doubts(args, method, &params, &rows, found, &fitted.warnings));
+    }
     let told = Told { rows: rows.rows(), training, folds: None, left_out: None, notes };
     let names = Names {
         classes: rows.classes().clone(),
@@ -128,6 +132,24 @@ pub(crate) fn run(
         let _ = fs::remove_file(path);
     }
     Ok(ending)
+}
+
+/// What is odd about the classes, or about the answers to the rows, as fits in memory say it.
+fn doubts(
+    args: &Fit,
+    method: &Method,
+    params: &Map<String, Value>,
+    rows: &ScanRows,
+    found: &Evaluation,
+    warnings: &[String],
+) -> Vec<String> {
+    let counts: Vec<usize> = found.confusion.iter().map(|row| row.iter().sum()).collect();
+    let target = args.target.as_deref().unwrap_or("label");
+    let mut doubts: Vec<String> =
+        unlike_classes(target, rows.classes(), &counts).into_iter().collect();
+    let params = Value::Object(params.clone());
+    doubts.extend(method.one_sided_note(&params, &found.confusion, warnings));
+    doubts
 }
 
 /// How well the model does, or a note why that is not known: a complete fit is not lost for what was to be told about it.

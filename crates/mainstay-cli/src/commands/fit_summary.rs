@@ -1,6 +1,7 @@
 //! What `mainstay fit` tells: a line per fact, or JSON.
 
 use mainstay::Status;
+use mainstay::data::{Label, visible};
 use mainstay::methods::Method;
 use mainstay::metrics::Evaluation;
 use mainstay::model::Output;
@@ -23,8 +24,8 @@ pub(super) struct Summary<'a> {
 impl Summary<'_> {
     pub(super) fn text(&self) -> String {
         let fitted = &self.file.fitted;
-        let names: Vec<String> =
-            self.file.classes.names().iter().map(ToString::to_string).collect();
+        let shown = |label: &Label| visible(&label.to_string()).into_owned();
+        let names: Vec<String> = self.file.classes.names().iter().map(shown).collect();
         let (rows, features) = (self.told.rows, fitted.model.n_features());
         let scale =
             if self.standardised { "standardised (--raw: as they are)" } else { "as they are" };

@@ -15,6 +15,22 @@ pub(super) fn sign(metric: Metric) -> f64 {
     if metric.higher_is_better() == Some(false) { -1.0 } else { 1.0 }
 }
 
+/// Where the values of a metric lie: an interval by a normal distribution may reach beyond.
+fn ends(metric: Metric) -> (f64, f64) {
+    use Metric::{
+        BrierSkill, CalibrationIntercept, CalibrationSlope, Cost, LogLoss, Mcc, NetBenefit,
+    };
+    match metric {
+        LogLoss | Cost => (0.0, f64::INFINITY),
+        Mcc => (-1.0, 1.0),
+        BrierSkill | NetBenefit => (f64::NEG_INFINITY, 1.0),
+        CalibrationSlope | CalibrationIntercept => (f64::NEG_INFINITY, f64::INFINITY),
+        // The sum over the classes of squares of differences of probabilities, with more than two of them.
+        Metric::Brier => (0.0, 2.0),
+        _ => (0.0, 1.0),
+    }
+}
+
 impl Words {
     /// The same for another metric.
     pub(super) fn of(self, metric: Metric) -> Self {
@@ -87,13 +103,17 @@ impl Words {
     pub(super) fn value_range(self, interval: &Interval) -> String {
         let (a, b) = (interval.low, interval.high);
         let (low, high) = if sign(self.metric) > 0.0 { (a, b) } else { (b, a) };
-        let clip = |v: f64| if self.in_percent() { v.clamp(0.0, 1.0) } else { v };
+        let (least, most) = ends(self.metric);
+        // Both are "how good": the ends of a loss change places with their sign.
+        let of = sign(self.metric);
+        let clip = |v: f64| of * (of * v).clamp(least, most);
         self.between(interval, &self.value(clip(low)), &self.value(clip(high)))
     }
 
     /// The interval of a difference.
     pub(super) fn range(self, interval: &Interval) -> String {
-        let clip = |v: f64| if self.in_percent() { v.clamp(-1.0, 1.0) } else { v };
+        let (least, most) = ends(self.metric);
+        let clip = |v: f64| v.clamp(least - most, most - least);
         self.between(interval, &self.bare(clip(interval.low)), &self.bare(clip(interval.high)))
     }
 
@@ -123,4 +143,24 @@ pub(super) fn splits(repeats: usize) -> String {
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_ends_where_the_metric_does() {
+        let told = |metric, low, high| {
+            Words { metric, repeats: 5 }.value_range(&Interval { mean: low, low, high })
+        };
+        assert_eq!(told(Metric::Auc, 0.62, 1.043), "95 % interval 0.620 to 1.000");
+        assert_eq!(told(Metric::Accuracy, 0.9, 1.2), "95 % interval 90.0 % to 100.0 %");
+        assert_eq!(told(Metric::Mcc, -0.2, 1.1), "95 % interval -0.200 to 1.000");
+        // Losses come in with their sign turned: 0 is the best there is, and nothing is the worst.
+        assert_eq!(told(Metric::LogLoss, -1.7, 0.1), "95 % interval 0.000 to 1.700");
+        let words = Words { metric: Metric::Auc, repeats: 5 };
+        let gain = words.range(&Interval { mean: 0.5, low: -0.2, high: 1.2 });
+        assert_eq!(gain, "95 % interval -0.200 to 1.000");
+    }
 }

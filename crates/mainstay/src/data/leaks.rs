@@ -49,8 +49,13 @@ pub(super) fn constant_note(table: &Table, encoder: &Encoder) -> Option<String> 
             }
     };
     let names: Vec<&str> = encoder.columns().map(|(n, _)| n).filter(|n| constant(n)).collect();
+    constant_words(&names)
+}
+
+/// The same about columns that are known to have one value.
+pub(super) fn constant_words(names: &[&str]) -> Option<String> {
     let listed: Vec<String> = names.iter().take(LISTED).map(|n| format!("`{n}`")).collect();
-    match names.as_slice() {
+    match names {
         [] => None,
         [only] => Some(format!(
             "column `{only}` has one value in all rows and tells nothing; leave it out with --drop {typed}",

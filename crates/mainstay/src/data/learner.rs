@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::leaks::constant_words;
 use super::prepare::rows_left_out;
 use super::{
     Cells, Classes, Column, Encoder, EncoderLearner, Missing, Preparation, Table, WordList,
@@ -103,6 +104,7 @@ impl Learner {
 
     /// What was learned.
     pub fn finish(self) -> Result<Learned> {
+        let constant = self.features.constant_columns();
         let (encoder, stored) = self.features.finish_counted()?;
         let stored = encoder.is_sparse().then_some(stored);
         let mut classes = self.labels.finish()?;
@@ -117,6 +119,10 @@ impl Learner {
         if self.incomplete > 0 {
             notes.push(rows_left_out(self.incomplete, "with a missing cell"));
         }
+        let features = encoder.columns().map(|(name, _)| name);
+        let constant: Vec<&str> =
+            features.filter(|name| constant.iter().any(|c| c == name)).collect();
+        notes.extend(constant_words(&constant));
         Ok(Learned { wishes: self.wishes, encoder, classes, rows: self.rows, stored, notes })
     }
 }

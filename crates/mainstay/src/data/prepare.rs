@@ -2,6 +2,7 @@
 
 use super::{
     Cells, Classes, Column, Dataset, Encoder, EncoderOptions, Gaps, Handled, Missing, Table, leaks,
+    unlike_classes,
 };
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
@@ -111,6 +112,8 @@ impl Preparation {
         notes.extend(leaks::constant_note(rows, &encoder));
         notes.extend(leaks::leak_notes(rows, &encoder, &codes, classes.names().len()));
         let count = classes.names().len();
+        let rows_of_class = super::dataset::count(&codes, count);
+        notes.extend(unlike_classes(&self.target, &classes, &rows_of_class));
         let mut data = self.nan.dataset(encoded.features, codes, count)?;
         if let Some(column) = weights {
             data = data.with_weights(numbers(&column)?)?;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::encoder::COUNTS;
 use super::leaks::{leak_note, tells_class};
+use super::no_classes::unlike_classes;
 use super::oddities::{FarNumbers, far_numbers, look_alikes};
 use super::typing::{self, ColumnType, Verdict};
 use super::{
@@ -40,6 +41,8 @@ pub struct TargetSurvey {
     pub missing: usize,
     /// The classes in order.
     pub classes: Vec<ClassCount>,
+    /// Why its values do not look like classes.
+    pub doubt: Option<String>,
 }
 
 /// A class and how many rows it has.
@@ -150,6 +153,7 @@ impl Survey {
                 n => format!("{n} rows are equal to an earlier one"),
             });
         }
+        remarks.extend(self.target.as_ref().and_then(|t| t.doubt.clone()));
         if let Some(target) = &self.target
             && target.missing > 0
         {
@@ -181,14 +185,16 @@ fn known_classes(labels: &Column) -> Result<Known> {
 
 impl Known {
     fn survey(&self, labels: &Column) -> TargetSurvey {
-        let rows = |k: usize| self.codes.iter().filter(|code| **code == Some(k)).count();
-        let names = self.classes.names().iter().enumerate();
+        let mut rows = vec![0; self.classes.names().len()];
+        self.codes.iter().flatten().for_each(|&k| rows[k] += 1);
+        let names = self.classes.names().iter().zip(&rows);
         TargetSurvey {
             name: labels.name.clone(),
             missing: self.codes.iter().filter(|code| code.is_none()).count(),
             classes: names
-                .map(|(k, name)| ClassCount { label: name.to_string(), rows: rows(k) })
+                .map(|(name, &rows)| ClassCount { label: name.to_string(), rows })
                 .collect(),
+            doubt: unlike_classes(&labels.name, &self.classes, &rows),
         }
     }
 }
@@ -284,7 +290,12 @@ fn plan_alone(table: &Table, column: &Column, options: &EncoderOptions) -> Resul
         ..options.clone()
     };
     let encoder = Encoder::learn_with(&alone, &options)?;
-    encoder.plan().pop().ok_or_else(|| Error::BadData("no column".into()))
+    let plan = encoder.plan().pop().ok_or_else(|| Error::BadData("no column".into()))?;
+    if plan.treatment == Treatment::Number {
+        // Infinities are learned from without a word, and refused as features.
+        encoder.encode(&alone)?;
+    }
+    Ok(plan)
 }
 
 /// A cell to compare by.

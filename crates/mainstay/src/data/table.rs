@@ -172,6 +172,11 @@ impl Table {
         self.columns.iter().find(|c| c.name == name).ok_or_else(|| self.no_column(name))
     }
 
+    /// The same, also among the identifiers: what names the rows of a result may be a feature of the model all the same.
+    pub fn column_or_id(&self, name: &str) -> Result<&Column> {
+        self.ids.iter().find(|id| id.name == name).map_or_else(|| self.column(name), Ok)
+    }
+
     /// Takes the column called `name` out of the table.
     pub fn take(&mut self, name: &str) -> Result<Column> {
         match self.columns.iter().position(|c| c.name == name) {
@@ -233,10 +238,7 @@ impl Table {
 
     /// The rows whose cell in `column` (an identifier or any other column) reads `cell`, or is the same number.
     pub fn find_rows(&self, column: &str, cell: &str) -> Result<Vec<usize>> {
-        let found = match self.ids.iter().find(|id| id.name == column) {
-            Some(id) => id,
-            None => self.column(column)?,
-        };
+        let found = self.column_or_id(column)?;
         let number = cell.parse::<f64>().ok().filter(|v| v.is_finite());
         let same = |word: &str| word == cell || number.is_some_and(|v| word.parse() == Ok(v));
         Ok(match &found.cells {

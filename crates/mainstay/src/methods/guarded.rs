@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Method;
-use super::one_sided;
+use super::one_sided::{self, Finding};
 use super::remedies::checked;
 use crate::control::Control;
 use crate::data::{Dataset, NanRule};
@@ -67,17 +67,19 @@ impl Guarded {
             let text = format!("the fitted model: {problem}; rescale the features");
             return Err(Error::Numerical(text));
         }
-        let told = |text: &String| text.contains("constant") || text.contains("one class");
-        let said = fitted.warnings.iter().position(told);
+        let said = fitted.warnings.iter().position(says_constant);
         if said.is_some() && trying.is_none() {
             return Ok(fitted);
         }
         let Some(finding) = one_sided::finding(&fitted.model, data, self.nan)? else {
             return Ok(fitted);
         };
-        let found = match trying {
-            Some(control) => checked(&self.method, &self.params, data, control)?,
-            None => None,
+        let (finding, found) = match (finding, trying) {
+            (Finding::OneSided(text), Some(control)) => {
+                (text, checked(&self.method, &self.params, data, control)?)
+            }
+            // What is tried is held against a constant answer, which this model is better than already.
+            (Finding::OneSided(text) | Finding::Overlooked(text), _) => (text, None),
         };
         match (said, found) {
             (Some(at), Some(found)) => {
@@ -92,8 +94,7 @@ impl Guarded {
             }
             (Some(_), None) => {}
             (None, found) => {
-                let usual = || remedy(self.method.name, &self.method.defaults(), &self.params);
-                let remedy = found.unwrap_or_else(usual);
+                let remedy = found.unwrap_or_else(|| self.method.usual_remedy(&self.params));
                 fitted.warnings.push(format!("{finding}; {remedy}"));
             }
         }
@@ -118,6 +119,34 @@ impl Estimator for Guarded {
         let path = self.inner.fit_path(points, data, control)?;
         path.into_iter().map(|fitted| self.completed(fitted, data, None)).collect()
     }
+}
+
+impl Method {
+    fn usual_remedy(&self, params: &Value) -> String {
+        remedy(self.name, &self.defaults(), params)
+    }
+
+    /// What to say about a fit with these parameters that gives nearly all rows one class, or hardly any row one of
+    /// several, by the confusion matrix of its rows (rows of class i called j): for fits to rows that were not in memory.
+    /// Nothing where one of its `warnings` has said so.
+    pub fn one_sided_note(
+        &self,
+        params: &Value,
+        confusion: &[Vec<usize>],
+        warnings: &[String],
+    ) -> Option<String> {
+        if warnings.iter().any(says_constant) {
+            return None;
+        }
+        let (Finding::OneSided(text) | Finding::Overlooked(text)) =
+            one_sided::of_confusion(confusion)?;
+        Some(format!("{text}; {}", self.usual_remedy(params)))
+    }
+}
+
+/// Whether a warning is about a constant model.
+fn says_constant(text: &String) -> bool {
+    text.contains("constant") || text.contains("one class")
 }
 
 /// What helps, among the parameters that the method has. Measured on ten data sets with a rare class (docs/faq.md):

@@ -2,6 +2,7 @@
 
 mod calibrated;
 mod drop_far;
+mod filled;
 mod findings;
 mod fitted;
 mod gaussian_linear;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::coefficients::{ClassCoefficients, Coefficient, Steadiness};
 use super::summary::{Assumption, ModelSummary};
+use crate::data::visible;
 use crate::model::TrainingSummary;
 
 /// Features listed in text; all are in the data.
@@ -14,14 +15,16 @@ impl ModelSummary {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (name, value) in self.facts() {
-            let _ = writeln!(text, "{name:<14} {value}");
+            let _ = writeln!(text, "{name:<14} {}", visible(&value));
         }
         for class in &self.coefficients {
-            let _ = write!(text, "\n{}\n", self.heading(class));
-            text.push_str(&aligned(&self.table(class)));
+            let _ = write!(text, "\n{}\n", visible(&self.heading(class)));
+            let seen = |row: Vec<String>| row.iter().map(|cell| visible(cell).into()).collect();
+            let table: Vec<Vec<String>> = self.table(class).into_iter().map(seen).collect();
+            text.push_str(&aligned(&table));
         }
         for line in self.remarks() {
-            let _ = writeln!(text, "{line}");
+            let _ = writeln!(text, "{}", visible(&line));
         }
         text
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::identifier::{Facts, Listing};
+use super::one_value::OneValue;
 use super::rule::{Rule, typed};
 use super::tally::Tally;
 use super::{Encoder, EncoderOptions, LeftOut, Missing, complete_rows};
@@ -21,6 +22,8 @@ use crate::error::{Error, Result};
 pub struct EncoderLearner {
     options: EncoderOptions,
     tallies: Vec<Tally>,
+    /// For every tally whether its column varies.
+    values: Vec<OneValue>,
     rows: usize,
     stage: Stage,
     /// Columns that are to be read as text in the next pass.
@@ -40,7 +43,8 @@ enum Stage {
 impl EncoderLearner {
     /// Nothing seen yet.
     pub fn new(options: EncoderOptions) -> Self {
-        Self { options, tallies: Vec::new(), rows: 0, stage: Stage::All, text: Vec::new() }
+        let (tallies, values, text) = (Vec::new(), Vec::new(), Vec::new());
+        Self { options, tallies, values, rows: 0, stage: Stage::All, text }
     }
 
     /// Takes the next rows of a table of features (the target taken out). Returns the rows that count, if not all do.
@@ -48,6 +52,7 @@ impl EncoderLearner {
         if self.tallies.is_empty() {
             self.options.check(table)?;
             self.tallies = table.names().map(|name| Tally::new(name, &self.options)).collect();
+            self.values = self.tallies.iter().map(|_| OneValue::default()).collect();
         }
         let gaps = &self.options.gaps;
         let mut columns = Vec::with_capacity(self.tallies.len());
@@ -56,7 +61,10 @@ impl EncoderLearner {
         }
         let Stage::Complete { kinds, .. } = &self.stage else {
             let all = matches!(self.stage, Stage::All);
-            self.rows += if all { table.nrows() } else { 0 };
+            if all {
+                self.rows += table.nrows();
+                self.values.iter_mut().zip(&columns).for_each(|(found, column)| found.add(column));
+            }
             let text = &self.text;
             let tallied = self.tallies.par_iter_mut().zip(columns).map(|(tally, column)| {
                 if all || text.contains(&tally.name) {
@@ -75,8 +83,10 @@ impl EncoderLearner {
         let kept = complete_rows(&whole, table.nrows(), self.options.missing);
         let rows = kept.clone().unwrap_or_else(|| (0..table.nrows()).collect());
         self.rows += rows.len();
-        for (tally, column) in self.tallies.iter_mut().zip(&whole) {
-            tally.add(&column.select_rows(&rows), gaps, &|i| table.place(rows[i]))?;
+        for ((tally, found), column) in self.tallies.iter_mut().zip(&mut self.values).zip(&whole) {
+            let column = column.select_rows(&rows);
+            tally.add(&column, gaps, &|i| table.place(rows[i]))?;
+            found.add(&column);
         }
         Ok(kept)
     }
@@ -117,6 +127,7 @@ impl EncoderLearner {
             .map(|(tally, kind)| (Tally::new(&tally.name, &self.options), *kind))
             .unzip();
         self.tallies = tallies;
+        self.values = kinds.iter().map(|_| OneValue::default()).collect();
         self.rows = 0;
         self.stage = Stage::Complete { kinds, left_out };
         Ok(true)
@@ -144,6 +155,13 @@ impl EncoderLearner {
             if is_out(&tally.name) { Ok(ColumnType::Category) } else { tally.kind() }
         };
         Ok((self.tallies.iter().map(kind).collect::<Result<_>>()?, left_out))
+    }
+
+    /// The columns that have held one value in all rows.
+    pub(crate) fn constant_columns(&self) -> Vec<String> {
+        let columns = self.tallies.iter().zip(&self.values);
+        let constant = columns.filter(|(_, found)| self.rows > 1 && found.is_constant());
+        constant.map(|(tally, _)| tally.name.clone()).collect()
     }
 
     /// The encoder.

@@ -4,6 +4,8 @@ mod assemble;
 mod distinct;
 mod identifier;
 mod learner;
+mod one_value;
+mod open_cells;
 mod options;
 mod plan;
 mod rule;
@@ -15,6 +17,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use learner::EncoderLearner;
+use open_cells::OpenCells;
 pub use rule::Encoding;
 use rule::{Rule, typed};
 
@@ -201,15 +204,24 @@ impl Encoder {
         &self.gaps
     }
 
-    /// Encodes a table.
+    /// Encodes the table that was learned from, or one like it.
     pub fn encode(&self, table: &Table) -> Result<Encoded> {
+        self.encode_as(table, OpenCells::to_learn(self.missing))
+    }
+
+    /// The same for rows that a model is applied to: what to do about a cell without a value is another advice then.
+    pub fn encode_new(&self, table: &Table) -> Result<Encoded> {
+        self.encode_as(table, OpenCells::to_predict(self.missing))
+    }
+
+    fn encode_as(&self, table: &Table, open: OpenCells) -> Result<Encoded> {
         let index = table.index();
         let mut columns = Vec::with_capacity(self.columns.len());
         let mut first_bad: Option<Error> = None;
         for rule in &self.columns {
             let column = match index.get(rule.column.as_str()) {
                 Some(&j) => &table.columns()[j],
-                None => table.column(&rule.column).map_err(|e| {
+                None => table.column_or_id(&rule.column).map_err(|e| {
                     Error::Mismatch(format!("a column the model was fitted on is missing: {e}"))
                 })?,
             };
@@ -221,10 +233,15 @@ impl Encoder {
         if let Some(error) = first_bad {
             return Err(table.at_place(error));
         }
-        self.encode_typed(table, &columns).map_err(|e| table.at_place(e))
+        self.encode_typed(table, &columns, open).map_err(|e| table.at_place(e))
     }
 
-    fn encode_typed(&self, table: &Table, columns: &[Cow<'_, Column>]) -> Result<Encoded> {
+    fn encode_typed(
+        &self,
+        table: &Table,
+        columns: &[Cow<'_, Column>],
+        open: OpenCells,
+    ) -> Result<Encoded> {
         let kept = complete_rows(columns, table.nrows(), self.missing);
         let nrows = kept.as_ref().map_or(table.nrows(), Vec::len);
         let mut unseen = Vec::new();
@@ -235,7 +252,7 @@ impl Encoder {
                 Some(rows) => &Cow::Owned(column.select_rows(rows)),
                 None => column,
             };
-            match rule.encode(column, self.missing) {
+            match rule.encode(column, open) {
                 Ok((part, count)) => {
                     if count > 0 {
                         unseen.push((rule.column.clone(), count));

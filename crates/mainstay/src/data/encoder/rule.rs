@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::assemble::EncodedColumn;
+use super::open_cells::OpenCells;
 use super::{EncoderOptions, Missing};
 use crate::data::dates::DateOrder;
 use crate::data::table::number_word;
@@ -140,10 +141,10 @@ impl Rule {
     pub(super) fn encode(
         &self,
         column: &Column,
-        missing: Missing,
+        open: OpenCells,
     ) -> Result<(EncodedColumn, usize)> {
         let number = |origin: f64, fill: Option<f64>| {
-            Ok((EncodedColumn::Number(filled(column, origin, fill, missing)?), 0))
+            Ok((EncodedColumn::Number(filled(column, origin, fill, open)?), 0))
         };
         match &self.encoding {
             Encoding::Numeric { fill } => number(0.0, *fill),
@@ -160,7 +161,7 @@ impl Rule {
                 };
                 let gap = match fill {
                     Some(k) => places.get(level(*k).as_str()).copied(),
-                    None => (missing == Missing::Keep).then_some(MISSING),
+                    None => (open.missing == Missing::Keep).then_some(MISSING),
                 };
                 let codes = match &column.cells {
                     Cells::Numbers(values) => values
@@ -171,7 +172,7 @@ impl Rule {
                         .map(|i| list.get(i).map_or(gap, |word| Some(place(word))))
                         .collect(),
                 };
-                let gap_at = || refuse(column, column.first_missing().unwrap_or_default());
+                let gap_at = || open.refuse(column, column.first_missing().unwrap_or_default());
                 let codes = codes.ok_or_else(gap_at)?;
                 Ok((EncodedColumn::OneOf(codes, self.width()), unseen))
             }
@@ -210,16 +211,16 @@ fn places<'a>(
 }
 
 /// Numbers less `origin`, with gaps filled or refused.
-fn filled(column: &Column, origin: f64, fill: Option<f64>, missing: Missing) -> Result<Vec<f64>> {
-    let Cells::Numbers(values) = &column.cells else { return Err(refuse(column, 0)) };
+fn filled(column: &Column, origin: f64, fill: Option<f64>, open: OpenCells) -> Result<Vec<f64>> {
+    let Cells::Numbers(values) = &column.cells else { return Err(open.refuse(column, 0)) };
     let mut values = values.clone();
     for (row, value) in values.iter_mut().enumerate() {
         *value -= origin;
         if value.is_nan() {
             match fill {
                 Some(fill) => *value = fill,
-                None if missing == Missing::Keep => {}
-                None => return Err(refuse(column, row)),
+                None if open.missing == Missing::Keep => {}
+                None => return Err(open.refuse(column, row)),
             }
         }
         if value.is_infinite() {
@@ -374,13 +375,6 @@ fn most_frequent(values: &mut [f64]) -> f64 {
         }
     }
     best.1
-}
-
-fn refuse(column: &Column, row: usize) -> Error {
-    column.bad_cell(
-        row,
-        "no value; fill it in, or say what to do with --impute (mean, median, most-frequent, gaussian, drop)",
-    )
 }
 
 pub(super) fn infinite(column: &Column, row: usize, value: f64) -> Error {
