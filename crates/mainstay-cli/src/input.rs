@@ -172,7 +172,9 @@ pub(crate) fn learn(
             }
             let codes = classes.codes(&rows.labels)?;
             let mut counts = vec![0; classes.names().len()];
-            codes.iter().for_each(|&k| counts[k] += 1);
+            for &k in &codes {
+                counts[k] += 1;
+            }
             let doubt = unlike_classes(&rows.labels.name, &classes, &counts);
             let notes = notes.into_iter().chain(doubt).collect();
             let data = Dataset::new(Matrix::Sparse(rows.features), codes, classes.names().len())?;

@@ -67,7 +67,7 @@ impl Guarded {
             let text = format!("the fitted model: {problem}; rescale the features");
             return Err(Error::Numerical(text));
         }
-        let said = fitted.warnings.iter().position(says_constant);
+        let said = fitted.warnings.iter().position(|text| says_constant(text));
         if said.is_some() && trying.is_none() {
             return Ok(fitted);
         }
@@ -135,7 +135,7 @@ impl Method {
         confusion: &[Vec<usize>],
         warnings: &[String],
     ) -> Option<String> {
-        if warnings.iter().any(says_constant) {
+        if warnings.iter().any(|text| says_constant(text)) {
             return None;
         }
         let (Finding::OneSided(text) | Finding::Overlooked(text)) =
@@ -145,7 +145,7 @@ impl Method {
 }
 
 /// Whether a warning is about a constant model.
-fn says_constant(text: &String) -> bool {
+fn says_constant(text: &str) -> bool {
     text.contains("constant") || text.contains("one class")
 }
 

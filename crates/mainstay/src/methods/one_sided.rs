@@ -166,9 +166,9 @@ mod tests {
         assert_eq!(one_sided(&two, &data), None);
         assert_eq!(one_sided(&[1; 100], &data).unwrap(), one_sided(&[0; 100], &data).unwrap());
         // Two calls of class 1, which 20 rows have, and eight of class 0, which 80 have, are enough, whatever the rest is.
-        for (ones, settled) in [(0, false), (1, false), (2, true), (32, true), (33, false)] {
+        for (ones, enough) in [(0, false), (1, false), (2, true), (32, true), (33, false)] {
             let calls = [40 - ones, ones];
-            assert_eq!(settled(&calls, &data.label_counts()), settled, "{ones}");
+            assert_eq!(settled(&calls, &data.label_counts()), enough, "{ones}");
         }
     }
 
