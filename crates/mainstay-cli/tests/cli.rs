@@ -327,23 +327,6 @@ fn a_certificate_comes_with_a_witness_that_flips() {
     fails(&mainstay(&["certify", &model, &data, "--value", "z=1"]), "`z`");
 }
 
-/// The model takes gaps, its certificate does not; rows count from 1 here too.
-#[test]
-fn a_gap_that_cannot_be_certified_is_named_as_the_file_has_it() {
-    let folder = Folder::new();
-    let data = folder.write("line.csv", "a,x,y\n0,-3,n\n1,-1,n\n0,1,p\n1,3,p\n");
-    let gaps = folder.write("gaps.csv", "a,x\n0,1\n1,2\n0,\n");
-    let model = folder.text("model.json");
-    let fit = ["fit", &data, "--target", "y", "-m", "robust-logistic", "--set", "alpha=0.1"];
-    mainstay(&[&fit[..], &["-o", &model]].concat());
-    fails(&mainstay(&["certify", &model, &gaps]), "row 3 of the data, column `x`: NaN");
-    fails(
-        &mainstay(&["certify", &model, &gaps, "--row", "3"]),
-        "row 3 of the data, column `x`: NaN",
-    );
-}
-
-/// Two planes on standardised features, certified in raw units; three are refused by name.
 #[test]
 fn planes_are_certified_for_two_classes_only() {
     let folder = Folder::new();
