@@ -364,7 +364,7 @@ def test_the_number_of_threads_does_not_change_a_bit(loss):
         ([[0.0], [np.inf]], [0, 1], "row 1, column 0: inf is not a finite"),
         ([[0.0], [1.0]], [1, 1], "one class"),
         ([[0.0], [1.0]], [0.1, 1.7], "Unknown label type"),
-        ([[0.0], [1.0]], [0, np.nan], "NaN"),
+        ([[0.0], [1.0]], [0, np.nan], "y has a missing label at row 1"),
         ([[0.0], [1.0]], [0, 1, 1], "inconsistent"),
         (np.empty((0, 2)), [], "0 sample"),
         (np.empty((2, 0)), [0, 1], "0 feature"),

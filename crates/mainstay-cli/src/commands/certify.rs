@@ -1,8 +1,11 @@
 //! `mainstay certify`: how much it takes to flip each prediction.
 
+use std::borrow::Cow;
+
 use mainstay::certify::{Attack, Options, RowCertificates, certify_columns};
 use mainstay::data::{Column, Encoded, Table};
 use mainstay::linalg::Matrix;
+use mainstay::model::Model;
 use mainstay_io::ModelFile;
 
 use crate::args::{Certify, WitnessKind};
@@ -34,14 +37,10 @@ pub(crate) fn run(args: &Certify, console: &Console) -> Outcome {
         for (list, part) in chosen.of(chunk)? {
             let rows = stream.encode(&file, &part.rows)?;
             let (model, control) = (&file.fitted.model, stream.control());
-            let completed = model.filled(&rows.features)?.map(Matrix::from);
-            let x = completed.as_ref().unwrap_or(&rows.features);
-            let (found, flips) = certify_columns(model, x, &units.units, &options, control)
+            let x = filled.complete(model, &rows.features)?;
+            let (found, flips) = certify_columns(model, &x, &units.units, &options, control)
                 .map_err(|e| refused(args, &file, &part, &rows, e))?;
             enclosed.add(&found);
-            if completed.is_some() {
-                filled.add(&found, &rows.features, &model.predict(&rows.features)?);
-            }
             let flips = units.categorical.then_some(flips);
             let table = table(&file, args, (&part, &rows), (found, flips))?;
             if sink.is_none() {
@@ -111,11 +110,17 @@ struct Filled {
 }
 
 impl Filled {
-    fn add(&mut self, found: &RowCertificates, x: &Matrix, predicted: &[usize]) {
-        let gaps = |i: usize| x.row(i).entries().any(|(_, v)| v.is_nan());
-        let rows: Vec<usize> = (0..x.nrows()).filter(|&i| gaps(i)).collect();
-        self.otherwise += rows.iter().filter(|&&i| found.predicted[i] != predicted[i]).count();
+    /// The rows as they are certified.
+    fn complete<'a>(&mut self, model: &Model, x: &'a Matrix) -> Outcome<Cow<'a, Matrix>> {
+        let Some(completed) = model.filled(x)?.map(Matrix::from) else {
+            return Ok(Cow::Borrowed(x));
+        };
+        let gaps = |i: &usize| x.row(*i).entries().any(|(_, v)| v.is_nan());
+        let rows: Vec<usize> = (0..x.nrows()).filter(gaps).collect();
+        let (given, whole) = (model.predict(x)?, model.predict(&completed)?);
+        self.otherwise += rows.iter().filter(|&&i| given[i] != whole[i]).count();
         self.rows += rows.len();
+        Ok(Cow::Owned(completed))
     }
 
     fn note(&self) -> Option<String> {

@@ -117,15 +117,12 @@ pub(crate) fn run(
     progress.clear();
     let mut notes = rows.notes().to_vec();
     let training = judgement(judged, &mut notes)?;
-    if let Some(found) = &training {
-        notes.extend(doubts(args, method, &params, &rows, found, &fitted.warnings));
-    }
+    let asked = (args, method, &params);
+    notes.extend(training.iter().flat_map(|t| doubts(asked, &rows, t, &fitted.warnings)));
     let told = Told { rows: rows.rows(), training, folds: None, left_out: None, notes };
-    let names = Names {
-        classes: rows.classes().clone(),
-        target: rows.encoder().and(args.target.clone()),
-        encoder: rows.encoder().cloned(),
-    };
+    let encoder = rows.encoder().cloned();
+    let target = encoder.as_ref().and(args.target.clone());
+    let names = Names { classes: rows.classes().clone(), target, encoder };
     let ending = finish(args, method, names.file(method, params, fitted), &told, console)?;
     if let Some(path) = &args.checkpoint {
         // The fit is done; a checkpoint that cannot be removed does no harm.
@@ -136,9 +133,7 @@ pub(crate) fn run(
 
 /// What is odd about the classes, or about the answers to the rows, as fits in memory say it.
 fn doubts(
-    args: &Fit,
-    method: &Method,
-    params: &Map<String, Value>,
+    (args, method, params): (&Fit, &Method, &Map<String, Value>),
     rows: &ScanRows,
     found: &Evaluation,
     warnings: &[String],

@@ -49,6 +49,7 @@ impl EncoderLearner {
 
     /// Takes the next rows of a table of features (the target taken out). Returns the rows that count, if not all do.
     pub fn add(&mut self, table: &Table) -> Result<Option<Vec<usize>>> {
+        // Long because it is two kinds of passes over the same columns, which share what is borrowed.
         if self.tallies.is_empty() {
             self.options.check(table)?;
             self.tallies = table.names().map(|name| Tally::new(name, &self.options)).collect();
