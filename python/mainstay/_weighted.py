@@ -44,6 +44,8 @@ def parts_of_kinds(X, y, first, weights):
     In a table of few categories equal rows are no copies. Of a kind that has both classes each
     class is one distinct row, and held out as one it would leave rows that say the opposite.
     """
+    if len(first) == 0:
+        return None
     weights = np.ones(len(first)) if weights is None else weights
     own = np.bincount(first, weights, minlength=len(first))
     kept = np.flatnonzero(own > 0)
