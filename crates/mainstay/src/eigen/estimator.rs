@@ -120,7 +120,6 @@ impl Estimator for Regec {
     fn fit(&self, data: &Dataset, control: &Control) -> Result<Fitted> {
         let reach = reach(&self.0.class_weight, data)?;
         let data = prepare(data)?;
-        data.check_squares()?;
         let (moments, planes, route) =
             nominal_planes(&data, self.0.regularization, self.0.delta, control)?;
         let family = Family { moments: &moments, planes, reach };

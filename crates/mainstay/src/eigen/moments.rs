@@ -23,6 +23,8 @@ const TALL: usize = 1024;
 
 /// Data sets with more numbers than this get their units from a part of the rows.
 const GLANCE_LIMIT: usize = 1 << 20;
+/// Scale of a column up to which a finite square of a scaled entry is that of a feature far from the end of the range.
+const USUAL_SCALE: f64 = 1e100;
 
 /// All that ReGEC needs to know about the rows seen so far: `$[A\ {-e}]^\top [A\ {-e}]$` of every class.
 ///
@@ -80,16 +82,18 @@ fn push_rows(reader: &RowReader<'_>, data: &Dataset, rows: Range<usize>, sums: &
 impl Moments {
     /// The sums over `data`.
     pub fn new(data: &Dataset, control: &Control) -> Result<Self> {
-        data.check_squares()?;
         if data.len().saturating_mul(data.n_features()) > GLANCE_LIMIT
             && data.len() > data.n_features()
         {
-            let sums =
-                Self::in_units(data, PlaneUnits::glance(data.features(), 2048), false, control)?;
-            if sums.is_finite() {
+            let units = PlaneUnits::glance(data.features(), 2048);
+            let usual = units.scale.iter().all(|scale| *scale <= USUAL_SCALE);
+            let sums = Self::in_units(data, units, false, control)?;
+            // Finite sums of squares in such units are of features well within the range: no look at all of them is needed.
+            if sums.is_finite() && usual {
                 return Ok(sums);
             }
         }
+        data.check_squares()?;
         Self::in_units(data, PlaneUnits::learn(data.features(), data.weights()), false, control)
     }
 
@@ -121,6 +125,7 @@ impl Moments {
     /// The rows themselves: their condition number is not squared. Many rows are replaced by a triangle
     /// with the same inner products of columns.
     pub(super) fn keep_rows(data: &Dataset, control: &Control) -> Result<Self> {
+        data.check_squares()?;
         Self::in_units(data, PlaneUnits::learn(data.features(), data.weights()), true, control)
     }
 
