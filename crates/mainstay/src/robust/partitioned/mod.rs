@@ -26,6 +26,7 @@ const SAMPLE_TOL: f64 = 1e-5;
 impl RobustLogisticParams {
     /// The fit over partitions: random damage, complete rows without known errors.
     pub(crate) fn partitioned(self) -> Result<Box<dyn Task>> {
+        // Long because everything that is refused stands with what to do instead.
         let refuse = |text: &str| Err(Error::BadParams(text.into()));
         if self.protect == Protect::Worst {
             return refuse(
