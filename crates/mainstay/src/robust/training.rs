@@ -243,3 +243,17 @@ impl Training<'_> {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::effective_rows;
+
+    /// Four rows count as four, also where equal ones were merged; of unequal weights fewer count: (1 + 3)^2/(1 + 9).
+    #[test]
+    fn merged_copies_count_as_the_rows_they_stand_for() {
+        assert_eq!(effective_rows(&[0.25; 4], &[1.0; 4]), 4.0);
+        assert_eq!(effective_rows(&[0.5, 0.5], &[2.0, 2.0]), 4.0);
+        assert_eq!(effective_rows(&[0.75, 0.25], &[3.0, 1.0]), 4.0);
+        assert!((effective_rows(&[0.25, 0.75], &[1.0, 1.0]) - 1.6).abs() < 1e-15);
+    }
+}
